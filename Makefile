@@ -4,10 +4,11 @@
 PYTHON ?= python3
 ARGS ?=
 BIN := .venv/bin
-PYTEST := $(BIN)/python -m pytest
+# Without byte code every worker, and every process that a test starts, would compile all that it imports.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help attach-hermes attach-openclaw env env-demo demo test test-all test-matrix check format bench test-pythons snapshots lock clean
+.PHONY: help attach-hermes attach-openclaw env env-demo demo test test-all test-nightly test-matrix check format bench test-pythons snapshots lock clean
 
 help: ## list these tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -22,11 +23,14 @@ demo: env-demo ## the guided tour; a plain report where there is no terminal
 	@echo 'trunkline: starting the tour'
 	@$(BIN)/trunkline tour $(ARGS)
 
-test: env ## the tests, with a sample of the slow ones (ARGS='-k name' passes options on to pytest)
+test: env ## the tests, with a sample of the slow ones, in three minutes (ARGS='-k name' passes options on to pytest)
 	@$(PYTEST) -n auto --dist worksteal $(ARGS)
 
-test-all: env ## every test, as CI runs them
+test-all: env ## every test, as CI runs them, but for those of the night
 	@$(PYTEST) -n auto --dist worksteal --all $(ARGS)
+
+test-nightly: env ## every test, with those that take too long for CI
+	@$(PYTEST) -n auto --dist worksteal --nightly $(ARGS)
 
 test-matrix: env ## the adapter of Matrix against a real homeserver, which is installed into .synapse
 	@tools/synapse.sh

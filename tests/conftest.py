@@ -3,11 +3,13 @@
 import gc
 import os
 import signal
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-from tests.support.scale import VARIABLE, run_all, split_sample
+from tests.support.paths import ROOT
+from tests.support.scale import VARIABLE, heavy_folder, is_left_out, run_all, run_nightly, split_sample
 
 # Textual and Rich read these when they are imported, so they go before any test module is. The exceptions are passed
 # to the workers of pytest-xdist: where pytest-textual-snapshot puts pictures, and whether everything runs.
@@ -20,27 +22,31 @@ for _name in list(os.environ):
 
 # The same examples on every machine, however slow or busy it is.
 settings.register_profile("trunkline", deadline=None, derandomize=True)
-settings.register_profile("sample", settings.get_profile("trunkline"), max_examples=25)
+settings.register_profile("sample", settings.get_profile("trunkline"), max_examples=10)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--all", action="store_true", help="run everything, not a sample of the slow tests")
+    parser.addoption("--all", action="store_true", help="run everything that CI runs, not a sample of the slow tests")
+    parser.addoption("--nightly", action="store_true", help="run everything")
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """What `-n auto` means: two workers more than there are cores.
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """What `-n auto` means: a worker for each core, and two more where everything runs.
 
-    A third of the suite's time is waiting, for processes and sockets and for what must not happen. Each worker reads
-    every test module first, so that many more would take longer.
+    More than half of the time of everything is waiting, for processes and sockets and for what must not happen; the
+    sample computes nearly all of its time. Each worker reads every test module first, so that more would take longer.
     """
-    return (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1) + 2
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores + 2 if config.getoption("all") or config.getoption("nightly") else cores
 
 
 def pytest_configure(config: pytest.Config) -> None:
     # A test that is named by its id runs, and pictures are only updated (and unused ones deleted) as a whole.
     named = any("::" in argument for argument in config.invocation_params.args)
-    if config.getoption("all") or named or config.getoption("update_snapshots", default=False):
+    if config.getoption("nightly") or named:
+        os.environ[VARIABLE] = "nightly"
+    elif config.getoption("all") or config.getoption("update_snapshots", default=False):
         os.environ[VARIABLE] = "all"
     settings.load_profile("trunkline" if run_all() else "sample")
     # A shell lets what it starts in the background ignore Ctrl-C, and so would every program that a test starts.
@@ -48,10 +54,31 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no module of which nothing runs."""
+    return True if _is_left_out(_in_clone(collection_path), config) else None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    chosen, left = split_sample(items, "nightly") if not run_nightly() else (items[:], list[pytest.Item]())
     if not run_all():
-        items[:], left = split_sample(items)
-        config.hook.pytest_deselected(items=left)
+        chosen, slow = split_sample(item for item in chosen if not _is_left_out(item.nodeid, config))
+        left += slow
+    kept = set(chosen)
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = chosen
+
+
+def _is_left_out(path: str, config: pytest.Config) -> bool:
+    """Whether a module or a test is no part of the sample. Of a folder that is named everything is."""
+    if run_all() or not is_left_out(path):
+        return False
+    named = {heavy_folder(_in_clone(config.invocation_params.dir / argument)) for argument in config.args}
+    return heavy_folder(path) not in named
+
+
+def _in_clone(path: Path) -> str:
+    return Path(os.path.relpath(path, ROOT)).as_posix()
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

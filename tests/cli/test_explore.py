@@ -30,6 +30,7 @@ def test_crashes_everywhere_are_reported_with_counts(trunkline):
     assert "runs per CPU second" in lines[5]
 
 
+@pytest.mark.slow
 def test_more_workers_find_the_same(trunkline, tmp_path):
     options = ("explore", "B043", "B052", "--seeds", "2", *SOME[:-2])
     for jobs in ("1", "2"):
@@ -90,6 +91,7 @@ def test_one_run_again(trunkline, tmp_path, options, ends):
     assert [(type(body), body.why) for body in bodies if isinstance(body, ProcessCrashed | ProcessStopped)] == ends
 
 
+@pytest.mark.slow
 def test_visible_differences_of_a_run_are_reported(trunkline, tmp_path):
     trunkline("explore", "B001", "--every-step", "10", "--jobs", "1", "--json", tmp_path / "found.json")
     explored = json.loads((tmp_path / "found.json").read_text())["explored"][0]

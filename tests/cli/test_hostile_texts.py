@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.cli.test_terminal import terminal
+from tests.cli.processes.test_terminal import terminal
 from tests.support.paths import FIXTURES, ROOT
 from trunkline.app.terminal import output
 
@@ -100,6 +100,7 @@ def test_text_is_printed_by_the_functions_that_clean_it():
     assert {path: count for path, count in used.items() if count} == own
 
 
+@pytest.mark.slow
 def test_the_app_writes_no_command_of_a_stranger_to_its_terminal(names):
     command = (sys.executable, "-m", "trunkline", "replay", names["trace"])
     with terminal(*command, size=(140, 45)) as shown:

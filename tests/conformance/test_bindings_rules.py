@@ -6,6 +6,7 @@ import pytest
 
 from tests.conformance import bindings, delivery_router
 from tests.conformance.upstream.discord_bindings import OwnEchoes
+from tests.support.for_each import for_each
 from trunkline.core.profiles import Profile
 
 MARCH, AUGUST = Profile.OPENCLAW, Profile.OPENCLAW_2026_08
@@ -256,7 +257,7 @@ def completion(origin: Fields | None, *bound: Fields, **more: object) -> Fields:
 BOUND = {"binding_id": "b1", "channel": "discord", "account_id": "default", "conversation_id": "th1"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("to", "conversation"),
     [
         ("channel: C1 ", "C1"), ("Conversation:C1", "C1"), ("group:g", "g"), ("room:!r:m.example", "!r:m.example"),

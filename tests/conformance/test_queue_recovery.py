@@ -20,6 +20,7 @@ from tests.conformance.upstream.queue_recovery import (
     is_permanent_under,
     recovery_step,
 )
+from tests.support.for_each import for_each
 from trunkline.core.config import DeliveryConfig
 from trunkline.core.profiles import Profile
 
@@ -29,7 +30,7 @@ PERMANENT = ["400 Bad Request: chat not found", "ambiguous Slack or Teams recipi
 PASSING = ["network down", "rate limited"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("retries", "last", "enqueued", "remaining"),
     [
         # Never tried: its process has died.
@@ -99,7 +100,7 @@ REMOVED, PENDING, DEAD = Bucket.REMOVED, Bucket.PENDING, Bucket.FAILED
 RECOVERED, FAILED = Counted.RECOVERED, Counted.FAILED
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("state", "reconciled", "expected"),
     [
         *[(state, Reconciled.SENT, (REMOVED, RECOVERED, False, None, None)) for state in SendState],
@@ -112,13 +113,13 @@ RECOVERED, FAILED = Counted.RECOVERED, Counted.FAILED
         *[(None, answer, (REMOVED, RECOVERED, True, None, None)) for answer in Reconciled],
     ],
 )
-def test_a_row_that_may_have_been_sent(
+def test_a_row_that_may_have_been_sent_goes_by_what_is_known(
     state: SendState | None, reconciled: Reconciled, expected: tuple[object, ...]
 ) -> None:
     assert after(step(retries=2, state=state, reconciled=reconciled, error="api down")) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("replay", "error", "expected"),
     [
         (ReplayResult.SENT, "", (REMOVED, RECOVERED, True, None, None)),
@@ -131,7 +132,9 @@ def test_a_row_that_may_have_been_sent(
         (ReplayResult.PARTIAL, "chat not found", (PENDING, FAILED, True, 2, UNKNOWN)),
     ],
 )
-def test_a_row_that_is_sent_again(replay: ReplayResult, error: str, expected: tuple[object, ...]) -> None:
+def test_a_row_that_is_sent_again_goes_by_its_outcome(
+    replay: ReplayResult, error: str, expected: tuple[object, ...]
+) -> None:
     found = step(retries=2, replay=replay, error=error)
     assert after(found) == expected
     assert found.error == (error or None)

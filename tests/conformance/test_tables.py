@@ -20,6 +20,7 @@ from tests.conformance.tables import (
     load,
     profile_of,
 )
+from tests.support.for_each import for_each
 from trunkline.core.profiles import Profile
 
 #: cases of the tables that are shorter than the others
@@ -27,7 +28,7 @@ LEAST = {"mirror_text": 23, "cross_context_policy": 27, "heartbeat_targets": 27}
 CHECKS = [check for area in AREAS for check in load(FOLDER / f"{area}.json", also_august=True)]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=[check.id for check in CHECKS])
+@for_each("check", CHECKS, ids=[check.id for check in CHECKS])
 def test_the_case_holds(check: Check) -> None:
     wrong = failure(check)
     assert wrong is None, wrong
@@ -42,7 +43,7 @@ def test_no_case_is_left_out() -> None:
 # -------------------------------------------------------------------- comparison
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("expect", "actual", "says"),
     [
         ({"a": 1}, {"a": 2}, "expected a=1 got a=2"),
@@ -66,7 +67,7 @@ def test_a_difference_is_reported(expect: dict[str, Any], actual: dict[str, Any]
     assert says in (difference(expect, actual) or "")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("expect", "actual"),
     [
         ({"a": 1}, {"a": 1, "b": 2}),
@@ -88,7 +89,7 @@ def test_an_area_that_raises_or_is_missing_fails_its_case() -> None:
     assert "ModuleNotFoundError" in (failure(Check(area="no_area", **fields)) or "")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("expect", "says"),
     [
         ({"properties": {"max_chunk_length": 2}}, "got properties.max_chunk_length=3"),

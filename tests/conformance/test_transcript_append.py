@@ -2,9 +2,8 @@
 
 from typing import Any
 
-import pytest
-
 from tests.conformance.upstream.transcript_append import AppendPlan, MirroredLine, plan_append
+from tests.support.for_each import for_each
 
 KEY = "agent:main:discord:channel:c1"
 
@@ -19,7 +18,7 @@ def said(text: str = "hello", *, role: str = "assistant", key: str | None = None
     return MirroredLine(role=role, text=text, key=key)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("instead", "refused"),
     [
         ({"session_key": None}, "missing sessionKey"),
@@ -43,7 +42,7 @@ def test_a_key_is_looked_for_in_small_letters() -> None:
     assert plan(session_key=f" {KEY.upper()} ").append
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("lines", "key", "append"),
     [
         ([], None, True),

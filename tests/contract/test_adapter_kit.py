@@ -88,6 +88,7 @@ def test_every_variant_of_a_fake_keeps_the_contract(platform: str, settings: str
     kit(platform, settings).raise_for_failures()
 
 
+@pytest.mark.slow
 def test_every_check_is_passed_by_some_fake() -> None:
     reports = [*map(kit, PLATFORMS), *(kit(*variant) for variant in VARIANTS.values())]
     passed = {check.id for report in reports for check in report.checks if check.verdict is CheckVerdict.PASSED}
@@ -136,6 +137,7 @@ OPTIONAL = {
 }
 
 
+@pytest.mark.slow(every=6)
 @pytest.mark.parametrize("name", OPTIONAL)
 def test_what_a_bench_cannot_do_is_not_tried(name: str) -> None:
     platform, settings, expected = OPTIONAL[name]

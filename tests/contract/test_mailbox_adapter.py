@@ -57,6 +57,7 @@ class MailboxBench(Bench):
         return MailboxAdapter(self._channel, "default", self._store, system_env())
 
 
+@pytest.mark.slow(every=4)
 @pytest.mark.parametrize("channel", ["webchat", "sms", "telegram", "slack"])
 async def test_it_keeps_the_contract(tmp_path: Path, channel: str) -> None:
     made = 0

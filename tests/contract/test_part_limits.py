@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
+from tests.support.for_each import for_each
 from trunkline.core.errors import Refused
 from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.values import IntentId, Poll, Receipt, SendRequest, Transport
@@ -46,7 +45,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("platform", "good", "bad"), CASES)
+@for_each(("platform", "good", "bad"), CASES)
 def test_the_longest_part_is_taken_and_a_longer_one_refused(
     platform: str, good: dict[str, Any], bad: dict[str, Any]
 ) -> None:

@@ -107,6 +107,7 @@ class DiskBench:
         self._disk.discard()
 
 
+@pytest.mark.slow(every=4)
 @pytest.mark.anyio
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 async def test_sqlite_over_a_file(check: Check, tmp_path: Path) -> None:

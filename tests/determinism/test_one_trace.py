@@ -14,8 +14,8 @@ from tests.support.paths import ROOT
 from tests.support.scale import scaled
 from trunkline.sim.loop import run
 
-PROCESSES = scaled(12, 4)
-REPEATS = scaled(20, 6)
+PROCESSES = scaled(12, 2)
+REPEATS = scaled(20, 4)
 
 
 def report_of(number: int) -> dict[str, list[str]]:

@@ -12,8 +12,8 @@ from tests.support.scale import scaled
 from trunkline.core.events import encode_trace
 from trunkline.sim import load_scenario, run_scenario
 
-PROCESSES = scaled(12, 3)
-REPEATS = scaled(20, 4)
+PROCESSES = scaled(12, 2)
+REPEATS = scaled(20, 3)
 #: hands, crash, recovery, threads, faults of the store and of the wire
 CHOSEN = (
     "scenarios/tour/told-twice.yaml",

@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
+from tests.support.for_each import for_each
 from tests.support.hands.roles import Asker, takes
 from tests.support.hands.stage import ANA, BEN, Stage, staged
 from trunkline.core.errors import AnswerRefused, DelegationRefused, UnknownName, UsageError
@@ -54,7 +55,7 @@ CALLS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("case", CALLS)
+@for_each("case", CALLS)
 def test_a_bad_call_is_refused_with_its_place_and_nothing_starts(case):
     call, errors = {"message": "work", **CALLS[case]}, []
 
@@ -128,7 +129,7 @@ RESULTS: dict[str, tuple[Callable[[], Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("case", RESULTS)
+@for_each("case", RESULTS)
 def test_whatever_a_hand_returns_is_reported_once(case):
     make, outcome = RESULTS[case]
     main = Asker(answer=lambda turn: f"{turn.callback.outcome.value} {len(turn.text)}")

@@ -105,6 +105,7 @@ def three_starts(tmp_path, poison, **parts):
     return runs, accepted
 
 
+@pytest.mark.slow(every=4)
 @pytest.mark.parametrize("how", RAISES)
 def test_an_agent_that_raises_ends_its_turn(tmp_path, how):
     async def agent(turn):
@@ -118,6 +119,7 @@ def test_an_agent_that_raises_ends_its_turn(tmp_path, how):
     assert accepted == ["re hello 0", "re hello 1", "re hello 2"]
 
 
+@pytest.mark.slow(every=4)
 @pytest.mark.parametrize("how", RAISES)
 def test_a_hand_that_raises_has_failed(tmp_path, how):
     async def agent(turn):
@@ -134,6 +136,7 @@ def test_a_hand_that_raises_has_failed(tmp_path, how):
     assert "the hand ended: error" in accepted
 
 
+@pytest.mark.slow(every=4)
 @pytest.mark.parametrize("how", RAISES)
 @pytest.mark.parametrize("required", [True, False])
 def test_a_sending_hook_that_raises_cancels_the_message_or_is_left_out(tmp_path, how, required):
@@ -147,6 +150,7 @@ def test_a_sending_hook_that_raises_cancels_the_message_or_is_left_out(tmp_path,
     assert ("re poison" in accepted) is not required
 
 
+@pytest.mark.slow(every=4)
 @pytest.mark.parametrize("how", RAISES)
 def test_a_sent_hook_that_raises_changes_nothing(tmp_path, how):
     hooks = Hooks(sent=(SentHook(name="h", call=RAISES[how]),))
@@ -155,6 +159,7 @@ def test_a_sent_hook_that_raises_changes_nothing(tmp_path, how):
     assert {body.phase for run in runs for body in run.of("hook.failed")} == {"sent"}
 
 
+@pytest.mark.slow(every=4)
 @pytest.mark.parametrize("how", RAISES)
 def test_an_ack_that_raises_is_recorded_and_the_message_known(tmp_path, how):
     async def acks(one):
@@ -167,6 +172,7 @@ def test_an_ack_that_raises_is_recorded_and_the_message_known(tmp_path, how):
     assert [body.reason for run in runs for body in run.of("inbound.dropped")] == ["duplicate-message"] * (STARTS - 1)
 
 
+@pytest.mark.slow(every=4)
 @pytest.mark.parametrize("how", RAISES)
 @pytest.mark.parametrize("taken", [True, False])
 def test_a_send_that_raises_is_ambiguous(tmp_path, how, taken):
@@ -185,6 +191,7 @@ def test_a_send_that_raises_is_ambiguous(tmp_path, how, taken):
     assert {one for one in accepted if "hello" in one} == {"re hello 0", "re hello 1", "re hello 2"}
 
 
+@pytest.mark.slow(every=4)
 @pytest.mark.parametrize("what", VALUES)
 def test_an_agent_that_returns_no_text_ends_its_turn(tmp_path, what):
     async def agent(turn):
@@ -195,6 +202,7 @@ def test_an_agent_that_returns_no_text_ends_its_turn(tmp_path, what):
     assert [body.reason for body in ended] == [None if what == "none" else "bad-answer"]
 
 
+@pytest.mark.slow(every=4)
 @pytest.mark.parametrize("what", VALUES)
 def test_a_hand_that_returns_no_text_has_failed(tmp_path, what):
     async def agent(turn):
@@ -224,6 +232,7 @@ RECEIPTS = {
 }
 
 
+@pytest.mark.slow(every=4)
 @pytest.mark.parametrize("what", RECEIPTS)
 def test_a_receipt_that_is_none_leaves_the_message_in_doubt(tmp_path, what):
     async def sends(adapter, request):
@@ -277,6 +286,7 @@ SOUND = {
 }
 
 
+@pytest.mark.slow(every=4)
 @pytest.mark.parametrize("what", ENVELOPES)
 def test_a_message_with_unusable_fields_is_dropped_and_acknowledged(tmp_path, what):
     runs, accepted = three_starts(tmp_path, ENVELOPES[what])

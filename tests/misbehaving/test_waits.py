@@ -93,6 +93,7 @@ BAD_CALLS = {
 }
 
 
+@pytest.mark.slow(every=4)
 @pytest.mark.parametrize("what", BAD_CALLS)
 def test_a_tool_refuses_what_is_no_argument(store, what):
     raised = []
@@ -134,6 +135,7 @@ BAD_SENDS = {
 }
 
 
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("what", BAD_SENDS)
 @pytest.mark.parametrize("call", ["send", "enqueue"])
 def test_a_clients_bad_send_is_a_usage_error(store, what, call):

@@ -9,7 +9,7 @@ from tests.random_scenarios.trial import try_file, try_tree
 from trunkline.sim.scenario import load_text
 
 
-@pytest.mark.slow(every=5)
+@pytest.mark.slow(every=30)
 @pytest.mark.parametrize("seed", range(1, 301))
 def test_nothing_is_violated_and_nothing_raises(seed):
     trial = try_seed(seed)
@@ -33,6 +33,7 @@ def test_scenarios_use_everything_that_the_script_has():
     }
 
 
+@pytest.mark.slow
 def test_a_failing_scenario_gets_smaller_and_still_fails():
     tree = make_scenario(5)
     said = next(step["say"] for step in tree["script"] if "say" in step)

@@ -130,7 +130,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
     return Runs(monkeypatch)
 
 
-@pytest.mark.slow(every=5)
+@pytest.mark.slow(every=20)
 @pytest.mark.parametrize("path", SCENARIO_FILES, ids=lambda path: path.stem)
 def test_off_every_run_is_as_it_was(path, runs: Runs) -> None:
     off = switched(load_scenario(path), on=False)

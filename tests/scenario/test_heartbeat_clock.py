@@ -37,6 +37,7 @@ def timed(result: RunResult, kind: type[Body]) -> list[tuple[float, Any]]:
     return [(event.at, event.body) for event in result.trace.events if isinstance(event.body, kind)]
 
 
+@pytest.mark.slow(every=4)
 @pytest.mark.parametrize("way", ["think: 5h", 'fail: "no model"', "nonsense: number", "nonsense: exits"])
 def test_an_agent_that_hangs_or_fails_stops_neither_the_others_nor_the_schedule(way: str) -> None:
     agents = (

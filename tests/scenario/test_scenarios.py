@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from tests.support.for_each import for_each
 from tests.support.paths import SCENARIO_FILES
 from tests.support.scale import scaled
 from tests.support.scenario.own_defects import FILES, OWN_BUGS, defect_run, sound_run, unchanged
@@ -38,14 +39,14 @@ def violated(result):
     return {verdict.id for verdict in result.verdicts if verdict.status is Status.VIOLATED}
 
 
-@pytest.mark.parametrize("seed", [None, 2, 77])
+@pytest.mark.parametrize("seed", [None, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 77))])
 @pytest.mark.parametrize("path", SCENARIO_FILES, ids=lambda path: path.stem)
 def test_it_holds(path, seed):
     result = run_scenario(FILES[path], seed=seed)
     assert (violated(result), result.unmet) == (set(), ())
 
 
-@pytest.mark.slow(every=5)
+@pytest.mark.slow(every=20)
 @pytest.mark.parametrize("path", SCENARIO_FILES, ids=lambda path: path.stem)
 def test_it_holds_in_plain_order_too(path):
     assert run_scenario(FILES[path], order="fifo").holds
@@ -58,7 +59,7 @@ def test_its_bug_is_caught_by_the_named_invariants(path, bug):
     assert caught >= set(FILES[path].scenario.breaks)
 
 
-@pytest.mark.parametrize(("path", "bug"), OWN_BUGS, ids=OWN_BUG_NAMES)
+@for_each(("path", "bug"), OWN_BUGS, ids=OWN_BUG_NAMES)
 def test_each_violation_points_at_its_evidence(path, bug):
     result = defect_run(path, bug)
     seqs = range(1, len(result.trace.events) + 1)
@@ -72,6 +73,7 @@ def test_each_violation_points_at_its_evidence(path, bug):
         assert violation.expected and violation.actual
 
 
+@pytest.mark.slow(every=10)
 @pytest.mark.parametrize(("path", "bug"), OWN_BUGS, ids=OWN_BUG_NAMES)
 def test_no_violation_blames_a_step_that_the_sound_run_has_too(path, bug):
     defect = defect_run(path, bug)
@@ -79,18 +81,18 @@ def test_no_violation_blames_a_step_that_the_sound_run_has_too(path, bug):
     assert [v for v in defect.violations if v.first_wrong in innocent] == []
 
 
-@pytest.mark.parametrize("invariant", [checker.id for checker in CHECKERS if not checker.wire_side])
+@for_each("invariant", [checker.id for checker in CHECKERS if not checker.wire_side])
 def test_each_invariant_has_a_bug_switch_that_it_catches(invariant):
     caught = [bug for _, bug in OWN_BUGS if invariant in BUGS[bug].caught_by]
     assert caught
 
 
-@pytest.mark.parametrize("bug", BUGS)
+@for_each("bug", BUGS)
 def test_each_bug_switch_is_shown_by_a_scenario(bug):
     assert bug in {name for _, name in OWN_BUGS}
 
 
-@pytest.mark.parametrize("report", sorted(REPORTS))
+@for_each("report", sorted(REPORTS))
 def test_each_public_report_has_its_scenario_and_its_bug(report):
     path = next(path for path in SCENARIO_FILES if path.stem.startswith(report))
     file = FILES[path]
@@ -99,7 +101,7 @@ def test_each_public_report_has_its_scenario_and_its_bug(report):
     assert any(report in BUGS[bug].reports for bug in file.scenario.bugs)
 
 
-@pytest.mark.parametrize("path", SCENARIO_FILES, ids=lambda path: path.stem)
+@for_each("path", SCENARIO_FILES, ids=lambda path: path.stem)
 def test_it_carries_the_editor_line_and_claims_what_it_exercises(path):
     assert re.match(r"# yaml-language-server: \$schema=\.\./\.\./docs/scenario\.schema\.json\n", path.read_text())
     assert FILES[path].scenario.expect.exercised

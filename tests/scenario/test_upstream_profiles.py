@@ -53,7 +53,7 @@ def test_a_second_entry_of_one_text_is_found_in_an_upstream_profile_too():
     assert "M1" in {violation.invariant for violation in run_scenario(file, bugs=["two-writers"]).violations}
 
 
-@pytest.mark.slow(every=10)
+@pytest.mark.slow(every=50)
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("seed", range(1, 101))
 def test_random_scenarios_violate_nothing(seed, profile):

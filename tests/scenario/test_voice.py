@@ -72,6 +72,7 @@ def settled(result: RunResult) -> list[tuple[IntentState, Reason]]:
     return [(body.state, body.reason) for body in bodies(result, IntentSettled)]
 
 
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
 @pytest.mark.parametrize("seed", range(1, 6))
 def test_the_scenarios_hold_under_other_seeds(path: Path, seed: int) -> None:
@@ -156,6 +157,7 @@ def test_without_a_link_nothing_is_written_and_the_reason_says_so() -> None:
 CHANGES = ("hang_up: true", "hold: true", "call: again", "say: hello")
 
 
+@pytest.mark.slow(every=7)
 @pytest.mark.parametrize("changes", itertools.permutations(CHANGES, 2), ids=" then ".join)
 @pytest.mark.parametrize("at", [6, 16, 24.5])
 def test_whatever_callers_do_nothing_is_heard_in_another_call(changes: tuple[str, ...], at: float) -> None:

@@ -164,7 +164,7 @@ def test_a_scenario_that_no_gateway_can_play_is_refused_with_every_reason(trunkl
     assert "inside.yaml" in err and len(err.splitlines()) >= 3, err
 
 
-def test_a_gateway_that_dies_at_its_start(trunkline, calm, tmp_path):
+def test_a_gateway_that_dies_at_its_start_could_not_be_run(trunkline, calm, tmp_path):
     words = "[sh, -c, 'echo starting; echo no such setting >&2; exit 3']"
     profile = toy_profile(tmp_path, command=words, name="dies")
     code, out, _ = trunkline("attach", calm, "--gateway", profile, "--json", tmp_path / "x.json")
@@ -174,7 +174,7 @@ def test_a_gateway_that_dies_at_its_start(trunkline, calm, tmp_path):
     assert json.loads((tmp_path / "x.json").read_text())["cells"][0]["outcome"] == "could not be run"
 
 
-def test_a_gateway_that_never_connects(trunkline, calm, tmp_path):
+def test_a_gateway_that_never_connects_is_given_up_and_quoted(trunkline, calm, tmp_path):
     profile = toy_profile(tmp_path, command="[sh, -c, 'echo thinking; sleep 60']", start_within="1s", name="deaf")
     code, out, _ = trunkline("attach", calm, "--gateway", profile)
     assert code == 2 and "within 1 s" in out and "thinking" in out

@@ -234,7 +234,7 @@ def test_what_is_handed_out_after_a_restart_is_answered_once(taken: bool):
     assert broken(wire) == NOTHING
 
 
-def test_an_answered_update_that_is_handed_out_again():
+def test_an_answered_update_that_is_handed_out_again_breaks_nothing():
     wire = PrototypeWire("openclaw", "telegram")
     wire.start()
     wire.answered("a1")

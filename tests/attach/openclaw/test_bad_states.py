@@ -70,7 +70,7 @@ def test_a_session_whose_entry_is_damaged_keeps_its_key_and_places(tmp_path: Pat
     assert [one.where for one in state.unreadable] == [f"session_nodes {session.key}"]
 
 
-def test_a_file_that_is_no_database(tmp_path: Path) -> None:
+def test_a_file_that_is_no_database_is_listed_as_unreadable(tmp_path: Path) -> None:
     folder = real_state("topic-deleted", tmp_path)
     (folder / "state" / "openclaw.sqlite").write_bytes(b"not a database, " * 200)
     (folder / "state" / "openclaw.sqlite-wal").unlink(missing_ok=True)
@@ -82,7 +82,7 @@ def test_a_file_that_is_no_database(tmp_path: Path) -> None:
     assert len(state.sessions) == 1
 
 
-def test_a_database_that_was_cut_off(tmp_path: Path) -> None:
+def test_a_database_that_was_cut_off_is_listed_as_unreadable(tmp_path: Path) -> None:
     folder = real_state("topic-deleted", tmp_path)
     database = folder / "state" / "openclaw.sqlite"
     database.write_bytes(database.read_bytes()[:5000])

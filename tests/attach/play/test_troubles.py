@@ -42,19 +42,19 @@ def broken(profile: GatewayProfile, *steps: str, patience: float = 1.5) -> tuple
     return found.value, seen
 
 
-def test_a_command_that_is_not_there(tmp_path: Path) -> None:
+def test_a_command_that_is_not_there_is_named(tmp_path: Path) -> None:
     trouble, _ = broken(toy().model_copy(update={"command": ("no-such-gateway",)}))
     assert trouble.what.startswith("toy did not start: ")
     assert "no-such-gateway" in trouble.what
 
 
-def test_a_gateway_that_dies_at_its_start(tmp_path: Path) -> None:
+def test_a_gateway_that_dies_at_its_start_is_quoted(tmp_path: Path) -> None:
     trouble, _ = broken(program(tmp_path, "print('no config'); raise SystemExit(3)"))
     assert trouble.what == "toy ended with the code 3 before it was ready"
     assert trouble.log == ("no config",)
 
 
-def test_a_gateway_that_never_polls(tmp_path: Path) -> None:
+def test_a_gateway_that_never_polls_lacks_a_connection(tmp_path: Path) -> None:
     trouble, _ = broken(program(tmp_path, "print('idle', flush=True); time.sleep(60)", start_within=2))
     assert trouble.what == "toy was not ready within 2 s: it lacks a connection to telegram"
     assert trouble.log == ("idle",)
@@ -69,7 +69,7 @@ def test_a_gateway_that_never_says_that_it_is_ready(tmp_path: Path) -> None:
     assert kinds(events, "gateway.ready") == ["gateway.ready"]
 
 
-def test_a_gateway_that_does_not_come_back(tmp_path: Path) -> None:
+def test_a_gateway_that_does_not_come_back_is_quoted(tmp_path: Path) -> None:
     once = "\nif os.path.exists('once'): raise SystemExit('not again')\nopen('once', 'w')"
     text = f"{once}\nwhile True: call('getUpdates?timeout=1')"
     trouble, events = broken(program(tmp_path, text), ASKED, "at: 100ms, crash: {restart_after: 10ms}")
@@ -102,7 +102,7 @@ def test_a_last_poll_of_a_killed_gateway_does_not_hide_the_next_connection(tmp_p
     ]
 
 
-def test_a_gateway_that_ends_by_itself(tmp_path: Path) -> None:
+def test_a_gateway_that_ends_by_itself_is_started_again_only_if_watched(tmp_path: Path) -> None:
     profile = program(tmp_path, "call('getUpdates?timeout=0'); time.sleep(0.3); raise SystemExit('bye')")
     events = tried(ASKED, profile=profile, patience=0.5)
     assert kinds(events, "gateway.exited", "gateway.launched") == ["gateway.launched", "gateway.exited"]
@@ -123,7 +123,7 @@ def small_floods(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("small_floods")
-def test_a_gateway_that_floods_the_platform(tmp_path: Path) -> None:
+def test_a_gateway_that_floods_the_platform_is_stopped(tmp_path: Path) -> None:
     text = "call('getUpdates?timeout=0')\nwhile True: call('getMe')"
     trouble, events = broken(program(tmp_path, text), patience=60.0)
     assert trouble.what.startswith("toy made 200 requests within 1000 s, 199 of them getMe")

@@ -24,7 +24,7 @@ def _no_process_is_left(tmp_path: Path) -> Iterator[None]:
     assert left_alive(tmp_path) == []
 
 
-def test_a_command_that_is_not_there(tmp_path: Path) -> None:
+def test_a_command_that_is_not_there_is_named(tmp_path: Path) -> None:
     one = WorkerTry(tmp_path, "", command=["no-such-gateway", "run"])
     assert one.play().problem == "small did not start: command not found: no-such-gateway"
     assert one.ended().at_rest is False
@@ -126,7 +126,7 @@ socket.create_server(("127.0.0.1", int(sys.argv[1])))
     assert outcome.log[-1].startswith("OSError: [Errno 98] Address already in use")
 
 
-def test_a_preparation_that_fails(tmp_path: Path) -> None:
+def test_a_preparation_that_fails_is_quoted(tmp_path: Path) -> None:
     outcome = WorkerTry(tmp_path, "", prepare=[[sys.executable, "-c", "print('no disk'); raise SystemExit(3)"]]).play()
     assert outcome.problem.startswith("small could not be prepared: `")
     assert outcome.problem.endswith("` ended with the code 3")
@@ -155,7 +155,7 @@ def test_a_line_that_comes_after_the_end_of_the_log_says_that_it_is_ready(tmp_pa
     assert one.play().problem == ""
 
 
-def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     one = WorkerTry(tmp_path, "")
     (tmp_path / "try").write_text("a file")
     assert one.play().problem == f"{tmp_path / 'try'}: File exists: the gateway cannot have its folder there"
@@ -170,5 +170,5 @@ def test_a_full_disk_ends_the_try_with_a_message(tmp_path: Path) -> None:
     assert outcome.problem == f"{tmp_path / 'trace.jsonl'}: File too large: the trace ends there"
 
 
-def test_a_scenario_that_is_none(tmp_path: Path) -> None:
+def test_a_scenario_that_is_none_is_named(tmp_path: Path) -> None:
     assert "one.yaml" in WorkerTry(tmp_path, "", scenario="scenario: 1\n").play().problem

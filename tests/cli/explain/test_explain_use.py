@@ -69,6 +69,7 @@ def test_there_is_help(trunkline, command):
     assert "Usage: trunkline explain" in out
 
 
+@pytest.mark.slow
 def test_no_screen_and_no_simulator_is_imported(config):
     def loaded(*arguments: str) -> str:
         code = (
@@ -107,6 +108,7 @@ def routed(file: ScenarioFile) -> list[tuple[GatewayConfig, InboundReceived, Rou
     return found
 
 
+@pytest.mark.slow(every=10)
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
 def test_explain_agrees_with_the_runs(path):
     file = load_scenario(path)
@@ -118,6 +120,7 @@ def test_explain_agrees_with_the_runs(path):
         assert msgspec.structs.replace(answer.decided, revision=lived.revision) == lived
 
 
+@pytest.mark.slow
 def test_that_there_is_something_to_compare():
     found = [one for path in SCENARIOS for one in routed(load_scenario(path))]
     assert len(found) > 60

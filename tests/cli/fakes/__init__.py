@@ -1,1 +1,1 @@
-"""`trunkline fakes`, in a process of its own."""
+"""`trunkline fakes`: those that serve are in a process of their own."""

@@ -1,4 +1,4 @@
-"""Fakes that the tests of a module share; each test begins with nothing said."""
+"""Fakes that these tests share; each test begins with nothing said."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from trunkline.app.fakes.client import FakesClient, running_fakes
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def fakes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FakesClient]:
     record = tmp_path_factory.mktemp("fakes") / "wire.jsonl"
     with running_fakes("telegram", "model", options=["--record", str(record)]) as client:

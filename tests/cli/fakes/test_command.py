@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 import yaml
 
 from tests.cli.fakes.bot_calls import bot
+from tests.support.for_each import for_each
 from tests.support.wire.bench import MemoryCursors
 from trunkline.app.fakes.client import FakesClient, FakesError, running_fakes
 from trunkline.core.adapters.config import AccountConfig
@@ -24,6 +26,9 @@ from trunkline.core.env import system_env
 from trunkline.core.events import EventLog
 from trunkline.core.events.trace import read_trace
 from trunkline.sim.events import BODIES
+
+#: a command with its arguments: its exit code, what it prints, and its complaints
+Command = Callable[..., tuple[int, str, str]]
 
 WORLD = """\
 world:
@@ -39,7 +44,7 @@ def run(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, **options)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "says"),
     [
         ([], "name the platforms: trunkline fakes --platforms telegram,discord"),
@@ -52,15 +57,14 @@ def run(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
         (["--platforms", "telegram", "--record", "missing/x.jsonl"], "missing/x.jsonl"),
     ],
 )
-def test_wrong_usage_is_named_before_anything_starts(arguments: list[str], says: str, tmp_path: Path) -> None:
-    done = run(*arguments, cwd=tmp_path)
-    assert done.returncode == 2
-    assert says in done.stderr
-    assert done.stdout == ""
-    assert "Traceback" not in done.stderr
+def test_wrong_usage_is_named_before_anything_starts(trunkline: Command, arguments: list[str], says: str) -> None:
+    code, out, err = trunkline("fakes", *arguments)
+    assert (code, out) == (2, "")
+    assert says in err
+    assert "Traceback" not in err
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "says"),
     [
         (("say:", "sya:"), "world.yaml:5:42: script[0].sya"),
@@ -69,11 +73,13 @@ def test_wrong_usage_is_named_before_anything_starts(arguments: list[str], says:
         (("telegram: {rooms: {club: {threads: [news]}}}", "voice: {}"), "world.yaml"),
     ],
 )
-def test_a_wrong_world_is_named_with_its_line(tmp_path: Path, change: tuple[str, str], says: str) -> None:
+def test_a_wrong_world_is_named_with_its_line(
+    trunkline: Command, tmp_path: Path, change: tuple[str, str], says: str
+) -> None:
     (tmp_path / "world.yaml").write_text(WORLD.replace(*change))
-    done = run("world.yaml", cwd=tmp_path)
-    assert done.returncode == 2
-    assert says in done.stderr
+    code, _, err = trunkline("fakes", tmp_path / "world.yaml")
+    assert code == 2
+    assert says in err
 
 
 def test_a_world_of_a_file_and_its_script(tmp_path: Path) -> None:
@@ -86,6 +92,7 @@ def test_a_world_of_a_file_and_its_script(tmp_path: Path) -> None:
             client.say("yan", "club/news", "me too", id="mine")
 
 
+@pytest.mark.slow
 def test_what_is_printed_can_be_pasted_and_what_happens_is_shown(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "trunkline", "fakes", "--platforms", "telegram,model", "--record", "wire.jsonl"]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
@@ -122,13 +129,14 @@ def test_what_is_printed_can_be_pasted_and_what_happens_is_shown(tmp_path: Path)
         assert "all hold" in done.stdout
 
 
-def test_a_taken_port_is_named(fakes: FakesClient) -> None:
+def test_a_taken_port_is_named(trunkline: Command, fakes: FakesClient) -> None:
     port = fakes.url("telegram").rpartition(":")[2]
-    done = run("--platforms", "telegram", "--port", f"telegram={port}")
-    assert done.returncode == 2
-    assert "choose another one with --port" in done.stderr
+    code, _, err = trunkline("fakes", "--platforms", "telegram", "--port", f"telegram={port}")
+    assert code == 2
+    assert "choose another one with --port" in err
 
 
+@pytest.mark.slow
 def test_without_the_server_library_the_extra_is_named(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(
         "import importlib.util as util\nfind = util.find_spec\n"
@@ -139,6 +147,7 @@ def test_without_the_server_library_the_extra_is_named(tmp_path: Path) -> None:
     assert "pip install 'trunkline[fakes]'" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_client_of_fakes_that_do_not_start_says_why() -> None:
     with pytest.raises(RuntimeError, match="nearest valid word: 'telegram'"), running_fakes("telegrm"):
         pass
@@ -149,6 +158,7 @@ _ENV = re.compile(r"\{env: (\w+)\}")
 EVERY = ("telegram", "discord", "slack", "matrix", "signal", "whatsapp")
 
 
+@pytest.mark.slow
 def test_every_platform_has_settings_with_which_its_adapter_is_made(tmp_path: Path) -> None:
     with running_fakes(*EVERY) as client:
         assert set(client.environment) == {
@@ -170,6 +180,7 @@ def test_every_platform_has_settings_with_which_its_adapter_is_made(tmp_path: Pa
         assert [one["place"] for one in client.messages()] == [f"{platform}/ops" for platform in EVERY]
 
 
+@pytest.mark.slow
 def test_a_platform_that_calls_its_bots_asks_the_address_first() -> None:
     with running_fakes("whatsapp", "telegram") as client:
         with pytest.raises(FakesError, match="does not answer the question") as caught:

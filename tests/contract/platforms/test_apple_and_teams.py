@@ -4,6 +4,7 @@ import anyio
 import pytest
 
 from tests.support.contract.stage import ALL, Stage, act, attempt, play, request
+from tests.support.for_each import for_each
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.channels import Ready
@@ -144,7 +145,7 @@ def test_a_button_of_a_card_is_pressed() -> None:
 # ---------------------------------------------------------------- readiness
 
 
-@pytest.mark.parametrize("platform", ALL)
+@for_each("platform", ALL)
 def test_every_reason_of_a_platform_can_be_played(platform: str) -> None:
     async def test(stage: Stage) -> None:
         adapter = stage.adapter(platform)

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.support.contract.stage import ALL, Stage, attempt, play, request
+from tests.support.for_each import for_each
 from trunkline.core.errors import Refused
 from trunkline.core.values import (
     Address,
@@ -27,8 +28,8 @@ POLL = Poll(question="Which lamp?", options=("red", "green"))
 # ---------------------------------------------------------------- what is sent beside a text
 
 
-@pytest.mark.parametrize("platform", ALL)
-@pytest.mark.parametrize(
+@for_each("platform", ALL)
+@for_each(
     ("capability", "fields"),
     [
         (Capability.MEDIA, {"media": ("https://example.org/lamp.png",)}),
@@ -84,7 +85,7 @@ def test_a_payload_that_is_no_json_is_refused() -> None:
     play(test)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("html", "passes"),
     [
         ("<b>bold</b> &amp; <i>more</i>", True),
@@ -128,7 +129,7 @@ def test_telegram_counts_what_is_visible() -> None:
     play(test)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("start", "length", "passes"),
     [(0, 4, True), (5, 2, True), (5, 3, False), (-1, 2, False), (0, 0, False), (7, 1, False)],
 )

@@ -7,6 +7,7 @@ import anyio
 import pytest
 
 from tests.support.contract.stage import ALL, LONG, Stage, attempt, play, request
+from tests.support.for_each import for_each
 from trunkline.core.channels import Ready
 from trunkline.core.errors import Ambiguous, NotSent, PlatformError, RateLimited, Refused
 from trunkline.core.values import (
@@ -26,8 +27,8 @@ HYBRID = {"discord": "mode: hybrid"}
 # ---------------------------------------------------------------- what breaks a send
 
 
-@pytest.mark.parametrize("platform", ALL)
-@pytest.mark.parametrize(("do", "error", "seen"), [("reset", Ambiguous, 1), ("reset-before", Ambiguous, 0)])
+@for_each("platform", ALL)
+@for_each(("do", "error", "seen"), [("reset", Ambiguous, 1), ("reset-before", Ambiguous, 0)])
 def test_a_reset_fails_at_once_and_leaves_acceptance_unknown(
     platform: str, do: str, error: type[PlatformError], seen: int
 ) -> None:
@@ -44,7 +45,7 @@ def test_a_reset_fails_at_once_and_leaves_acceptance_unknown(
     play(test)
 
 
-@pytest.mark.parametrize("platform", ALL)
+@for_each("platform", ALL)
 def test_a_refused_connection_is_a_proof(platform: str) -> None:
     async def test(stage: Stage) -> None:
         adapter, place = stage.adapter(platform), stage.place(f"{platform}/mine")
@@ -59,7 +60,7 @@ def test_a_refused_connection_is_a_proof(platform: str) -> None:
     play(test)
 
 
-@pytest.mark.parametrize("platform", ALL)
+@for_each("platform", ALL)
 def test_an_answer_without_a_receipt_names_no_message_and_it_is_visible(platform: str) -> None:
     async def test(stage: Stage) -> None:
         adapter, place = stage.adapter(platform), stage.place(f"{platform}/mine")
@@ -128,7 +129,7 @@ def test_a_fault_may_strike_one_transport_only(struck: Transport) -> None:
     play(test, HYBRID)
 
 
-@pytest.mark.parametrize("platform", ALL)
+@for_each("platform", ALL)
 def test_a_transport_that_is_not_there_is_refused(platform: str) -> None:
     async def test(stage: Stage) -> None:
         adapter = stage.adapter(platform)
@@ -179,7 +180,7 @@ def test_a_platform_without_keys_forgets_none() -> None:
 # ---------------------------------------------------------------- connections and accounts
 
 
-@pytest.mark.parametrize("platform", ALL)
+@for_each("platform", ALL)
 def test_a_connection_breaks_and_comes_back_after_a_while(platform: str) -> None:
     async def test(stage: Stage) -> None:
         adapter = stage.adapter(platform)
@@ -215,8 +216,8 @@ def test_only_the_gateway_path_needs_the_connection(transport: Transport, passes
     play(test, HYBRID)
 
 
-@pytest.mark.parametrize("on", ["ready", "connect"])
-@pytest.mark.parametrize("platform", ALL)
+@for_each("on", ["ready", "connect"])
+@for_each("platform", ALL)
 def test_an_account_is_not_ready_for_a_while(platform: str, on: str) -> None:
     async def test(stage: Stage) -> None:
         adapter = stage.adapter(platform)

@@ -7,11 +7,12 @@ import anyio
 import pytest
 
 from tests.support.contract.stage import ALL, LONG, SPOTS, Stage, play
+from tests.support.for_each import for_each
 from trunkline.sim.events.world import PlatformPushed
 from trunkline.sim.loop import Node
 
 
-@pytest.mark.parametrize(("platform", "spot"), SPOTS)
+@for_each(("platform", "spot"), SPOTS)
 def test_a_message_comes_with_who_said_what_where(platform: str, spot: str) -> None:
     async def test(stage: Stage) -> None:
         name = f"{platform}:default/{spot}"
@@ -24,7 +25,7 @@ def test_a_message_comes_with_who_said_what_where(platform: str, spot: str) -> N
     play(test)
 
 
-@pytest.mark.parametrize("platform", ALL)
+@for_each("platform", ALL)
 def test_what_is_not_acked_comes_again_to_the_next_connection(platform: str) -> None:
     async def test(stage: Stage) -> None:
         stage.say("m1", f"{platform}/mine")
@@ -37,7 +38,7 @@ def test_what_is_not_acked_comes_again_to_the_next_connection(platform: str) -> 
     play(test)
 
 
-@pytest.mark.parametrize("platform", ALL)
+@for_each("platform", ALL)
 def test_an_ack_is_for_one_message(platform: str) -> None:
     async def test(stage: Stage) -> None:
         adapter = stage.adapter(platform)
@@ -51,7 +52,7 @@ def test_an_ack_is_for_one_message(platform: str) -> None:
     play(test)
 
 
-@pytest.mark.parametrize("platform", ALL)
+@for_each("platform", ALL)
 def test_what_is_said_while_nobody_is_connected_waits_in_its_order(platform: str) -> None:
     async def test(stage: Stage) -> None:
         for text in ("one", "two", "three"):
@@ -64,7 +65,7 @@ def test_what_is_said_while_nobody_is_connected_waits_in_its_order(platform: str
     play(test)
 
 
-@pytest.mark.parametrize("platform", ALL)
+@for_each("platform", ALL)
 def test_a_dead_process_is_given_nothing(platform: str) -> None:
     async def test(stage: Stage) -> None:
         node = Node("gateway", 1)
@@ -78,7 +79,7 @@ def test_a_dead_process_is_given_nothing(platform: str) -> None:
     play(test)
 
 
-@pytest.mark.parametrize("platform", ALL)
+@for_each("platform", ALL)
 def test_each_account_of_a_room_gets_its_own_copy(platform: str) -> None:
     async def test(stage: Stage) -> None:
         stage.say("m1", f"{platform}:default/both")
@@ -90,7 +91,7 @@ def test_each_account_of_a_room_gets_its_own_copy(platform: str) -> None:
     play(test)
 
 
-@pytest.mark.parametrize("platform", ALL)
+@for_each("platform", ALL)
 def test_a_direct_message_is_for_one_account(platform: str) -> None:
     async def test(stage: Stage) -> None:
         stage.say("m1", f"{platform}:second/@ana")

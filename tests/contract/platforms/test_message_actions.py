@@ -7,6 +7,7 @@ import anyio
 import pytest
 
 from tests.support.contract.stage import ALL, Stage, act, change, play, request
+from tests.support.for_each import for_each
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionQuery
 from trunkline.core.errors import Ambiguous, NotSent, PlatformError, RateLimited, Refused, Unauthorized
@@ -21,8 +22,8 @@ def having(action: Action) -> list[str]:
     return [name for name in ALL if action in PLATFORMS[name].actions_of()]
 
 
-@pytest.mark.parametrize("platform", ALL)
-@pytest.mark.parametrize("action", [Action.EDIT, Action.DELETE, Action.UNSEND, Action.REACT, Action.PIN])
+@for_each("platform", ALL)
+@for_each("action", [Action.EDIT, Action.DELETE, Action.UNSEND, Action.REACT, Action.PIN])
 def test_a_platform_carries_out_the_actions_that_it_declares_and_refuses_the_others(
     platform: str, action: Action
 ) -> None:
@@ -42,7 +43,7 @@ def test_a_platform_carries_out_the_actions_that_it_declares_and_refuses_the_oth
     play(test)
 
 
-@pytest.mark.parametrize("platform", having(Action.EDIT))
+@for_each("platform", having(Action.EDIT))
 def test_only_its_author_edits_a_message_within_its_limits(platform: str) -> None:
     async def test(stage: Stage) -> None:
         adapter, place = stage.adapter(platform), stage.place(f"{platform}/both")
@@ -64,7 +65,7 @@ def test_only_its_author_edits_a_message_within_its_limits(platform: str) -> Non
     play(test)
 
 
-@pytest.mark.parametrize("platform", [name for name in ALL if PLATFORMS[name].actions_of() & {Action.EDIT, Action.PIN}])
+@for_each("platform", [name for name in ALL if PLATFORMS[name].actions_of() & {Action.EDIT, Action.PIN}])
 def test_a_deleted_message_cannot_be_changed(platform: str) -> None:
     async def test(stage: Stage) -> None:
         adapter = stage.adapter(platform)
@@ -79,7 +80,7 @@ def test_a_deleted_message_cannot_be_changed(platform: str) -> None:
     play(test)
 
 
-@pytest.mark.parametrize("platform", ALL)
+@for_each("platform", ALL)
 def test_an_action_concerns_the_message_of_its_own_conversation(platform: str) -> None:
     async def test(stage: Stage) -> None:
         adapter = stage.adapter(platform)
@@ -93,7 +94,7 @@ def test_an_action_concerns_the_message_of_its_own_conversation(platform: str) -
     play(test)
 
 
-@pytest.mark.parametrize("platform", having(Action.REACT))
+@for_each("platform", having(Action.REACT))
 def test_a_bot_has_as_many_reactions_on_a_message_as_its_platform_allows(platform: str) -> None:
     async def test(stage: Stage) -> None:
         adapter, place = stage.adapter(platform), stage.place(f"{platform}/both")
@@ -165,7 +166,7 @@ def test_a_channel_has_a_limited_number_of_pins() -> None:
 # ---------------------------------------------------------------- faults
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("do", "error", "carried_out"),
     [
         ("lose-response", TimeoutError, True),

@@ -7,6 +7,7 @@ from msgspec import structs
 
 from tests.support.contract.platform_cases import BY_SENDING
 from tests.support.contract.stage import ALL, THREADED, Stage, attempt, play, request
+from tests.support.for_each import for_each
 from trunkline.core.errors import Refused
 from trunkline.core.values import Address, ChatKind
 from trunkline.sim.events.wire import WireAccepted
@@ -159,7 +160,7 @@ def test_discord_ids_are_unique_over_all_rooms() -> None:
     play(test)
 
 
-@pytest.mark.parametrize("platform", ALL)
+@for_each("platform", ALL)
 def test_ids_look_like_those_of_the_real_platform(platform: str) -> None:
     room, person, thread, message = {
         "discord": (r"\d{18}", r"\d{18}", r"\d{18}", r"\d{18}"),
@@ -185,7 +186,7 @@ def test_ids_look_like_those_of_the_real_platform(platform: str) -> None:
     play(test)
 
 
-@pytest.mark.parametrize("platform", ALL)
+@for_each("platform", ALL)
 def test_who_has_an_id_in_the_file_can_be_written_to_by_every_account(platform: str) -> None:
     async def test(stage: Stage) -> None:
         for account in ("default", "second"):
@@ -196,7 +197,7 @@ def test_who_has_an_id_in_the_file_can_be_written_to_by_every_account(platform: 
     play(test, people=f"{{ana: {{ids: {{{platform}: U7}}}}, ben: {{}}}}")
 
 
-@pytest.mark.parametrize("platform", ALL)
+@for_each("platform", ALL)
 def test_media_go_along(platform: str) -> None:
     async def test(stage: Stage) -> None:
         media = ("https://example.org/lamp.png",)

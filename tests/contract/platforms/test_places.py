@@ -5,6 +5,7 @@ from msgspec import structs
 
 from tests.support.contract.platform_cases import BY_SENDING
 from tests.support.contract.stage import ALL, THREADED, Stage, attempt, play, request
+from tests.support.for_each import for_each
 from trunkline.core.errors import PlaceGone, Refused, UnknownName
 from trunkline.core.values import Address, ChatKind, Receipt
 from trunkline.sim.events.wire import WireAccepted
@@ -34,8 +35,8 @@ def test_an_archived_thread_is_gone_everywhere(platform: str) -> None:
     play(test, {platform: "misplaces: true"})
 
 
-@pytest.mark.parametrize("platform", ALL)
-@pytest.mark.parametrize("spot", ["@ana", "mine"])
+@for_each("platform", ALL)
+@for_each("spot", ["@ana", "mine"])
 def test_a_chain_of_replies_is_on_the_message_and_is_no_thread(platform: str, spot: str) -> None:
     async def test(stage: Stage) -> None:
         adapter, place = stage.adapter(platform), stage.place(f"{platform}:default/{spot}")
@@ -127,7 +128,7 @@ def test_the_talk_with_a_slack_user_is_reached_by_its_channel_id_too() -> None:
     play(test, people="{ana: {ids: {slack: U7ANA}}}")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "found"),
     [
         ("user:U7ANA", "user:U7ANA"),

@@ -4,6 +4,7 @@ import anyio
 import pytest
 
 from tests.support.contract.stage import ALL, LONG, SPOTS, THREADED, Stage, attempt, given_up, play, request
+from tests.support.for_each import for_each
 from trunkline.core.errors import Ambiguous, PlaceGone, PlatformError, RateLimited, Refused
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind, Idempotency, Receipt
@@ -13,7 +14,7 @@ from trunkline.sim.loop import Node
 # ---------------------------------------------------------------- sending
 
 
-@pytest.mark.parametrize(("platform", "spot"), SPOTS)
+@for_each(("platform", "spot"), SPOTS)
 def test_a_receipt_says_where_the_message_is(platform: str, spot: str) -> None:
     async def test(stage: Stage) -> None:
         place = stage.place(f"{platform}:default/{spot}")
@@ -26,7 +27,7 @@ def test_a_receipt_says_where_the_message_is(platform: str, spot: str) -> None:
     play(test)
 
 
-@pytest.mark.parametrize("platform", ALL)
+@for_each("platform", ALL)
 def test_two_messages_have_two_ids(platform: str) -> None:
     async def test(stage: Stage) -> None:
         adapter, place = stage.adapter(platform), stage.place(f"{platform}/mine")
@@ -38,8 +39,8 @@ def test_two_messages_have_two_ids(platform: str) -> None:
     play(test)
 
 
-@pytest.mark.parametrize("platform", ALL)
-@pytest.mark.parametrize("can", Idempotency)
+@for_each("platform", ALL)
+@for_each("can", Idempotency)
 def test_the_same_key_is_one_message_where_the_platform_knows_keys(platform: str, can: Idempotency) -> None:
     async def test(stage: Stage) -> None:
         adapter, place = stage.adapter(platform), stage.place(f"{platform}/mine")
@@ -63,7 +64,7 @@ def test_a_key_belongs_to_its_account() -> None:
     play(test)
 
 
-@pytest.mark.parametrize("platform", ALL)
+@for_each("platform", ALL)
 def test_an_unknown_conversation_is_refused(platform: str) -> None:
     async def test(stage: Stage) -> None:
         nowhere = Address(channel=platform, account="default", kind=ChatKind.GROUP, conversation="none")
@@ -76,7 +77,7 @@ def test_an_unknown_conversation_is_refused(platform: str) -> None:
     play(test)
 
 
-@pytest.mark.parametrize("platform", ALL)
+@for_each("platform", ALL)
 def test_an_unknown_thread_of_a_conversation_is_refused(platform: str) -> None:
     async def test(stage: Stage) -> None:
         place = stage.place(f"{platform}:default/both")
@@ -89,7 +90,7 @@ def test_an_unknown_thread_of_a_conversation_is_refused(platform: str) -> None:
     play(test)
 
 
-@pytest.mark.parametrize("platform", ALL)
+@for_each("platform", ALL)
 def test_an_account_that_is_no_member_is_refused(platform: str) -> None:
     async def test(stage: Stage) -> None:
         place = stage.place(f"{platform}/mine")
@@ -99,7 +100,7 @@ def test_an_account_that_is_no_member_is_refused(platform: str) -> None:
     play(test)
 
 
-@pytest.mark.parametrize("platform", ALL)
+@for_each("platform", ALL)
 def test_the_direct_conversation_of_one_account_is_not_the_others(platform: str) -> None:
     async def test(stage: Stage) -> None:
         place = stage.place(f"{platform}:default/@ana")
@@ -109,8 +110,8 @@ def test_the_direct_conversation_of_one_account_is_not_the_others(platform: str)
     play(test)
 
 
-@pytest.mark.parametrize("platform", THREADED)
-@pytest.mark.parametrize("how", ["archived", "deleted"])
+@for_each("platform", THREADED)
+@for_each("how", ["archived", "deleted"])
 def test_a_closed_thread_is_gone_and_its_room_is_not(platform: str, how: str) -> None:
     async def test(stage: Stage) -> None:
         adapter = stage.adapter(platform)
@@ -124,7 +125,7 @@ def test_a_closed_thread_is_gone_and_its_room_is_not(platform: str, how: str) ->
     play(test)
 
 
-@pytest.mark.parametrize("platform", ALL)
+@for_each("platform", ALL)
 def test_a_text_over_the_limit_is_refused(platform: str) -> None:
     async def test(stage: Stage) -> None:
         adapter, place = stage.adapter(platform), stage.place(f"{platform}/mine")
@@ -138,8 +139,8 @@ def test_a_text_over_the_limit_is_refused(platform: str) -> None:
 # ---------------------------------------------------------------- what goes wrong on the wire
 
 
-@pytest.mark.parametrize("platform", ALL)
-@pytest.mark.parametrize(
+@for_each("platform", ALL)
+@for_each(
     ("do", "error", "reason"),
     [
         ("refuse", Refused, Reason.REFUSED),
@@ -166,7 +167,7 @@ def test_a_refusal_is_reported_by_its_class_and_nothing_is_visible(
     play(test)
 
 
-@pytest.mark.parametrize("platform", ALL)
+@for_each("platform", ALL)
 def test_a_lost_response_leaves_the_message_visible(platform: str) -> None:
     async def test(stage: Stage) -> None:
         stage.fault("lose-response")
@@ -177,7 +178,7 @@ def test_a_lost_response_leaves_the_message_visible(platform: str) -> None:
     play(test)
 
 
-@pytest.mark.parametrize("platform", ALL)
+@for_each("platform", ALL)
 def test_a_dropped_request_leaves_nothing(platform: str) -> None:
     async def test(stage: Stage) -> None:
         stage.fault("drop")
@@ -188,7 +189,7 @@ def test_a_dropped_request_leaves_nothing(platform: str) -> None:
     play(test)
 
 
-@pytest.mark.parametrize("platform", ALL)
+@for_each("platform", ALL)
 def test_a_slow_request_arrives_after_its_sender_gave_up(platform: str) -> None:
     async def test(stage: Stage) -> None:
         stage.fault("slow", **{"for": "20s"})
@@ -200,7 +201,7 @@ def test_a_slow_request_arrives_after_its_sender_gave_up(platform: str) -> None:
     play(test)
 
 
-@pytest.mark.parametrize("platform", ALL)
+@for_each("platform", ALL)
 def test_a_request_on_the_wire_outlives_its_process(platform: str) -> None:
     async def test(stage: Stage) -> None:
         node = Node("gateway", 1)

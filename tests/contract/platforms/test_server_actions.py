@@ -7,6 +7,7 @@ import anyio
 import pytest
 
 from tests.support.contract.stage import ALL, Stage, attempt, play, request
+from tests.support.for_each import for_each
 from trunkline.core.action_names import Action
 from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
@@ -46,7 +47,7 @@ async def ask(stage: Stage, action: Action, place: Address, message_id: str | No
     return await stage.adapter(place.channel).ask(query)
 
 
-@pytest.mark.parametrize("platform", ALL)
+@for_each("platform", ALL)
 def test_every_declared_action_is_played(platform: str) -> None:
     declared = PLATFORMS[platform].actions_of()
     assert {action for action in declared if SPECS[action].kind is not ActionKind.MESSAGE} <= HANDLED
@@ -251,8 +252,8 @@ def test_a_bot_votes_on_matrix() -> None:
     play(test)
 
 
-@pytest.mark.parametrize("platform", ALL)
-@pytest.mark.parametrize(
+@for_each("platform", ALL)
+@for_each(
     ("needs", "parts"),
     [
         (Capability.SILENT, MessageParts(silent=True)),

@@ -6,6 +6,7 @@ from msgspec import structs
 
 from tests.support.contract.stage import ALL, THREADED, Stage, play, request
 from tests.support.contract.thread_cases import refused, webhook
+from tests.support.for_each import for_each
 from trunkline.core.bindings.port import BindsConversations
 from trunkline.core.errors import (
     PlaceArchived,
@@ -30,7 +31,7 @@ BINDING = ["discord", "telegram"]
 # ---------------------------------------------------------------- threads for the gateway
 
 
-@pytest.mark.parametrize("platform", ALL)
+@for_each("platform", ALL)
 def test_only_some_platforms_bind_conversations(platform: str) -> None:
     async def test(stage: Stage) -> None:
         adapter = stage.adapter(platform)
@@ -96,8 +97,8 @@ def test_there_are_no_threads_where_there_is_no_room(platform: str) -> None:
     play(test)
 
 
-@pytest.mark.parametrize("platform", BINDING)
-@pytest.mark.parametrize("kind", ["error", "refuse", "drop", "slow", "lose-response"])
+@for_each("platform", BINDING)
+@for_each("kind", ["error", "refuse", "drop", "slow", "lose-response"])
 def test_the_opening_of_a_thread_can_fail(platform: str, kind: str) -> None:
     async def test(stage: Stage) -> None:
         adapter, room = stage.adapter(platform), stage.place(f"{platform}/both")

@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.contract.stage import ALL, Stage, play, request
 from tests.support.contract.thread_cases import refused, webhook
+from tests.support.for_each import for_each
 from trunkline.core.errors import (
     IdentityGone,
     Refused,
@@ -26,7 +27,7 @@ from trunkline.sim.platforms.api.inbound_pushes import Speaker
 # ---------------------------------------------------------------- webhooks
 
 
-@pytest.mark.parametrize("platform", ALL)
+@for_each("platform", ALL)
 def test_only_discord_has_webhooks(platform: str) -> None:
     async def test(stage: Stage) -> None:
         adapter = stage.adapter(platform)

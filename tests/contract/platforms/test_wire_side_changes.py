@@ -1,8 +1,7 @@
 """Where only the wire is recorded of a gateway, edits and deletions have kinds of their own, and no other kind."""
 
-import pytest
-
 from tests.support.contract.stage import ALL, Stage, act, change, play, request
+from tests.support.for_each import for_each
 from trunkline.core.action_names import Action
 from trunkline.sim.events.actions import WireActed
 from trunkline.sim.events.wire import WireDeleted, WireEdited
@@ -13,7 +12,7 @@ def having(action: Action) -> list[str]:
     return [name for name in ALL if action in PLATFORMS[name].actions_of()]
 
 
-@pytest.mark.parametrize("platform", having(Action.EDIT))
+@for_each("platform", having(Action.EDIT))
 def test_an_edit_is_recorded_with_both_texts(platform: str) -> None:
     async def test(stage: Stage) -> None:
         stage.world.wire_side = True
@@ -28,8 +27,8 @@ def test_an_edit_is_recorded_with_both_texts(platform: str) -> None:
     play(test)
 
 
-@pytest.mark.parametrize("action", [Action.DELETE, Action.UNSEND])
-@pytest.mark.parametrize("platform", ALL)
+@for_each("action", [Action.DELETE, Action.UNSEND])
+@for_each("platform", ALL)
 def test_a_deletion_is_recorded_with_what_people_read_until_then(platform: str, action: Action) -> None:
     async def test(stage: Stage) -> None:
         stage.world.wire_side = True
@@ -48,7 +47,7 @@ def test_a_deletion_is_recorded_with_what_people_read_until_then(platform: str, 
     play(test)
 
 
-@pytest.mark.parametrize("platform", having(Action.REACT))
+@for_each("platform", having(Action.REACT))
 def test_other_changes_keep_their_kind(platform: str) -> None:
     async def test(stage: Stage) -> None:
         stage.world.wire_side = True

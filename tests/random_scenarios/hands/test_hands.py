@@ -8,7 +8,7 @@ from tests.random_scenarios.hands.trial import try_hand_tree, try_hands
 from tests.support.scale import scaled
 
 
-@pytest.mark.slow(every=5)
+@pytest.mark.slow(every=25)
 @pytest.mark.parametrize("seed", range(1, 501))
 def test_s22_s23_every_result_is_seen_once_by_those_who_asked(seed):
     assert try_hands(seed).faults == (), as_yaml(make_hand_scenario(seed))

@@ -5,6 +5,7 @@ from collections import Counter
 from random import Random
 
 import anyio
+import pytest
 
 from tests.support.hands.crowd import ROOM, Crowd, cost_of_completions, held
 from tests.support.hands.stage import Stage, staged
@@ -47,6 +48,7 @@ def test_s22_the_same_if_the_process_dies_in_the_middle():
     staged(play, agents={"main": crowd.turn}, hands={"clerk": crowd.run}, config=ROOM, keep=False)
 
 
+@pytest.mark.slow
 def test_memory_is_bounded_by_what_is_open():
     crowd, many = Crowd(scaled(SESSIONS, 50)), scaled(400, 200)
 

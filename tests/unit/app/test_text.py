@@ -1,8 +1,8 @@
 """Cells of a terminal: cleaning, cutting and wrapping."""
 
-import pytest
 from rich.cells import cell_len
 
+from tests.support.for_each import for_each
 from trunkline.app.text.cells import clean, count, cut, middle_cut, pad, quoted, wrap
 
 
@@ -16,10 +16,8 @@ def test_a_joined_emoji_becomes_its_parts():
     assert clean("👩‍💻") == "👩💻"
 
 
-@pytest.mark.parametrize(
-    "text", ["short", "a longer text than fits", "会话绑定通道", quoted("a longer text than fits")]
-)
-@pytest.mark.parametrize("width", [0, 1, 2, 5, 8, 12, 40])
+@for_each("text", ["short", "a longer text than fits", "会话绑定通道", quoted("a longer text than fits")])
+@for_each("width", [0, 1, 2, 5, 8, 12, 40])
 def test_nothing_is_wider_than_its_room(text, width):
     assert cell_len(cut(text, width)) <= width
     assert cell_len(middle_cut(text, width)) <= width

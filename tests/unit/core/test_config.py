@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError
 
+from tests.support.for_each import for_each
 from trunkline.core.config import (
     AgentConfig,
     ChannelConfig,
@@ -22,7 +23,7 @@ def read(**fields: Any) -> GatewayConfig:
     return GatewayConfig.model_validate(fields)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "seconds"),
     [
         (0, 0.0),
@@ -43,7 +44,7 @@ def test_a_time_is_a_number_or_a_text_with_units(text: object, seconds: float) -
     assert parse_duration(text) == seconds
 
 
-@pytest.mark.parametrize("text", ["", "5", "s", "5 seconds", "-5s", "1e3s", "5S", "5s!", "1m30", ".5s", "5.s"])
+@for_each("text", ["", "5", "s", "5 seconds", "-5s", "1e3s", "5S", "5s!", "1m30", ".5s", "5.s"])
 def test_a_text_that_is_no_time_is_refused_with_the_accepted_forms(text: str) -> None:
     with pytest.raises(ValueError, match="is not a time: write 5s, 250ms or 1m30s"):
         parse_duration(text)
@@ -112,7 +113,7 @@ def test_a_binding_to_an_agent_that_is_not_there_names_those_that_are() -> None:
         )
 
 
-@pytest.mark.parametrize("agent", ["", "Main", "a b", "-a", "a:b", "ä", "a\n", "x" * 65])
+@for_each("agent", ["", "Main", "a b", "-a", "a:b", "ä", "a\n", "x" * 65])
 def test_an_agent_id_that_could_not_stand_in_a_key_is_refused(agent: str) -> None:
     with pytest.raises(ValidationError, match="id"):
         AgentConfig(id=agent)
@@ -156,7 +157,7 @@ def test_both_spellings_of_one_field_are_refused() -> None:
         read(session={"dm_scope": "main", "dmScope": "per-peer"})
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("section", "field", "value"),
     [
         ("delivery", "max_attempts", 0),
@@ -178,7 +179,7 @@ def models() -> list[type[BaseModel]]:
     return sorted((model for model in Model.__subclasses__() if model.__module__.startswith(package)), key=str)
 
 
-@pytest.mark.parametrize("model", models(), ids=lambda model: model.__name__)
+@for_each("model", models(), ids=lambda model: model.__name__)
 def test_a_configuration_cannot_be_changed(model: type[Model]) -> None:
     needs: dict[str, dict[str, Any]] = {
         "ActiveHoursConfig": {"start": "08:00", "end": "20:00"},

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.for_each import for_each
 from trunkline.core.config.files import FileError, load_config, load_config_text
 from trunkline.core.profiles import Profile
 from trunkline.sim.scenario import load_scenario, scenario_home
@@ -74,7 +75,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("text", "message"), WRONG.items())
+@for_each(("text", "message"), WRONG.items())
 def test_what_is_wrong_is_reported_with_its_place(text: str, message: str) -> None:
     (line,) = refused(text)
     assert line.startswith(message)

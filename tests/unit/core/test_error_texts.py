@@ -2,10 +2,9 @@
 
 import re
 
-import pytest
-
 import trunkline.core.errors
 import trunkline.core.events.trace
+from tests.support.for_each import for_each
 from trunkline.core.config.files.problems import FileError
 from trunkline.core.errors import PlatformError, Refused, StoreTooNew, TrunklineError, UsageError
 from trunkline.core.reasons import Reason
@@ -17,12 +16,12 @@ def all_errors(root: type[TrunklineError] = TrunklineError) -> list[type[Trunkli
     return [root, *(found for error in mine for found in all_errors(error))]
 
 
-@pytest.mark.parametrize("reason", Reason)
+@for_each("reason", Reason)
 def test_every_reason_has_a_sentence(reason: Reason) -> None:
     assert re.fullmatch(r"[A-Z].{8,}\.", reason.sentence)
 
 
-@pytest.mark.parametrize("reason", Reason)
+@for_each("reason", Reason)
 def test_every_code_is_its_name_in_lower_case(reason: Reason) -> None:
     assert reason.value == reason.name.lower().replace("_", "-")
 
@@ -35,9 +34,7 @@ def test_no_two_reasons_have_the_same_sentence() -> None:
 MADE_OF_PROBLEMS = (FileError,)
 
 
-@pytest.mark.parametrize(
-    "error", [one for one in all_errors() if one not in MADE_OF_PROBLEMS], ids=lambda error: error.__name__
-)
+@for_each("error", [one for one in all_errors() if one not in MADE_OF_PROBLEMS], ids=lambda error: error.__name__)
 def test_the_first_line_of_an_errors_docstring_is_its_message(error: type[TrunklineError]) -> None:
     first = (error.__doc__ or "").strip().splitlines()[0]
     assert re.fullmatch(r"[A-Z].+\.", first)

@@ -7,6 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from tests.support.factories import direct
+from tests.support.for_each import for_each
 from trunkline import GatewayConfig
 from trunkline.core.config import HandsConfig
 from trunkline.core.prompts import Prompt, PromptKind, PromptQuestion, check_prompts, compose_prompts, joined
@@ -51,7 +52,7 @@ def test_a_blank_prompt_is_none() -> None:
     assert prompts({"agents": [{"id": "main", "prompt": " \n"}], "hands": {"prompt": ""}}, callback=True) == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("settings", "expected"),
     [
         ({"prompt": "all"}, ["all"]),
@@ -83,7 +84,7 @@ def test_prompts_are_joined_by_a_blank_line() -> None:
     assert joined(()) is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "wrong"),
     [
         (None, "of type NoneType instead of a tuple"),

@@ -6,6 +6,7 @@ import pytest
 
 from tests.conformance import gateway_send
 from tests.support.factories import config, direct, room
+from tests.support.for_each import for_each
 from trunkline.core.config import GatewayConfig
 from trunkline.core.delivery.mirror_text import media_name, mirror_text
 from trunkline.core.errors import InvalidSend
@@ -39,7 +40,7 @@ def upstream(**fields: Any) -> GatewayConfig:
 # ---------------------------------------------------------------- names of files
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("address", "name"),
     [
         ("https://example.com/files/report.pdf?sig=1", "report.pdf"),
@@ -86,7 +87,7 @@ def test_files_without_a_name_are_mentioned_once_and_only_where_none_has_one() -
 # ---------------------------------------------------------------- text and media
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "rest", "media"),
     [
         ("plain", "plain", ()),
@@ -129,7 +130,7 @@ def test_upstream_trims_the_text_and_takes_blank_lines_out() -> None:
     assert split_media("a\n\nb", (), Profile.OPENCLAW) == ("a\n\nb", ())
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("fields", "reason"),
     [
         ({"text": ""}, Reason.NOTHING_TO_SEND),
@@ -181,7 +182,7 @@ def test_upstream_sends_nothing_to_a_web_chat_that_is_served(profile: Profile) -
         assert caught.value.reason is Reason.UNKNOWN_CHANNEL
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("fields", "served", "says"),
     [
         ({}, ("discord", "telegram"), "the channel is missing; there are: discord, telegram"),
@@ -202,7 +203,7 @@ def test_a_channel_that_cannot_be_chosen_is_refused(fields: dict[str, Any], serv
 # ---------------------------------------------------------------- agent and session
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("fields", "agent"),
     [
         ({}, "main"),

@@ -16,6 +16,7 @@ import msgspec
 import pytest
 
 from tests.support.agents.attached import attached
+from tests.support.for_each import for_each
 from tests.support.pages import DOCS, blocks, only_block
 from tools import docs
 from trunkline.app.serve.settings import load_file
@@ -154,7 +155,7 @@ def test_the_replies_of_the_page_are_replies() -> None:
         assert list(validator("webhook_response").iter_errors(json.loads(one))) == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("part", "message", "is_valid"),
     [
         ("from_program", {"type": "answer", "turn": "t", "text": None}, True),

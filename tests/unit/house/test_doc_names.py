@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.for_each import for_each
 from tests.support.pages import BY_NAME, DOCS, PAGES, prose
 from tests.support.paths import ROOT
 from tools import docs
@@ -33,7 +34,7 @@ def unknown_names(text: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("path", BY_NAME)
+@for_each("path", BY_NAME)
 def test_modules_that_a_page_names_exist(path: Path) -> None:
     text = docs.without_generated(path.read_text("utf-8"))
     assert (missing_files(text), unknown_names(text)) == ([], [])
@@ -100,8 +101,6 @@ def test_every_term_of_the_glossary_is_explained_once_and_used() -> None:
     assert len(TERMS) >= 48
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in BY_NAME if path.id not in ("glossary.md", "CHANGELOG.md", "keys.md")]
-)
+@for_each("path", [path for path in BY_NAME if path.id not in ("glossary.md", "CHANGELOG.md", "keys.md")])
 def test_every_page_links_to_the_glossary(path: Path) -> None:
     assert "glossary.md" in path.read_text("utf-8")

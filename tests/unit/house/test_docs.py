@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from cyclopts import CycloptsError, MissingArgumentError
 
+from tests.support.for_each import for_each
 from tests.support.pages import BY_NAME, DOCS, FENCE, PAGES, blocks, prose
 from tests.support.paths import ROOT
 from tools import docs
@@ -22,7 +23,7 @@ from trunkline.sim.invariants import CHECKERS
 # Generated parts
 
 
-@pytest.mark.parametrize(("path", "make"), [pytest.param(*page, id=page[0].name) for page in docs.generated().items()])
+@for_each(("path", "make"), [pytest.param(*page, id=page[0].name) for page in docs.generated().items()])
 def test_generated_parts_are_fresh(path: Path, make: Callable[[], str]) -> None:
     assert path.read_text("utf-8") == make(), "stale: run python tools/docs.py"
 
@@ -74,7 +75,7 @@ def test_diagrams_have_every_state() -> None:
         assert all(re.search(rf"\b{state.value}\b", diagram) for state in table)
 
 
-@pytest.mark.parametrize("checker", CHECKERS, ids=INVARIANTS)
+@for_each("checker", CHECKERS, ids=INVARIANTS)
 def test_every_invariant_has_its_section(checker) -> None:
     assert f"\n### {checker.id} {checker.title}\n" in (DOCS / "invariants.md").read_text("utf-8")
 
@@ -100,7 +101,7 @@ def dead_links(path: Path, text: str) -> Iterator[str]:
             yield target
 
 
-@pytest.mark.parametrize("path", BY_NAME)
+@for_each("path", BY_NAME)
 def test_relative_links_resolve(path: Path) -> None:
     assert list(dead_links(path, path.read_text("utf-8"))) == []
 
@@ -153,7 +154,7 @@ def complaint(command: list[str]) -> str | None:
     return None
 
 
-@pytest.mark.parametrize("path", BY_NAME)
+@for_each("path", BY_NAME)
 def test_commands_exist(path: Path) -> None:
     found = [(command, complaint(command)) for command in commands(path.read_text("utf-8"))]
     assert [(shlex.join(command), wrong) for command, wrong in found if wrong] == []
@@ -210,9 +211,7 @@ ABSOLUTE = re.compile(
 )
 
 
-@pytest.mark.parametrize(
-    "path", [*BY_NAME, *(pytest.param(path, id=path.name) for path in sorted((DOCS / "examples").glob("*.py")))]
-)
+@for_each("path", [*BY_NAME, *(pytest.param(path, id=path.name) for path in sorted((DOCS / "examples").glob("*.py")))])
 def test_no_page_names_a_path_of_a_machine(path: Path) -> None:
     assert ABSOLUTE.findall(path.read_text("utf-8")) == []
 

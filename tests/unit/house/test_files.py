@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.for_each import for_each
 from tests.support.paths import ROOT
 
 
@@ -71,7 +72,7 @@ def test_no_file_names_an_index_or_a_machine() -> None:
     ] == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "--index" + "-url somewhere",

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support.for_each import for_each
 from tests.support.sources import PACKAGES, offenders, parse
 
 #: The packages that may not be imported, by the package that imports.
@@ -70,7 +71,7 @@ def test_imports_follow_the_arrows() -> None:
     assert offenders(lambda module: wrong_arrows(parse(module), module.partition("/")[0])) == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("package", "source"),
     [
         ("core", "import trunkline.sim.loop"),
@@ -150,7 +151,7 @@ def test_time_randomness_and_ids_are_injected() -> None:
     assert offenders(rule, "core", "sim") == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     "source",
     [
         "import time\ntime.time()",
@@ -250,7 +251,7 @@ def test_sets_are_iterated_in_order() -> None:
     assert offenders(lambda module: unordered_iterations(parse(module)), "core", "sim") == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     "source",
     [
         "for x in {1, 2}: pass",
@@ -270,7 +271,7 @@ def test_an_unordered_iteration_is_found(source: str) -> None:
     assert unordered_iterations(ast.parse(source))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "source",
     [
         "for x in sorted({1, 2}): pass",

@@ -1,11 +1,29 @@
-"""`make test` runs a sample of the slow tests, never none of a parametrised kind."""
+"""`make test` runs a sample of the tests that cost much, never none of a parametrised kind, and stays small."""
 
+import ast
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import cast
 
 import pytest
 
-from tests.support.scale import VARIABLE, scaled, split_sample
+from tests.support.for_each import for_each
+from tests.support.paths import ROOT
+from tests.support.scale import (
+    MOST_HEAVY,
+    MOST_ITEMS,
+    SAMPLES,
+    VARIABLE,
+    heavy_folder,
+    is_left_out,
+    run_all,
+    scaled,
+    split_sample,
+)
 
 
 @dataclass
@@ -32,3 +50,75 @@ def test_a_parameter_is_full_only_where_everything_runs(monkeypatch: pytest.Monk
     assert scaled(12, 4) == 12
     monkeypatch.delenv(VARIABLE)
     assert scaled(12, 4) == 4
+
+
+# ---------------------------------------------------------------- folders of which make test runs a sample
+
+HEAVY = {"tests/far": ("near", "test_one.py", "test_two.py::test_b", "test_two.py::test_c[2]"), "tests/none": ()}
+
+
+@for_each(
+    "path",
+    [
+        *("tests/far", "tests/far/near/test_any.py", "tests/far/near/test_any.py::test_x[1]"),
+        *("tests/far/test_one.py", "tests/far/test_one.py::test_x", "tests/far/test_two.py"),
+        *("tests/far/test_two.py::test_b", "tests/far/test_two.py::test_b[1]", "tests/far/test_two.py::test_c[2]"),
+        *("tests", "tests/farther", "tests/unit/test_one.py"),
+    ],
+)
+def test_the_sample_of_a_folder_and_all_other_folders_run(path: str) -> None:
+    assert not is_left_out(path, HEAVY)
+
+
+@for_each(
+    "path",
+    [
+        *("tests/far/nearer", "tests/far/test_three.py", "tests/far/test_two.py::test_a"),
+        *("tests/far/test_two.py::test_c[1]", "tests/none", "tests/none/test_one.py"),
+    ],
+)
+def test_all_else_of_the_folder_is_left_out(path: str) -> None:
+    assert is_left_out(path, HEAVY)
+
+
+@for_each("entry", [f"{folder}/{entry}".rstrip("/") for folder, sample in SAMPLES.items() for entry in (*sample, "")])
+def test_what_is_named_in_a_sample_exists(entry: str) -> None:
+    path, _, test = entry.partition("::")
+    assert (ROOT / path).exists()
+    if test:
+        tree = ast.parse((ROOT / path).read_text("utf-8"))
+        functions = (node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+        assert test.partition("[")[0] in {function.name for function in functions}
+
+
+# ---------------------------------------------------------------- how much it is
+
+
+def too_many(ids: Iterable[str]) -> list[str]:
+    """What makes `make test` larger than it may be."""
+    ids = list(ids)
+    heavy = sum(heavy_folder(one) is not None for one in ids)
+    found = [f"{len(ids)} tests; MOST_ITEMS is {MOST_ITEMS}"] if len(ids) > MOST_ITEMS else []
+    return [*found, f"{heavy} tests of heavy folders; MOST_HEAVY is {MOST_HEAVY}"] if heavy > MOST_HEAVY else found
+
+
+def sample() -> list[str]:
+    """The ids that `make test` collects, asked of a process: this one collects everything."""
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-n", "0", "-p", "no:cacheprovider"]
+    environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True, timeout=300)
+    return re.findall(r"^tests/\S+\.py::.+", done.stdout, re.MULTILINE)
+
+
+def test_make_test_has_only_so_many_tests(request: pytest.FixtureRequest) -> None:
+    assert too_many(sample() if run_all() else [item.nodeid for item in request.session.items]) == []
+
+
+def test_one_test_too_many_is_found() -> None:
+    many = [f"tests/unit/test_x.py::test_{number}" for number in range(MOST_ITEMS)]
+    assert too_many(many) == []
+    assert too_many([*many, "tests/unit/test_x.py::test_more"]) == [
+        f"{MOST_ITEMS + 1} tests; MOST_ITEMS is {MOST_ITEMS}"
+    ]
+    drawn = [f"tests/browser/test_x.py::test_{number}" for number in range(MOST_HEAVY + 1)]
+    assert too_many(drawn) == [f"{MOST_HEAVY + 1} tests of heavy folders; MOST_HEAVY is {MOST_HEAVY}"]

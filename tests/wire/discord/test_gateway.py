@@ -219,7 +219,7 @@ def test_the_gateway_asks_to_connect_again() -> None:
     play(test)
 
 
-def test_a_platform_that_cannot_be_reached() -> None:
+def test_a_platform_that_cannot_be_reached_is_connected_later() -> None:
     async def test(bench: DiscordBench) -> None:
         await bench.listener.close()
         with pytest.raises(NotSent):

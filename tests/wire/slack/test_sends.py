@@ -86,7 +86,7 @@ def test_a_refused_connection_is_certainly_not_sent() -> None:
 
 
 @pytest.mark.parametrize(("closed", "error"), [("archived", PlaceArchived), ("deleted", PlaceGone)])
-def test_a_room_that_is_gone(closed: str, error: type[PlatformError]) -> None:
+def test_a_room_that_is_gone_refuses_the_send_and_says_what_it_is(closed: str, error: type[PlatformError]) -> None:
     async def test(bench: SlackBench) -> None:
         room = bench.server.platform.room_at(bench.places[0])
         assert room is not None

@@ -153,7 +153,7 @@ def test_what_telegram_does_not_take(method: str, parameters: dict[str, Any], de
 
 
 @pytest.mark.parametrize(("token", "status"), [("1:none", 401), ("none", 404)])
-def test_a_token_that_is_none(token: str, status: int) -> None:
+def test_a_token_that_is_none_is_refused_with_its_status(token: str, status: int) -> None:
     async def test(client: Client) -> None:
         async with client.http.get(f"{client.bench.server.url}/bot{token}/getMe") as answer:
             assert (answer.status, (await answer.json())["error_code"]) == (status, status)

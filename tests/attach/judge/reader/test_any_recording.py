@@ -12,6 +12,7 @@ from tests.support.attach.prototype_wire import HERMES_RESTORED, PrototypeWire
 from tests.support.attach.recorded.lines import RecordedLines
 from tests.support.attach.recorded.places import RecordedPlaces
 from tests.support.attach.recorded.recorded_wire import is_recorded_wire, read_recorded_wire
+from tests.support.for_each import for_each
 from tests.support.paths import ROOT
 from trunkline.core.events import EventLog, Trace
 from trunkline.core.reasons import Reason
@@ -86,7 +87,7 @@ def test_lines_without_numbers_are_numbered():
 # gateways
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("command", "gateway", "knows"),
     [
         (["hermes", "run"], "hermes", "No home channel"),
@@ -157,7 +158,7 @@ def test_a_notice_to_the_asker_alone_ends_a_question_whose_topic_is_gone(platfor
     assert broken(wire.trace) == set()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("why", "reason"),
     [
         ("Bad Request: message thread not found", Reason.PLACE_GONE),

@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.attach.recorded.places import RecordedPlaces, name_of
 from tests.support.attach.recorded.recorded_wire import is_recorded_wire, open_recording, read_recorded_wire
+from tests.support.for_each import for_each
 from tests.support.paths import ROOT
 from trunkline.core.events import Body, Trace
 from trunkline.core.events.base import RunEnded
@@ -115,7 +116,7 @@ def test_starts_are_counted():
     assert [body.number for body in bodies(GatewayReady, STARTED, POLLS)] == [1, 2]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "fact",
     [
         {"kind": "model.other", "path": "/x", "method": "GET"},

@@ -4,11 +4,11 @@ import re
 from html.parser import HTMLParser
 from typing import Any
 
-import pytest
 from markdown_it import MarkdownIt
 from msgspec import structs
 
 from tests.support.attach.cells import a_record, accepted, attach_trace, idle, once, said, twice, verdict, violation
+from tests.support.for_each import for_each
 from trunkline.app.attach.cells import Trouble
 from trunkline.app.attach.report.finding import findings_of, sources_of
 from trunkline.app.attach.report.html import HtmlText, element, finding_html, index_html
@@ -122,7 +122,7 @@ def test_a_question_that_nothing_ended_is_marked_in_the_picture():
     assert [one.text for one in place.bubbles if one.remark] == ["hello QZm1"]
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@for_each("text", HOSTILE)
 def test_hostile_texts_stay_texts_in_html(text: str):
     record = a_record(with_text(text))
     pages = [
@@ -138,7 +138,7 @@ def test_hostile_texts_stay_texts_in_html(text: str):
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2028]", page)
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@for_each("text", HOSTILE)
 def test_hostile_texts_stay_texts_in_markdown(text: str):
     record = a_record(with_text(text))
     pages = [

@@ -7,6 +7,7 @@ import jsonschema_rs
 import pytest
 import yaml
 
+from tests.support.for_each import for_each
 from trunkline.app.attach.profile_schema import profile_schema_text
 from trunkline.core.config.files.model_fields import fields_of, walk
 from trunkline.sim.attach.profile import GatewayProfile
@@ -22,7 +23,7 @@ def test_it_accepts_each_profile_that_ships(name: str) -> None:
     VALID.validate(yaml.safe_load(profile_path(name).read_text("utf-8")))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "change",
     [
         {"profile": 2},

@@ -2,14 +2,13 @@
 
 from pathlib import Path
 
-import pytest
-
+from tests.support.for_each import for_each
 from trunkline.app.report.redaction import REDACTED, PageRedaction
 
 NOTHING = PageRedaction({})
 
 
-@pytest.mark.parametrize(
+@for_each(
     "secret",
     [
         "700000001:AAF0abcdefghijklmnopqrstuvwxyz12345",
@@ -30,7 +29,7 @@ def test_what_looks_like_a_token_is_taken_out(secret: str):
         assert secret not in found and REDACTED in found, text
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "gone"),
     [
         ("GET /bot700000001:AAF0abcdefghijklmnopqrstuvwxyz12345/getMe", "AAF0abc"),

@@ -225,7 +225,7 @@ def test_a_wrong_fact_says_so_without_color():
     assert list(plain_lines([Section(title="x", facts=(bad, held))])) == ["# x", "copies: 2 (wrong)", "verdict: held"]
 
 
-def test_a_run_in_which_nothing_happened():
+def test_a_run_in_which_nothing_happened_says_so_in_each_chapter():
     run = Run(trace=Trace(header=TraceHeader(scenario="nothing"), events=()), verdicts=judge(()))
     text = "\n".join(report_lines(run))
     for words in ("no messages", "no sessions", "no bindings", "no delegations"):

@@ -134,7 +134,7 @@ def test_a_truncated_file(path: Path):
     assert feed.problem == f"{path}:7: the file was truncated while it was read"
 
 
-def test_a_file_that_was_replaced(path: Path):
+def test_a_file_that_was_replaced_is_a_problem(path: Path):
     append(path, HEADER, *LINES[:5])
     feed = Feed(path)
     assert len(feed.pull(ALL)) == 5
@@ -187,7 +187,7 @@ def test_a_pipe_is_never_waited_for(pipe: tuple[int, int]):
     assert feed.problem == "standard input:3: the writer is gone before 'run.ended', with 9 bytes of an unfinished line"
 
 
-def test_a_pipe_whose_writer_said_nothing(pipe: tuple[int, int]):
+def test_a_pipe_whose_writer_said_nothing_is_a_problem(pipe: tuple[int, int]):
     feed = Feed(None, fd=pipe[0])
     os.close(pipe[1])
     assert feed.pull(ALL) == []

@@ -87,7 +87,7 @@ def test_a_text_that_cannot_be_written_leaves_a_gap(tmp_path: Path, caplog: pyte
     assert [details([trace]) for trace in parts(tmp_path)] == [["1"], ["2", "3"]]
 
 
-def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
+def test_a_recording_is_refused_where_its_folder_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match=r"record: .* cannot be written: (File exists|Not a directory)"):
         record(tmp_path / "file", 1)

@@ -189,7 +189,7 @@ def test_every_problem_is_listed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["missing.yaml", "."])
-def test_a_file_that_is_none(tmp_path: Path, name: str) -> None:
+def test_a_file_that_is_not_there_or_a_folder_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(
         FileError, match=r"cannot be read: No such file|expected a configuration file, found a directory"
     ):

@@ -71,7 +71,7 @@ def test_a_folder_is_no_token(tmp_path: Path) -> None:
         token_of(tmp_path)
 
 
-def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_named_with_the_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match=r"the token file .*: (File exists|Not a directory)"):
         token_of(tmp_path / "file" / "token")

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from tests.support.for_each import for_each
 from tests.support.paths import SCENARIOS
+from tests.support.scale import scaled
 from tests.support.scenario.shipped import played_here, shipped_scenario
 from trunkline.app.runs.model import Run
 from trunkline.app.view.faults.catalog import PaletteContext, options
@@ -69,7 +71,7 @@ def one_of(file: ScenarioFile, run: Run, seq: int, name: str) -> FaultOption:
 # ---------------------------------------------------------------- a scenario as text
 
 
-@pytest.mark.parametrize("path", find_scenarios((SCENARIOS,)), ids=lambda path: path.stem)
+@for_each("path", find_scenarios((SCENARIOS,)), ids=lambda path: path.stem)
 def test_a_scenario_that_is_written_is_the_same_when_it_is_read(path):
     file = shipped_scenario(path)
     again = load_text(text_of(tree_of(file.scenario)), path)
@@ -77,7 +79,7 @@ def test_a_scenario_that_is_written_is_the_same_when_it_is_read(path):
     assert (again.times, again.say_ids, again.world) == (file.times, file.say_ids, file.world)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "yes",
@@ -165,7 +167,7 @@ _STRUCK = (
 )
 
 
-@pytest.mark.slow(every=6)
+@pytest.mark.slow(every=7)
 @pytest.mark.parametrize(
     "name",
     [
@@ -285,7 +287,7 @@ def test_the_task_of_a_worker_can_be_answered_twice_and_the_first_answer_counts(
 # ---------------------------------------------------------------- what is kept
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow(every=20)
 @pytest.mark.parametrize("path", played_here(), ids=lambda path: path.stem)
 def test_the_saved_scenario_holds_and_each_defect_fails_it(path):
     file = shipped_scenario(path)
@@ -314,7 +316,7 @@ _UNSEEN |= {
 
 def test_the_saved_expectations_alone_catch_the_defects():
     seen: set[str] = set()
-    for path in find_scenarios((SCENARIOS / "museum",)):
+    for path in find_scenarios((SCENARIOS / "museum",))[:: scaled(1, 10)]:
         file = shipped_scenario(path)
         kept = load_text(saved_text(file, run_scenario(file)))
         seen |= {bug for bug in file.scenario.bugs if not run_scenario(kept, bugs=[bug]).unmet}
@@ -324,7 +326,7 @@ def test_the_saved_expectations_alone_catch_the_defects():
 KEPT = ("tour/told-twice", "faults/dead-thread", "museum/B050-topic-lost", "faults/two-bound-sessions")
 
 
-@pytest.mark.slow(every=6)
+@pytest.mark.slow(every=7)
 @pytest.mark.parametrize("name", [*KEPT, "faults/hands-lost", "faults/stale-token", "faults/two-processes"])
 def test_a_branch_that_is_written_holds_and_fails_without_its_fault(name):
     file = scenario(name)

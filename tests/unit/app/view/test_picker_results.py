@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.app.traces import bound_completion, foreign_mirror
+from tests.support.for_each import for_each
 from trunkline.app.runs.fault_labels import fault_labels
 from trunkline.app.runs.model import ScenarioEntry
 from trunkline.app.runs.scenario_source import SimSource, entry_of, load
@@ -39,7 +40,7 @@ PLAIN = ScenarioEntry(path=Path("b.yaml"), id="b", title="B")
 # ---------------------------------------------------------------- what goes wrong
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("step", "told"),
     [
         ("fault: {on: send, do: drop, in: ops, times: 2}", "a send never arrives, without a response, ops, 2 times"),

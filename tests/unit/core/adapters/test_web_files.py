@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 from aiohttp import web
 
+from tests.support.for_each import for_each
 from trunkline.core.adapters.web_files import WebFiles, is_public
 from trunkline.core.errors import NotSent, PlatformError, Refused
 
@@ -68,7 +69,7 @@ async def failure(files: WebFiles, address: str) -> PlatformError:
     return caught.value
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("address", "public"),
     [
         ("93.184.216.34", True),

@@ -5,13 +5,14 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from tests.support.for_each import for_each
 from trunkline.core.agents.config import AgentImplementation
 
 PROGRAM: dict[str, Any] = {"command": ["agent"]}
 WEBHOOK: dict[str, Any] = {"url": "https://example.org/turn"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "kind"),
     [
         ({"echo": {}}, "echo"),
@@ -30,7 +31,7 @@ def test_exactly_one_implementation_is_accepted(value: dict[str, Any], kind: str
     assert AgentImplementation.model_validate(value).kind == kind
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "place", "says"),
     [
         ({}, "", "it has none of them"),

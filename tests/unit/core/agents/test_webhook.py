@@ -108,6 +108,7 @@ async def test_a_refused_call_comes_back_with_its_error(tmp_path: Path) -> None:
         assert done["ok"] is False and "dance" in done["error"] and "result" not in done
 
 
+@pytest.mark.slow(every=6)
 @pytest.mark.parametrize(
     ("text", "settings", "reason", "says"),
     [

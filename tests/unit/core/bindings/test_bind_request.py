@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.support.factories import config, direct, room
+from tests.support.for_each import for_each
 from trunkline.core.bindings.bind_request import (
     BindRequest,
     check_replace,
@@ -38,8 +39,8 @@ def refused(request: BindRequest, **settings: Any) -> tuple[Reason, str]:
     return caught.value.reason, caught.value.facts
 
 
-@pytest.mark.parametrize("name", ["ttl", "idle_timeout", "max_age"])
-@pytest.mark.parametrize("seconds", [-1.0, -math.inf, math.inf, math.nan, "30s", True])
+@for_each("name", ["ttl", "idle_timeout", "max_age"])
+@for_each("seconds", [-1.0, -math.inf, math.inf, math.nan, "30s", True])
 def test_a_time_that_is_none_is_refused(name: str, seconds: Any) -> None:
     reason, facts = refused(asked(**{name: seconds}))
     assert reason is Reason.BAD_TTL
@@ -214,7 +215,7 @@ def test_binding_again_restores_a_lost_identity_for_those_who_may() -> None:
     assert is_same(asked(by="discord:8"), room("501"), lost)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("fields", "settings", "idle", "age"),
     [
         ({}, {}, 86400.0, 0.0),

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.for_each import for_each
 from trunkline.core.bindings.completion_router import BoundDeliveryRouter, RouterDecision, resolve_destination
 from trunkline.core.bindings.conversation_match import place_of, ref_of, same_place
 from trunkline.core.errors import TargetError, UsageError
@@ -67,8 +68,8 @@ def test_the_only_binding_on_channel_and_account_matches_a_requester_in_the_pare
     assert outcome(ask(THREAD, requester=at("100"), profile=profile)) == ("bound", Reason.REQUESTER_MATCH, "b1")
 
 
-@pytest.mark.parametrize("profile", Profile)
-@pytest.mark.parametrize("key", ["", "   "])
+@for_each("profile", Profile)
+@for_each("key", ["", "   "])
 def test_a_blank_session_comes_first(profile: Profile, key: str) -> None:
     found = ask(bound(at(), session=key), key=key, profile=profile)
     assert outcome(found) == ("fallback", Reason.MISSING_TARGET_SESSION, None)
@@ -87,8 +88,8 @@ def test_what_ends_or_belongs_to_another_session_does_not_count(profile: Profile
     ]
 
 
-@pytest.mark.parametrize("profile", Profile)
-@pytest.mark.parametrize(
+@for_each("profile", Profile)
+@for_each(
     "requester",
     [at("  "), at(channel=" "), ConversationRef(**dict.fromkeys(("channel", "account_id", "conversation_id"), " "))],
 )
@@ -224,7 +225,7 @@ def test_difference_august_reads_accounts_as_keys_have_them() -> None:
 # -------------------------------------------------------------------- references
 
 
-@pytest.mark.parametrize(
+@for_each(
     "place",
     [
         at("201", parent="100"),

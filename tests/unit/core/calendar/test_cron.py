@@ -5,6 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from tests.support.for_each import for_each
 from trunkline.core.calendar.cron import Timing, check_expression, check_time, next_fire
 from trunkline.core.calendar.zones import Zones
 
@@ -73,7 +74,7 @@ def test_a_single_time_fires_once_and_has_the_zone_of_its_entry() -> None:
     assert next_fire(offset, moment - 1, Zones(), since=0) == moment
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("expression", "says"),
     [
         ("0 0 30 2 *", "'0 0 30 2 *' never fires"),

@@ -5,6 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from tests.support.for_each import for_each
 from trunkline.core.calendar.hours import ActiveHours, is_active, minutes
 from trunkline.core.calendar.zones import Zones, zone
 
@@ -19,7 +20,7 @@ def active(start: str, end: str, when: float, timezone: str = "Europe/Zurich", z
     return is_active(ActiveHours(start=start, end=end, timezone=timezone), when, zones or Zones())
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("start", "end", "clock", "expected"),
     [
         ("08:00", "20:00", "07:59:59", False),

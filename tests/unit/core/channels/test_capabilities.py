@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from tests.support.for_each import for_each
 from trunkline.core.channels import Actions, Queries, Readiness, Ready, check_capabilities, check_poll, require
 from trunkline.core.errors import InvalidSend
 from trunkline.core.reasons import Reason
@@ -16,12 +17,12 @@ ASKS = Poll(question="Which lamp?", options=("red", "green", "blue"))
 POLLS = Capabilities(can=frozenset({Capability.TEXT, Capability.POLL}), poll_options=4)
 
 
-@pytest.mark.parametrize("capability", Capability)
+@for_each("capability", Capability)
 def test_what_is_there_may_be_asked_for(capability: Capability) -> None:
     require(Capabilities(can=frozenset({capability})), capability, "something on signal:default")
 
 
-@pytest.mark.parametrize("capability", Capability)
+@for_each("capability", Capability)
 def test_what_is_missing_is_reported_with_what_there_is(capability: Capability) -> None:
     can = Capabilities(can=frozenset(Capability) - {capability})
     with pytest.raises(InvalidSend) as refused:
@@ -46,7 +47,7 @@ def test_a_poll_is_sent_without_blanks_around_and_without_blank_options() -> Non
     assert check_poll(expected, POLLS) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("fields", "facts"),
     [
         ({"question": ""}, "Poll question is required"),
@@ -98,7 +99,7 @@ def test_half_a_character_in_a_poll_is_replaced() -> None:
 _ALL = frozenset(Capability)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "capabilities",
     [
         Capabilities(),
@@ -113,7 +114,7 @@ def test_what_fits_together_has_no_problems(capabilities: Capabilities) -> None:
     assert check_capabilities(capabilities) == ()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("fields", "problem"),
     [
         ({"can": _ALL - {Capability.TEXT}}, "it cannot send texts"),

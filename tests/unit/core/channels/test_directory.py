@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.for_each import for_each
 from trunkline.core.channels import DirectoryEntry, find_in_directory
 from trunkline.core.errors import AmbiguousTarget
 from trunkline.core.values import ChatKind
@@ -14,7 +15,7 @@ HALL = DirectoryEntry(target="channel:5", kind=ChatKind.CHANNEL, name="Ana's hal
 ALL = [OPS, NIGHT, ANA, ANAIS, HALL, DirectoryEntry(target="user:6", kind=ChatKind.DIRECT)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "entry"),
     [
         ("ops", OPS),
@@ -38,9 +39,7 @@ def test_an_entry_is_found_by_what_it_is_called(text: str, entry: DirectoryEntry
     assert (found.target, found.kind) == (entry.target, entry.kind)
 
 
-@pytest.mark.parametrize(
-    "text", ["nobody", "@ops", "user:ops", "#lima", "1", "+41 44 123", "<@3>", "<#1>", "", "@", "#"]
-)
+@for_each("text", ["nobody", "@ops", "user:ops", "#lima", "1", "+41 44 123", "<@3>", "<#1>", "", "@", "#"])
 def test_what_nothing_is_called_is_unknown(text: str) -> None:
     assert find_in_directory(text, ALL, "discord") is None
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.for_each import for_each
 from tests.support.routes import AUGUST, MARCH, OURS, inbound_key, key, read, route, seen, seen_or_none
 from trunkline.core.channels import rules_for
 from trunkline.core.channels.platforms.discord import DiscordMessage, read_inbound
@@ -10,7 +11,7 @@ from trunkline.core.profiles import Profile
 from trunkline.core.values import Address, ChatKind
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("user:1", ("direct", "1")),
@@ -43,7 +44,7 @@ def test_digits_alone_need_a_directory() -> None:
     assert seen("discord", "123", kind=ChatKind.GROUP) == ("channel", "123")
 
 
-@pytest.mark.parametrize("text", ["general", "#general", "@ana", "user:ana", "channel:general", "<@&1>", "<@x>", "١٢٣"])
+@for_each("text", ["general", "#general", "@ana", "user:ana", "channel:general", "<@&1>", "<@x>", "١٢٣"])
 def test_a_name_is_no_target(text: str) -> None:
     with pytest.raises(TargetError, match="Accepted: user:1") as caught:
         read("discord", text)

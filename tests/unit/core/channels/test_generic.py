@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.for_each import for_each
 from tests.support.routes import AUGUST, MARCH, config_of, key, read, route, seen
 from trunkline.core.channels import CurrentConversation, known_channels, rules_for
 from trunkline.core.config import GatewayConfig
@@ -22,15 +23,15 @@ GOOD = {
 }
 
 
-@pytest.mark.parametrize("channel", [*known_channels(), "customchat"])
-@pytest.mark.parametrize("text", ["", " ", "\t\n"])
+@for_each("channel", [*known_channels(), "customchat"])
+@for_each("text", ["", " ", "\t\n"])
 def test_a_blank_target_is_none(channel: str, text: str) -> None:
     with pytest.raises(TargetError, match=r"it is empty\. Accepted: "):
         read(channel, text)
 
 
-@pytest.mark.parametrize("channel", GOOD)
-@pytest.mark.parametrize("char", ["\x00", "\n", "\x7f", "\u2028", "\ud800"])
+@for_each("channel", GOOD)
+@for_each("char", ["\x00", "\n", "\x7f", "\u2028", "\ud800"])
 def test_a_target_has_no_control_characters(channel: str, char: str) -> None:
     good = GOOD[channel]
     assert read(channel, good).id
@@ -38,7 +39,7 @@ def test_a_target_has_no_control_characters(channel: str, char: str) -> None:
         read(channel, f"{good[:-1]}{char}{good[-1]}")
 
 
-@pytest.mark.parametrize("channel", GOOD)
+@for_each("channel", GOOD)
 def test_an_empty_id_is_reported_with_what_was_understood_and_what_is_accepted(channel: str) -> None:
     with pytest.raises(TargetError, match=r"understood as a user .*, but there is no id\. Accepted: \S") as caught:
         read(channel, "user:")
@@ -46,7 +47,7 @@ def test_an_empty_id_is_reported_with_what_was_understood_and_what_is_accepted(c
     assert caught.value.facts.endswith(", ".join(rules_for(channel).forms))
 
 
-@pytest.mark.parametrize("channel", GOOD)
+@for_each("channel", GOOD)
 def test_the_name_of_the_platform_may_stand_in_front_in_any_case(channel: str) -> None:
     plain = read(channel, GOOD[channel])
     for name in (channel, channel.upper(), channel.title()):
@@ -65,7 +66,7 @@ def test_the_channel_is_read_without_case() -> None:
 # ---------------------------------------------------------------- platforms without a file
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("abc", ("direct", "abc")),

@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.for_each import for_each
 from trunkline.core.channels.phone_numbers import normal_phone, upstream_phone
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "+15551234567",
@@ -24,7 +25,7 @@ def test_ways_to_write_a_number_are_one(text: str) -> None:
     assert normal_phone(text) == "+15551234567"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     ["", "+", "alice", "alice.01", "+1555x12", "1+555", "++1555", "+1555@s.whatsapp.net", "0151 234", "(0)30 1234"],
 )

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.for_each import for_each
 from tests.support.pages import DOCS, only_block
 from tests.support.routes import key, read, route, seen
 from trunkline import Address, ChannelConflict, ChannelRules, ChatKind, place_key, register_channel, registered_channel
@@ -60,7 +61,7 @@ def test_shipped_rules_are_replaced_only_where_that_is_meant() -> None:
     assert rules_for("telegram") is shipped
 
 
-@pytest.mark.parametrize("name", ["", "Radio", "ra:dio", " radio", "ra/dio", None, 7, "é"])
+@for_each("name", ["", "Radio", "ra:dio", " radio", "ra/dio", None, 7, "é"])
 def test_a_name_must_be_usable_in_keys_and_targets(name: Any) -> None:
     rules = Radio()
     rules.channel = name

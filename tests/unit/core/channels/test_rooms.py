@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.for_each import for_each
 from tests.support.routes import AUGUST, MARCH, inbound_key, key, read, route, seen, seen_or_none
 from trunkline.core.channels import known_channels, rules_for
 from trunkline.core.channels.platforms.mattermost import MattermostMessage
@@ -29,7 +30,7 @@ def test_every_channel_states_a_limit_and_its_forms() -> None:
 # ---------------------------------------------------------------- Mattermost
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         (f"user:{POST}", ("direct", POST)),
@@ -91,7 +92,7 @@ def post(chat: Any = "channel", **fields: Any) -> MattermostMessage:
     return MattermostMessage(chat=chat, channel_id="town", user_id="u1", post_id="p1", **fields)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("message", "mode", "ours", "theirs"),
     [
         (post(), "off", None, None),
@@ -131,7 +132,7 @@ def test_a_direct_conversation_of_mattermost_goes_by_its_user() -> None:
 ROOM, USER = "!AbC:example.org", "@Ana:example.org"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         (ROOM, ("channel", ROOM)),
@@ -148,7 +149,7 @@ def test_matrix_targets(text: str, expected: tuple[str, str]) -> None:
     assert seen("matrix", text) == expected
 
 
-@pytest.mark.parametrize("text", ["#ops:example.org", "room:#ops:example.org", "ops", "@ana", "user:ana", "!", "room:"])
+@for_each("text", ["#ops:example.org", "room:#ops:example.org", "ops", "@ana", "user:ana", "!", "room:"])
 def test_what_is_no_id_of_matrix_is_an_error(text: str) -> None:
     with pytest.raises(TargetError, match="Accepted: !room:server"):
         read("matrix", text)
@@ -200,7 +201,7 @@ def test_unlike_upstream_a_text_that_is_no_id_is_no_room() -> None:
 # ---------------------------------------------------------------- Feishu
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("ou_1", ("direct", "ou_1")),

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.for_each import for_each
 from tests.support.routes import AUGUST, MARCH, config_of, inbound_key, key, read, route, seen, seen_or_none
 from trunkline.core.channels import CurrentConversation, rules_for
 from trunkline.core.channels.platforms.slack import SlackMessage, read_inbound
@@ -14,7 +15,7 @@ from trunkline.core.values import Address, ChatKind
 # ---------------------------------------------------------------- targets
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("user:U1", ("direct", "U1")),
@@ -42,9 +43,7 @@ def test_targets(text: str, expected: tuple[str, str]) -> None:
     assert seen("slack", text) == expected
 
 
-@pytest.mark.parametrize(
-    "text", ["#general-chat", "@ana", "channel:town square", "general", "user:ana", "Ops1", "@", "#"]
-)
+@for_each("text", ["#general-chat", "@ana", "channel:town square", "general", "user:ana", "Ops1", "@", "#"])
 def test_a_name_is_no_target(text: str) -> None:
     with pytest.raises(TargetError, match=r"Accepted: user:U1") as caught:
         read("slack", text)
@@ -93,7 +92,7 @@ def test_unlike_upstream_a_group_is_a_group_in_to_and_chat_type() -> None:
     assert (theirs.to, theirs.chat_type, theirs.sender) == ("channel:G1", ChatKind.CHANNEL, "slack:group:G1")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "ours", "theirs"),
     [
         ("Channel:C9", ("channel", "C9"), ("channel", "Channel:C9")),
@@ -136,7 +135,7 @@ def test_a_thread_comes_before_a_reply_and_in_august_the_other_way_round() -> No
 HERE = CurrentConversation(conversation="C0ABC", thread="1.1", reply_mode="all")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("target", "current", "thread"),
     [
         ("channel:C0ABC", HERE, "1.1"),
@@ -159,7 +158,7 @@ HERE = CurrentConversation(conversation="C0ABC", thread="1.1", reply_mode="all")
         ("channel:C0ABC", CurrentConversation(thread="1.1", reply_mode="all"), None),
     ],
 )
-@pytest.mark.parametrize("profile", list(Profile))
+@for_each("profile", list(Profile))
 def test_a_send_to_the_channel_at_hand_inherits_its_thread(
     target: str, current: CurrentConversation, thread: str | None, profile: Profile
 ) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.for_each import for_each
 from tests.support.routes import AUGUST, MARCH, OURS, inbound_key, key, read, route, seen, seen_or_none
 from trunkline.core.channels import CurrentConversation, rules_for
 from trunkline.core.channels.platforms.telegram import TelegramMessage, read_inbound
@@ -15,7 +16,7 @@ from trunkline.core.values import Address, ChatKind
 # ---------------------------------------------------------------- targets
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("42", ("direct", "42")),
@@ -38,7 +39,7 @@ def test_targets(text: str, expected: tuple[str, str]) -> None:
     assert read("telegram", text).thread == ("7" if text.endswith("7") else None)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     ["@ana", "ana_bot", "https://t.me/ana", "-", "0", "-0", "007", "--1", "-1001:topic:x", "-1001:-7", "1.5", "٤٢"],
 )
@@ -55,7 +56,7 @@ def test_what_is_meant_for_one_is_not_sent_to_many_nor_the_reverse(text: str) ->
         read("telegram", text)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "ours", "theirs"),
     [
         ("@ana", None, ("direct", "@ana")),
@@ -163,7 +164,7 @@ def test_a_reply_is_no_topic() -> None:
         assert route("telegram", "-1001", profile, reply_to="7").address.thread is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("target", "here", "thread"),
     [
         ("-1001", "-1001", "7"),
@@ -174,7 +175,7 @@ def test_a_reply_is_no_topic() -> None:
         ("-1001", None, None),
     ],
 )
-@pytest.mark.parametrize("profile", list(Profile))
+@for_each("profile", list(Profile))
 def test_a_send_to_the_chat_at_hand_stays_in_its_topic(
     target: str, here: str | None, thread: str | None, profile: Profile
 ) -> None:
@@ -214,7 +215,7 @@ def test_upstream_names_the_chat_in_the_key_of_a_direct_topic() -> None:
     assert place.thread == "99"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("fields", "thread", "threaded"),
     [
         ({"is_forum": True, "thread_id": 7}, "7", True),

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import anyio
 import pytest
 
+from tests.support.for_each import for_each
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.channels import require_action
@@ -150,7 +151,7 @@ def test_what_a_channel_can_do_follows_from_its_methods() -> None:
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize(
+@for_each(
     ("fields", "problem"),
     [
         ({"poll": Poll(question="Which?", options=("a", "b"))}, "no polls"),

@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from tests.support.for_each import for_each
 from tests.support.routes import MARCH, inbound_key, key, read, route
 from trunkline.core.action_names import Action
 from trunkline.core.channels import CurrentConversation, rules_for
@@ -25,8 +26,8 @@ SPELLINGS = (
 )
 
 
-@pytest.mark.parametrize("text", SPELLINGS)
-@pytest.mark.parametrize("profile", list(Profile))
+@for_each("text", SPELLINGS)
+@for_each("profile", list(Profile))
 def test_a_number_is_one_conversation_however_it_is_written(text: str, profile: Profile) -> None:
     found = route("voice", text, profile)
     assert (found.kind, found.peer, found.chat_type) == (ChatKind.DIRECT, "+15551234567", ChatKind.DIRECT)
@@ -43,10 +44,8 @@ def test_the_key_is_that_of_the_call_that_comes_in() -> None:
     assert rules_for("voice").write(place).target == "voice:+15551234567"
 
 
-@pytest.mark.parametrize(
-    "text", ["ana", "voice:ana", "group:+15551234567", "0151 234", "+", "1" * 16, "tel:+1555;ext=9"]
-)
-@pytest.mark.parametrize("profile", list(Profile))
+@for_each("text", ["ana", "voice:ana", "group:+15551234567", "0151 234", "+", "1" * 16, "tel:+1555;ext=9"])
+@for_each("profile", list(Profile))
 def test_what_is_no_number_with_its_country_is_an_error(text: str, profile: Profile) -> None:
     with pytest.raises(TargetError, match=r"expected an international phone number.* Accepted: voice:"):
         read("voice", text, profile)
@@ -71,7 +70,7 @@ def test_upstream_has_no_calls(profile: Profile) -> None:
     assert route("voice", "+15551234567", profile, thread="CA7").address.thread is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("current", "call"),
     [
         (CurrentConversation(conversation="+15551234567", thread="CA7"), "CA7"),

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.support.factories import direct, room
+from tests.support.for_each import for_each
 from trunkline.core.delivery.answers import AnswerFacts, SaidInTurn, decide_answer, says_no_reply
 from trunkline.core.heartbeat.reply import ReplyFacts, decide_reply
 from trunkline.core.reasons import Reason
@@ -20,13 +21,13 @@ def why(
     return decide_answer(AnswerFacts(work=work, answer=answer, reply_to=to, said=said))
 
 
-@pytest.mark.parametrize("work", list(WorkKind))
+@for_each("work", list(WorkKind))
 def test_a_text_with_a_place_is_sent(work: WorkKind) -> None:
     assert why("47 mails", work) is None
 
 
-@pytest.mark.parametrize("answer", [None, "", " \n", "NO_REPLY"])
-@pytest.mark.parametrize("work", [WorkKind.MESSAGE, WorkKind.CALLBACK, WorkKind.WAKE])
+@for_each("answer", [None, "", " \n", "NO_REPLY"])
+@for_each("work", [WorkKind.MESSAGE, WorkKind.CALLBACK, WorkKind.WAKE])
 def test_nothing_to_say_is_a_reason_whether_there_is_a_place_or_not(answer: str | None, work: WorkKind) -> None:
     assert why(answer, work) is Reason.NO_REPLY
     assert why(answer, work, to=None) is Reason.NO_REPLY
@@ -36,7 +37,7 @@ def test_an_answer_without_a_place_has_no_origin() -> None:
     assert why("47 mails", WorkKind.WAKE, to=None) is Reason.NO_ORIGIN
 
 
-@pytest.mark.parametrize(
+@for_each(
     "answer",
     [
         "NO_REPLY",
@@ -54,7 +55,7 @@ def test_a_line_that_is_the_token_means_no_reply(answer: str) -> None:
     assert says_no_reply(answer)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "answer",
     [
         "",

@@ -3,8 +3,7 @@
 import re
 import time
 
-import pytest
-
+from tests.support.for_each import for_each
 from trunkline.core.config import DeliveryConfig
 from trunkline.core.delivery.backoff import is_permanent, wait_after
 from trunkline.core.delivery.policy import AttemptOutcome, outcome_of, outcome_of_error
@@ -71,7 +70,7 @@ PASSING = [
 ]
 
 
-@pytest.mark.parametrize("text", [*FOR_GOOD, *PASSING])
+@for_each("text", [*FOR_GOOD, *PASSING])
 def test_an_error_is_for_good_if_upstream_finds_it_so(text: str) -> None:
     found = any(re.search(pattern, text, re.IGNORECASE) for pattern in UPSTREAM)
     assert found is (text in FOR_GOOD)
@@ -91,7 +90,7 @@ def test_a_long_error_takes_no_longer_than_its_length() -> None:
 # ---------------------------------------------------------------- what an adapter raises
 
 
-@pytest.mark.parametrize(
+@for_each(
     "error",
     [
         PlatformError("chat not found"),
@@ -114,7 +113,7 @@ def test_words_that_no_retry_mends_refuse_for_good(error: Exception) -> None:
     assert is_permanent(outcome.detail)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "error",
     [
         Ambiguous("chat not found"),

@@ -1,8 +1,8 @@
 """Which chunk of a text is the caption of files, and how short texts with buttons are."""
 
 import msgspec
-import pytest
 
+from tests.support.for_each import for_each
 from trunkline.core.channels import check_capabilities, rules_for
 from trunkline.core.config import GatewayConfig
 from trunkline.core.delivery.captions import beside, captioned
@@ -20,7 +20,7 @@ def cut(text: str, recipe: Recipe, *, buttons: bool = False) -> tuple[Piece, ...
     return captioned(pieces(text, used), used)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "recipe", "chunks"),
     [
         ("ten of 10.", PLAIN, ["ten of 10."]),

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.support.factories import intent
+from tests.support.for_each import for_each
 from trunkline.core.action_names import Action
 from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.actions.requests import ActionPart
@@ -34,8 +35,8 @@ REPEATABLE = [action for action, spec in SPECS.items() if spec.kind is ActionKin
 ONCE = [action for action, spec in SPECS.items() if spec.kind is ActionKind.CHANGE and not spec.repeatable]
 
 
-@pytest.mark.parametrize("can", ANY, ids=lambda can: can.idempotency.value)
-@pytest.mark.parametrize("action", REPEATABLE)
+@for_each("can", ANY, ids=lambda can: can.idempotency.value)
+@for_each("action", REPEATABLE)
 def test_a_repeatable_change_is_repeated_after_the_time_in_flight(action: Action, can: Capabilities) -> None:
     offered = for_action(can, action)
     decided = after_attempt(
@@ -64,8 +65,8 @@ def test_the_last_request_in_doubt_is_waited_for_too_before_the_change_is_parked
     assert (parked.next, parked.reason) == (NextStep.PARK, Reason.PARKED)
 
 
-@pytest.mark.parametrize("can", ANY, ids=lambda can: can.idempotency.value)
-@pytest.mark.parametrize("action", ONCE)
+@for_each("can", ANY, ids=lambda can: can.idempotency.value)
+@for_each("action", ONCE)
 def test_any_other_change_is_parked_whatever_the_platform_offers_for_messages(
     action: Action, can: Capabilities
 ) -> None:
@@ -142,7 +143,7 @@ LINES: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize(("action", "state", "reason", "acked", "change"), LINES)
+@for_each(("action", "state", "reason", "acked", "change"), LINES)
 def test_what_an_ended_change_does_to_a_line(
     action: Action, state: IntentState, reason: Reason, acked: int, change: LineChange | None
 ) -> None:
@@ -157,7 +158,7 @@ def test_messages_and_changes_of_peoples_messages_change_no_line() -> None:
     assert line_change(intent("c1", "", action=person, state=DONE)) is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("state", "words"),
     [
         (IntentState.FAILED, "was not carried out"),

@@ -1,11 +1,10 @@
 """The text by which a transcript remembers a sent message."""
 
-import pytest
-
+from tests.support.for_each import for_each
 from trunkline.core.delivery.mirror_text import mirror_text
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "media", "remembered"),
     [
         (None, None, None),

@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from tests.support.factories import intent
+from tests.support.for_each import for_each
 from trunkline.core.config.delivery import DeliveryConfig
 from trunkline.core.delivery.notes import delivery_note, notice_of, work_about
 from trunkline.core.reasons import Reason
@@ -14,7 +15,7 @@ ROW = msgspec.structs.replace(intent("m1.reply", "the secret text"), kind=Intent
 BAD = (S.FAILED, S.DEAD, S.EXPIRED, S.UNKNOWN, S.MISPLACED)
 
 
-@pytest.mark.parametrize("state", S)
+@for_each("state", S)
 def test_every_bad_end_has_a_note_without_the_text(state: IntentState) -> None:
     note = delivery_note(ROW, state, Reason.REFUSED)
     assert (note is not None) is (state in BAD)
@@ -41,8 +42,8 @@ def test_a_message_of_work_about_an_end_starts_no_other() -> None:
 SAYS = DeliveryConfig(failed_notice="failed", doubt_notice="in doubt")
 
 
-@pytest.mark.parametrize("state", S)
-@pytest.mark.parametrize("kind", IntentKind)
+@for_each("state", S)
+@for_each("kind", IntentKind)
 def test_a_person_gets_a_notice_of_an_answer_that_did_not_arrive_and_of_one_that_may_not_have(kind, state) -> None:
     texts = {S.FAILED: "failed", S.DEAD: "failed", S.EXPIRED: "failed", S.UNKNOWN: "in doubt"}
     text = texts.get(state) if kind is IntentKind.REPLY else None

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.support.factories import direct, group, receipt, room
+from tests.support.for_each import for_each
 from trunkline.core.config import DeliveryConfig
 from trunkline.core.delivery.backoff import wait_after
 from trunkline.core.delivery.policy import (
@@ -77,7 +78,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("error", "attempts", "can", "step", "event", "reason", "wait"),
     CASES,
     ids=[f"{type(case[0]).__name__}-{case[1]}-{case[2].value}" for case in CASES],
@@ -97,14 +98,14 @@ def test_after_a_failure(
     assert decision == DeliveryDecision(next=step, event=event, reason=reason, at=at, doubt_at=doubt)
 
 
-@pytest.mark.parametrize(("can", "attempts"), product(Idempotency, [1, 3, 99]))
+@for_each(("can", "attempts"), product(Idempotency, [1, 3, 99]))
 def test_a_receipt_settles(can: Idempotency, attempts: int) -> None:
     decision = decide(AttemptOutcome(receipt=receipt()), attempts=attempts, can=can)
     assert (decision.next, decision.reason, decision.at) == (NextStep.SETTLE, Reason.ACCEPTED, None)
 
 
-@pytest.mark.parametrize(("can", "attempts"), product(Idempotency, [1, 3, 99]))
-@pytest.mark.parametrize("reason", [Reason.ACCEPTED, Reason.FOUND_BY_LOOKUP])
+@for_each(("can", "attempts"), product(Idempotency, [1, 3, 99]))
+@for_each("reason", [Reason.ACCEPTED, Reason.FOUND_BY_LOOKUP])
 def test_a_receipt_of_another_place_ends_the_intent_as_misplaced(
     can: Idempotency, attempts: int, reason: Reason
 ) -> None:
@@ -135,7 +136,7 @@ PLACES = [
 ]
 
 
-@pytest.mark.parametrize(("asked", "found", "elsewhere"), PLACES, ids=[f"{a} at {b}" for a, b, _ in PLACES])
+@for_each(("asked", "found", "elsewhere"), PLACES, ids=[f"{a} at {b}" for a, b, _ in PLACES])
 def test_a_receipt_is_misplaced_when_people_see_it_elsewhere(asked: Address, found: Address, elsewhere: bool) -> None:
     assert is_misplaced(asked, receipt(address=found)) is elsewhere
 
@@ -155,8 +156,8 @@ def test_a_look_up_that_failed_is_asked_again_and_is_no_no() -> None:
     assert (decision.next, decision.reason, decision.at) == (NextStep.LOOKUP, Reason.LOOKUP_FAILED, NOW + 30)
 
 
-@pytest.mark.parametrize(("can", "attempts"), product(Idempotency, range(1, 8)))
-@pytest.mark.parametrize("age", [0.0, 1e9])
+@for_each(("can", "attempts"), product(Idempotency, range(1, 8)))
+@for_each("age", [0.0, 1e9])
 def test_an_ambiguous_chunk_is_never_resent_blindly_nor_called_dead(
     can: Idempotency, attempts: int, age: float
 ) -> None:
@@ -190,10 +191,8 @@ def test_what_people_have_begun_to_read_does_not_expire_between_its_chunks() -> 
     assert decide(outcome_of(DOWN), created_at=NOW - 1e6, begun=True).next is NextStep.RETRY
 
 
-@pytest.mark.parametrize(
-    "error", [LOST, DOWN, UNSENT, LIMITED, DENIED, GONE, BAD_TOKEN], ids=lambda e: type(e).__name__
-)
-@pytest.mark.parametrize("can", Idempotency)
+@for_each("error", [LOST, DOWN, UNSENT, LIMITED, DENIED, GONE, BAD_TOKEN], ids=lambda e: type(e).__name__)
+@for_each("can", Idempotency)
 def test_nothing_but_a_look_up_that_finds_nothing_lets_a_chunk_in_doubt_end_otherwise_than_parked(
     error: PlatformError, can: Idempotency
 ) -> None:
@@ -226,8 +225,8 @@ OUTCOMES = [
 ]
 
 
-@pytest.mark.parametrize("state", [IntentState.PREPARED, IntentState.SENDING])
-@pytest.mark.parametrize("outcome", OUTCOMES, ids=lambda one: f"{one.reason.value}-{one.retry_after}")
+@for_each("state", [IntentState.PREPARED, IntentState.SENDING])
+@for_each("outcome", OUTCOMES, ids=lambda one: f"{one.reason.value}-{one.retry_after}")
 def test_every_decision_is_an_event_that_the_state_machine_allows(outcome: AttemptOutcome, state: IntentState) -> None:
     for can, attempts, age in product(Idempotency, range(1, 5), (0.0, 3600.0, 1e9)):
         decision = decide(outcome, attempts=attempts, can=can, created_at=NOW - age)
@@ -235,7 +234,7 @@ def test_every_decision_is_an_event_that_the_state_machine_allows(outcome: Attem
         assert (decision.at is not None) is (decision.next in (NextStep.RETRY, NextStep.LOOKUP))
 
 
-@pytest.mark.parametrize("error", [PlatformError, NotSent, RateLimited, Refused, PlaceGone, Unauthorized, Ambiguous])
+@for_each("error", [PlatformError, NotSent, RateLimited, Refused, PlaceGone, Unauthorized, Ambiguous])
 def test_an_outcome_says_what_its_error_says(error: type[PlatformError]) -> None:
     outcome = outcome_of(error("details", retry_after=3.0))
     assert outcome == AttemptOutcome(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from tests.support.for_each import for_each
 from tests.support.paths import ROOT
 from trunkline.core.channels import rules_for
 from trunkline.core.config import ChannelConfig, GatewayConfig
@@ -33,7 +34,7 @@ def recipe(channel: str, account: str = "default", can: Capabilities = PLAIN, **
 # -------------------------------------------------------------------- recipes
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("channel", "chunker", "limit"),
     [
         ("whatsapp", "text", 4000),
@@ -126,7 +127,7 @@ def test_paragraphs_are_not_packed() -> None:
 # -------------------------------------------------------------------- normalisation
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("\n \n  hi", "  hi"),
@@ -145,7 +146,7 @@ def test_upstream_removes_leading_blank_lines_on_whatsapp(text: str, expected: s
     assert tuple(piece.text for piece in pieces(text, UPSTREAM)) == ((expected,) if expected else ())
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text", ["\n \n  hi", "\r\n\t\r\nhi", "  hi", "\u2003\u2028hi", "hi  \n\n  there", "\n\n", " \n ", "\u200b\n"]
 )
 def test_on_whatsapp_people_see_what_the_transcript_has(text: str) -> None:
@@ -160,13 +161,13 @@ def test_other_channels_keep_leading_blank_lines() -> None:
     assert [piece.text for piece in pieces("\n\n hi", recipe("discord"))] == ["\n\n hi"]
 
 
-@pytest.mark.parametrize("made", [Recipe(), WHATSAPP, UPSTREAM, HTML, STYLED, Recipe(mode=ChunkMode.NEWLINE)])
-@pytest.mark.parametrize("text", ["", " \n\t ", "\u200b\u2060", "\ufeff", "\x00\x1b", "\u00a0\u3000"])
+@for_each("made", [Recipe(), WHATSAPP, UPSTREAM, HTML, STYLED, Recipe(mode=ChunkMode.NEWLINE)])
+@for_each("text", ["", " \n\t ", "\u200b\u2060", "\ufeff", "\x00\x1b", "\u00a0\u3000"])
 def test_what_cannot_be_seen_is_no_piece(made: Recipe, text: str) -> None:
     assert pieces(text, made) == ()
 
 
-@pytest.mark.parametrize("made", [Recipe(), WHATSAPP, HTML, STYLED, Recipe(limit=1), Recipe(mode=ChunkMode.NEWLINE)])
+@for_each("made", [Recipe(), WHATSAPP, HTML, STYLED, Recipe(limit=1), Recipe(mode=ChunkMode.NEWLINE)])
 def test_broken_unicode_can_be_stored_afterwards(made: Recipe) -> None:
     for piece in pieces("**a\ud800b** \udc00 [x](http://\ud83d)", made):
         piece.text.encode()
@@ -254,7 +255,7 @@ def test_the_parser_is_loaded_when_a_text_needs_it() -> None:
 # -------------------------------------------------------------------- chunk_text
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "limit", "chunks"),
     [
         ("", 5, ()),

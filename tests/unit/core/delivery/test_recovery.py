@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.for_each import for_each
 from trunkline.core.config import DeliveryConfig
 from trunkline.core.delivery.recovery import (
     InterruptedIntent,
@@ -50,7 +51,7 @@ def found(
     return recover(left, now=now, can=Capabilities(idempotency=can), config=DeliveryConfig(max_attempts=limit))
 
 
-@pytest.mark.parametrize(("state", "head", "can", "action", "reason"), RECOVERED)
+@for_each(("state", "head", "can", "action", "reason"), RECOVERED)
 def test_what_an_earlier_process_left_open(
     state: IntentState, head: bool, can: Idempotency, action: RecoveryAction, reason: Reason
 ) -> None:
@@ -108,8 +109,8 @@ def test_what_was_in_doubt_and_waits_stays_in_doubt(can: Idempotency, action: Re
     assert (decision.action, decision.at, decision.counts) == (action, 160.0, False)
 
 
-@pytest.mark.parametrize("can", Idempotency)
-@pytest.mark.parametrize("attempts", [1, 2, 5])
+@for_each("can", Idempotency)
+@for_each("attempts", [1, 2, 5])
 def test_a_retry_that_was_due_was_not_made_without_a_mark(can: Idempotency, attempts: int) -> None:
     decision = found(PREPARED, head=True, can=can, attempts=attempts, next_at=60.0, reason=Reason.RATE_LIMITED)
     assert (decision.action, decision.at, decision.counts) == (RecoveryAction.SEND, None, False)
@@ -162,9 +163,9 @@ def test_a_mark_precedes_what_recovery_could_not_tell() -> None:
     assert recall(left(updated_at=0.0), KEY, key_seconds=60.0).action is RecoveryAction.SEND
 
 
-@pytest.mark.parametrize("can", [None, *Idempotency], ids=str)
-@pytest.mark.parametrize("state", [PREPARED, SENDING])
-@pytest.mark.parametrize("head", [True, False])
+@for_each("can", [None, *Idempotency], ids=str)
+@for_each("state", [PREPARED, SENDING])
+@for_each("head", [True, False])
 def test_doubt_without_an_adapter_is_never_less_than_with_one(
     can: Idempotency | None, state: IntentState, head: bool
 ) -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.for_each import for_each
 from tests.support.paths import FIXTURES
 from trunkline.app.cli import main
 from trunkline.core.events import encode_trace, read_trace
@@ -25,7 +26,7 @@ def test_each_old_trace_is_listed():
     assert {path.stem for path in FOLDER.glob("*.jsonl")} == set(VIOLATED)
 
 
-@pytest.mark.parametrize("name", VIOLATED)
+@for_each("name", VIOLATED)
 def test_an_old_trace_is_read_and_judged_as_then(name):
     path = FOLDER / f"{name}.jsonl"
     trace = read_trace(path)

@@ -9,6 +9,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import msgspec
 import pytest
 
+from tests.support.for_each import for_each
 from trunkline.core.events import (
     BODIES,
     TRACE_VERSION,
@@ -78,7 +79,7 @@ FAULTS = [FaultFired(fault="one"), FaultFired(fault="two")]
 # ---------------------------------------------------------------- bodies
 
 
-@pytest.mark.parametrize("kind", BODIES)
+@for_each("kind", BODIES)
 def test_an_event_with_everything_is_read_back_the_same(kind: str) -> None:
     event = Event(
         seq=9,
@@ -96,13 +97,13 @@ def test_an_event_with_everything_is_read_back_the_same(kind: str) -> None:
     assert decode_event(encode_event(event)) == event
 
 
-@pytest.mark.parametrize("kind", BODIES)
+@for_each("kind", BODIES)
 def test_an_event_with_only_what_it_needs_is_read_back_the_same(kind: str) -> None:
     event = Event(seq=1, at=0.0, node="sim", body=bare(BODIES[kind]))
     assert decode_event(encode_event(event)) == event
 
 
-@pytest.mark.parametrize("kind", BODIES)
+@for_each("kind", BODIES)
 def test_a_line_is_json_that_names_its_kind(kind: str) -> None:
     found = json.loads(encode_event(Event(seq=1, at=0.0, node="sim", body=filled(BODIES[kind]))))
     assert (found["seq"], found["kind"]) == (1, kind)
@@ -143,7 +144,7 @@ def test_a_newer_version_is_refused_with_the_way_out() -> None:
     assert refused([header]) == f"run.jsonl:1: {expected}"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("header", "says"),
     [
         (b"", "the first line is not JSON, so this is not a trace"),
@@ -215,7 +216,7 @@ def test_nothing_but_blank_lines_follows_the_end_of_a_run() -> None:
 NESTED = b"[" * 100_000
 
 
-@pytest.mark.parametrize(
+@for_each(
     "line",
     [
         b'{"seq":1,"at":0,"node":"sim","kind":"fault.fired","body":{"fault":"\xff"}}',
@@ -250,7 +251,7 @@ def test_a_line_that_comes_twice_is_refused() -> None:
     assert refused(whole) == "run.jsonl:3: event 1 follows event 1: lines are missing"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("line", "says"),
     [
         (b"", "not an event line ("),

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-import pytest
-
 from tests.support.factories import direct
+from tests.support.for_each import for_each
 from trunkline.core.config import HandsConfig
 from trunkline.core.hands.admission import LONGEST_LABEL, AdmissionFacts, Refusal, admit_delegation
 from trunkline.core.hands.port import DelegationRequest
@@ -25,7 +24,7 @@ def decided(asked: dict[str, Any], facts: dict[str, Any]) -> Refusal | None:
     return admit_delegation(request, known, CONFIG)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("asked", "facts", "reason", "words"),
     [
         ({"hand": "nobody"}, {"kind": None}, Reason.UNKNOWN_HAND, "there are: clerk, helper"),
@@ -57,7 +56,7 @@ def test_it_is_refused_with_its_reason(
     assert words in refusal.detail
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("asked", "facts"),
     [
         ({}, {}),

@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 
+from tests.support.for_each import for_each
 from trunkline.core.hands.callback_fold import Folded, ReportMessage, can_resume, can_retry, event_of_messages, fold
 from trunkline.core.reasons import Reason
 from trunkline.core.states.delegation import CALLBACK_TRANSITIONS, CallbackEvent, CallbackState
@@ -19,7 +20,7 @@ def message(state: IntentState, reason: Reason | None = None, **fields: str) -> 
     return ReportMessage(fields.get("id", "d1.back.reply"), kind, state, reason)
 
 
-@pytest.mark.parametrize("state", ENDS)
+@for_each("state", ENDS)
 def test_a_single_message_decides_alone(state: IntentState) -> None:
     found = fold([message(state, Reason.REFUSED)])
     expected = {
@@ -31,8 +32,8 @@ def test_a_single_message_decides_alone(state: IntentState) -> None:
     assert found == expected
 
 
-@pytest.mark.parametrize("state", ENDS)
-@pytest.mark.parametrize("is_open", sorted(OPEN))
+@for_each("state", ENDS)
+@for_each("is_open", sorted(OPEN))
 def test_an_open_message_leaves_it_undecided(state: IntentState, is_open: IntentState) -> None:
     assert fold([message(state), message(is_open)]) is None
 
@@ -41,7 +42,7 @@ def test_no_message_decides_nothing() -> None:
     assert fold([]) is None
 
 
-@pytest.mark.parametrize(("one", "other"), itertools.combinations_with_replacement(ENDS, 2))
+@for_each(("one", "other"), itertools.combinations_with_replacement(ENDS, 2))
 def test_the_order_of_messages_does_not_matter(one: IntentState, other: IntentState) -> None:
     first, second = fold([message(one), message(other)]), fold([message(other), message(one)])
     assert first == second
@@ -92,8 +93,8 @@ def test_a_notice_of_a_failure_is_no_report() -> None:
     assert fold([message(S.DELIVERED, id="d1.post1", kind="notice")]) == Folded(E.DELIVER, None)
 
 
-@pytest.mark.parametrize("state", C)
-@pytest.mark.parametrize("end", ENDS)
+@for_each("state", C)
+@for_each("end", ENDS)
 def test_messages_never_ask_for_what_the_table_does_not_allow(state: CallbackState, end: IntentState) -> None:
     found = event_of_messages(state, [message(end)])
     assert found is None or found.event in CALLBACK_TRANSITIONS[state]

@@ -1,11 +1,10 @@
 """When a delegation times out: by its run, its age, or the task that it is part of; and which one is next."""
 
-import pytest
-
+from tests.support.for_each import for_each
 from trunkline.core.hands.deadlines import DeadlinePlan, TimeLimits
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("limits", "run_at_10", "latest"),
     [
         (TimeLimits(accepted_at=0, timeout=30, max_age=100), 40, 100),

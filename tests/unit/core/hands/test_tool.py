@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.for_each import for_each
 from trunkline import GatewayConfig
 from trunkline.core.errors import InvalidCall
 from trunkline.core.hands.port import DelegationStatus
@@ -55,7 +56,7 @@ def test_known_hands_are_named_and_a_turn_without_a_place_names_one() -> None:
     assert send["required"] == ["agent_id", "message", "reply_to"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "params", "call"),
     [
         (
@@ -83,7 +84,7 @@ def test_a_call_is_read(name: str, params: dict[str, object], call: HandCall) ->
     assert read_call(name, params) == call
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "params", "says"),
     [
         ("agent_send", {}, "no tool 'agent_send'; there are: agent_send_async, agent_cancel, agent_status, agent_list"),
@@ -180,7 +181,7 @@ def test_a_status_is_json_so_that_progress_is_data() -> None:
     assert text_of_status(found, "d3").startswith("d3 is no open task of this conversation.")
 
 
-def test_what_goes_back_of_the_other_tools() -> None:
+def test_the_other_tools_answer_with_a_sentence_or_a_list() -> None:
     assert text_of_cancel("d1", cancelled=True) == "cancelled: d1. No result will arrive."
     assert text_of_cancel("d1", cancelled=False).startswith("not cancelled: d1 has ended already.")
     assert text_of_list(("clerk", "ops")) == '[{"agent_id":"clerk"},{"agent_id":"ops"}]'

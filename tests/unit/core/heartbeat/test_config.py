@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from tests.support.for_each import for_each
 from trunkline.core.config import GatewayConfig
 from trunkline.core.config.gateway import deliverable_channels, heartbeat_agents
 from trunkline.core.heartbeat.settings import agent_of, heartbeat_of, target_question, zones_of
@@ -22,7 +23,7 @@ def refusal(**fields: Any) -> str:
     return str(refused.value)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "seconds"),
     [(30, 1800.0), ("45", 2700.0), (0.5, 30.0), ("90s", 90.0), ("1h30m", 5400.0), (0, 0.0), ("0", 0.0), ("0s", 0.0)],
 )
@@ -32,12 +33,12 @@ def test_a_bare_number_is_minutes(value: object, seconds: float) -> None:
     assert config.heartbeat.every == seconds
 
 
-@pytest.mark.parametrize("value", [-1, "soon", True, "-5m", None, float("nan"), "30 minutes"])
+@for_each("value", [-1, "soon", True, "-5m", None, float("nan"), "30 minutes"])
 def test_an_interval_that_is_none_is_refused(value: object) -> None:
     assert "heartbeat.every" in refusal(heartbeat={"every": value})
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("fields", "says"),
     [
         ({"every": "20ms"}, "heartbeat.every: 0.02 s is too short; the least is 1s, and 0 means never"),
@@ -169,7 +170,7 @@ def test_the_question_for_a_target_has_the_facts_of_the_configuration() -> None:
 # -------------------------------------------------------------------- schedule
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("entry", "says"),
     [
         ({}, "cron[0]: it needs one of `at`, `every` and `cron`, and has none"),

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.for_each import for_each
 from trunkline.core.heartbeat.guards import GUARDS, GuardFacts, RunDecision, decide_run
 from trunkline.core.heartbeat.visibility import Visibility
 from trunkline.core.heartbeat.wake import WakeKind
@@ -37,7 +38,7 @@ def test_a_run_passes_every_guard() -> None:
     assert {one.reason for one in found.guards} == {None}
 
 
-@pytest.mark.parametrize("at", range(len(REFUSALS)), ids=[reason.value for _, reason in REFUSALS])
+@for_each("at", range(len(REFUSALS)), ids=[reason.value for _, reason in REFUSALS])
 def test_the_first_guard_that_says_no_decides(at: int) -> None:
     later = {name: value for facts, _ in REFUSALS[at:] for name, value in facts.items()}
     found = decide(**later)
@@ -62,7 +63,7 @@ def test_other_sessions_may_be_busy_unless_the_configuration_says_otherwise() ->
     assert decide(agent_busy=True).runs
 
 
-@pytest.mark.parametrize("reason", [reason for _, reason in REFUSALS if reason not in (Reason.NOT_DUE,)])
+@for_each("reason", [reason for _, reason in REFUSALS if reason not in (Reason.NOT_DUE,)])
 def test_what_is_skipped_waits_for_the_schedule(reason: Reason) -> None:
     facts = next(facts for facts, found in REFUSALS if found is reason)
     found = decide(**facts)

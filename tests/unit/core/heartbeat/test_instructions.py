@@ -1,11 +1,10 @@
 """Instructions that hold nothing to do."""
 
-import pytest
-
+from tests.support.for_each import for_each
 from trunkline.core.heartbeat.instructions import is_effectively_empty
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "",
@@ -26,7 +25,7 @@ def test_headings_empty_items_and_comments_are_nothing_to_do(text: str) -> None:
     assert is_effectively_empty(text)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         # No file: the prompt alone decides.

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.for_each import for_each
 from trunkline.core.config import GatewayConfig
 from trunkline.core.heartbeat.dedupe import is_duplicate
 from trunkline.core.heartbeat.reply import ReplyDecision, ReplyFacts, decide_reply, split_reasoning
@@ -20,9 +21,9 @@ def decide(reply: str | None, **facts: Any) -> ReplyDecision:
     return decide_reply(reply, ReplyFacts(**facts))
 
 
-@pytest.mark.parametrize("show_ok", BOOLS)
-@pytest.mark.parametrize("show_alerts", BOOLS)
-@pytest.mark.parametrize("use_indicator", BOOLS)
+@for_each("show_ok", BOOLS)
+@for_each("show_alerts", BOOLS)
+@for_each("use_indicator", BOOLS)
 def test_visibility_decides_what_people_see(show_ok: bool, show_alerts: bool, use_indicator: bool) -> None:
     seen = Visibility(show_ok=show_ok, show_alerts=show_alerts, use_indicator=use_indicator)
     assert seen.nothing is (not (show_ok or show_alerts or use_indicator))
@@ -132,7 +133,7 @@ def test_the_web_chat_of_upstream_has_the_defaults_only() -> None:
 # -------------------------------------------------------------------- repetitions
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "previous", "seconds", "expected"),
     [
         (ALERT, ALERT, 0.0, True),

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.for_each import for_each
 from trunkline.core.heartbeat.targets import Route, TargetQuestion, default_target, resolve_heartbeat_target
 from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
@@ -63,9 +64,7 @@ def test_without_an_owner_the_first_recipient_of_a_channel_counts() -> None:
     assert resolve(target="owner", owners=("signal:+1777",), recipients=recipients) == ("signal", "+1777", None)
 
 
-@pytest.mark.parametrize(
-    "owner", ["telegram:-100", "discord:9", "discord:channel:9", "slack:C1", "telegram:", "x:5", ""]
-)
+@for_each("owner", ["telegram:-100", "discord:9", "discord:channel:9", "slack:C1", "telegram:", "x:5", ""])
 def test_an_owner_must_be_provably_one_person(owner: str) -> None:
     assert resolve(target="owner", owners=(owner,)) == (None, None, Reason.NO_ROUTE)
 
@@ -84,7 +83,7 @@ def test_a_wake_request_from_a_place_is_answered_there() -> None:
 # -------------------------------------------------------------------- whom
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("channel", "to", "ours", "upstream"),
     [
         ("telegram", "5", Reason.DM_BLOCKED, Reason.DM_BLOCKED),

@@ -2,8 +2,7 @@
 
 from itertools import pairwise
 
-import pytest
-
+from tests.support.for_each import for_each
 from trunkline.core.heartbeat.tasks import Assignment, HeartbeatTask, TaskList, assignment, parse_tasks
 
 HOUR = 3600.0
@@ -34,7 +33,7 @@ def test_the_block_is_a_list_of_tasks_and_the_rest_stays() -> None:
     assert (indented.tasks, indented.rest) == ((DISKS,), "")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         None,

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.for_each import for_each
 from trunkline.core.heartbeat.token import StrippedReply, TokenMode, strip_heartbeat_token
 from trunkline.core.profiles import Profile
 
@@ -28,8 +29,8 @@ def test_our_rule_differs_from_upstream(text: str, ours: str, upstream: str) -> 
     assert message(text, Profile.OPENCLAW) == upstream
 
 
-@pytest.mark.parametrize("profile", list(Profile))
-@pytest.mark.parametrize(
+@for_each("profile", list(Profile))
+@for_each(
     ("text", "rest"),
     [
         ("HEARTBEAT_OK HEARTBEAT_OK done HEARTBEAT_OK", "done"),

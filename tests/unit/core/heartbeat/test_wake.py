@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.for_each import for_each
 from trunkline.core.heartbeat.schedule import Plan, first_active, next_due, plan_at_start
 from trunkline.core.heartbeat.wake import (
     CoolDown,
@@ -43,7 +44,7 @@ def test_agents_and_sessions_have_runs_of_their_own() -> None:
     assert len(take(queue, 1.0)[1]) == 3
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("first", "second", "counts"),
     [
         (WakeKind.INTERVAL, WakeKind.RETRY, "interval"),
@@ -88,7 +89,7 @@ def test_a_newer_request_replaces_the_one_that_found_its_agent_busy_only_if_it_i
         assert taken(queue, 2.0) == [expected]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "starts", "expected"),
     [
         (WakeKind.WAKE, (), None),
@@ -132,7 +133,7 @@ def test_a_heartbeat_keeps_its_phase(phase: float, now: float, due: float) -> No
     assert next_due(phase, 60.0, now) == due
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("stored", "stored_every", "plan"),
     [
         # The first of all: a multiple of the interval.
@@ -157,7 +158,7 @@ def test_an_interval_of_0_is_never_due() -> None:
     assert plan_at_start(0.0, 1000.0, stored=10.0, stored_every=60.0) == Plan(next_at=None)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("every", "at", "first"),
     [
         # Active from 1000 minutes to 1001 minutes of each day.

@@ -68,7 +68,7 @@ async def test_no_token(one: Api, path: Path) -> None:
     await refused(one, path, 401, "unauthorized", json=said(), headers={"Authorization": ""})
 
 
-async def test_a_token_that_may_not_send(one: Api, path: Path) -> None:
+async def test_a_token_that_may_not_send_is_refused_with_the_missing_scope(one: Api, path: Path) -> None:
     document = await refused(one, path, 403, "missing-scope", json=said(), headers=authorised("token-read"))
     assert document["scope"] == "send"
 

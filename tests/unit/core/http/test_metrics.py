@@ -8,6 +8,7 @@ import pytest
 from websockets.exceptions import ConnectionClosedError
 
 from tests.support.chat import web_chat
+from tests.support.for_each import for_each
 from tests.support.http import SETTINGS, api, authorised, closed_after, over_socket
 from tests.support.prometheus_text import read
 from tests.support.small_gateway import ANA, Echo, TinyPlatform
@@ -60,7 +61,7 @@ def test_label_sets_are_bounded() -> None:
     assert samples["x_total", (("what", "other"),)] == 4_500
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "x 1",

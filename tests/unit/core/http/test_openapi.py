@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import jsonschema_rs
-import pytest
 
+from tests.support.for_each import for_each
 from tests.support.notes_api import Notes
 from trunkline.core.http.api import ENDPOINTS
 from trunkline.core.http.openapi import document, document_endpoint
@@ -35,12 +35,12 @@ def test_every_reference_resolves() -> None:
             found = found[part]
 
 
-@pytest.mark.parametrize("name", sorted(DOCUMENT["components"]["schemas"]))
+@for_each("name", sorted(DOCUMENT["components"]["schemas"]))
 def test_every_schema_is_a_schema(name: str) -> None:
     jsonschema_rs.meta.validate(DOCUMENT["components"]["schemas"][name])
 
 
-@pytest.mark.parametrize("endpoint", EVERY, ids=lambda one: f"{one.method} {one.path}")
+@for_each("endpoint", EVERY, ids=lambda one: f"{one.method} {one.path}")
 def test_an_endpoint_is_described(endpoint: Any) -> None:
     operation = DOCUMENT["paths"][endpoint.path][endpoint.method.lower()]
     assert operation["summary"] and operation["description"], "a handler says what it does"

@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 import trunkline.core.http.page as page
+from tests.support.for_each import for_each
 from tests.support.http import api
 from trunkline.core.http.page.routes import page_routes
 
@@ -59,7 +60,7 @@ async def test_nothing_else_of_the_folder_is_sent(tmp_path: Path, path: str) -> 
     assert (await get(path, tmp_path)).status_code == 404
 
 
-@pytest.mark.parametrize("name", FILES)
+@for_each("name", FILES)
 def test_no_file_names_another_address(name: str) -> None:
     text = (FOLDER / name).read_text().replace("http://www.w3.org/2000/svg", "")
     assert not re.findall(r"https?://\w[\w.-]*", text)

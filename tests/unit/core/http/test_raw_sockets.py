@@ -72,6 +72,7 @@ async def test_a_path_that_looks_like_a_template_is_a_path(server: Server) -> No
     assert b'"{name}"' in await server.said(GOOD.replace(b"/x ", b"/{name} "))
 
 
+@pytest.mark.slow(every=6)
 @pytest.mark.parametrize(
     ("sent", "statuses"),
     {

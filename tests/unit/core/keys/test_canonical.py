@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.for_each import for_each
 from trunkline.core.errors import KeyFormatError, UnknownName
 from trunkline.core.keys import Merge, Move, SessionKey, StoredKey, canonical_key, encode_v1, plan_migration
 from trunkline.core.values import ChatKind
@@ -39,14 +40,14 @@ CANONICAL = {
 }
 
 
-@pytest.mark.parametrize(("text", "canonical"), CANONICAL.items(), ids=[ascii(text) for text in CANONICAL])
+@for_each(("text", "canonical"), CANONICAL.items(), ids=[ascii(text) for text in CANONICAL])
 def test_a_text_has_one_canonical_key(text: str, canonical: str) -> None:
     key = canonical_key(text)
     assert encode_v1(key) == canonical
     assert canonical_key(canonical) == key
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     ["", "main", "agent:main:subagent:x", "agent:main:cron:job", "global", "telegram:direct:1", "+1555", "voice:+1555"],
 )

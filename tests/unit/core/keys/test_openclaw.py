@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.for_each import for_each
 from tests.support.openclaw_keys import AUGUST, CHANNEL, GROUP, MARCH, OURS, key
 from trunkline.core.errors import KeyFormatError
 from trunkline.core.keys import (
@@ -34,13 +35,13 @@ TEXTS = {
 }
 
 
-@pytest.mark.parametrize(("text", "value"), TEXTS.items(), ids=list(TEXTS))
+@for_each(("text", "value"), TEXTS.items(), ids=list(TEXTS))
 def test_text_and_value_belong_together(text: str, value: SessionKey) -> None:
     assert encode_openclaw(value) == text
     assert key_from_openclaw(text) == value
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "text"),
     [
         (key(GROUP, "G1", account="work"), "agent:main:slack:group:g1"),
@@ -59,7 +60,7 @@ def test_what_the_form_has_no_place_for_is_left_out(value: SessionKey, text: str
     assert encode_openclaw(value) == text
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "value"),
     [
         ("Agent:Main:Telegram:DM:1", key(peer="1", channel="telegram")),
@@ -81,7 +82,7 @@ def test_a_sub_agent_has_a_key_of_its_own_and_is_no_conversation() -> None:
     assert key_from_openclaw("agent:main:subagent:m1.hand1") is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         *("", "main", "agent:main", "agent:main:subagent:", "agent:main:acp:1", "agent:main:cron:j:run:r"),
@@ -120,7 +121,7 @@ def test_march_does_not_know_other_names_of_main_sessions() -> None:
 # ---------------------------------------------------------------- case
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "folded"),
     [
         ("Agent:Main:Signal:Group:AbC==:X", "agent:main:signal:group:AbC==:x"),
@@ -152,7 +153,7 @@ def test_ids_that_keep_their_case_keep_it_in_keys() -> None:
 # ---------------------------------------------------------------- ids
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "slug"),
     [
         *(("  ", "main"), ("---", "main"), ("A" * 64, "a" * 64), ("ÖPS", "ps"), ("_x", "_x"), ("a__b--", "a__b--")),
@@ -166,7 +167,7 @@ def test_an_agent_id_is_a_slug(text: str | None, slug: str) -> None:
     assert agent_id(text) == slug
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "slug"),
     [
         *((None, "default"), ("__proto__", "default"), ("Constructor", "default"), (" prototype ", "default")),

@@ -25,6 +25,7 @@ from tests.conformance.upstream.key_text import (
     to_store_key,
     with_thread,
 )
+from tests.support.for_each import for_each
 from tests.support.openclaw_keys import AUGUST, CHANNEL, DIRECT, GROUP, MARCH
 from trunkline.core.config import SessionConfig
 from trunkline.core.errors import KeyFormatError
@@ -46,7 +47,7 @@ def test_parsing_drops_empty_segments_and_needs_three() -> None:
         assert parse_openclaw(text) is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "shape"),
     [
         *((None, KeyShape.MISSING), ("  ", KeyShape.MISSING), ("AGENT:a:b", KeyShape.AGENT)),
@@ -58,7 +59,7 @@ def test_a_text_has_a_shape(text: str | None, shape: KeyShape) -> None:
     assert key_shape(text) is shape
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("request_key", "store_key"),
     [
         *((None, "agent:ops:work"), (" MAIN ", "agent:ops:work"), ("agent:Main:X:Y", "agent:main:x:y")),
@@ -94,7 +95,7 @@ def test_a_thread_is_a_suffix_that_stacks() -> None:
     assert with_thread("a:b", "t", "parent", suffix=False).key == "a:b"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "parent"),
     [
         *((None, None), (":thread:1", None), (":thread:1:topic:2", ":thread:1"), ("x:thread", None)),
@@ -119,7 +120,7 @@ def test_sessions_that_are_no_conversations_are_recognised() -> None:
     assert flags(None) == flags("agent:main:main")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "kind"),
     [
         *((None, None), ("agent:main", None), ("telegram:DM:1", DIRECT), ("agent:m:direct:group:1", GROUP)),
@@ -171,7 +172,7 @@ def test_august_has_a_group_scope_and_other_names_of_main_sessions() -> None:
 # ---------------------------------------------------------------- stores
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new"),
     [
         *((" ", ""), ("Unknown", "unknown"), ("work", "agent:ops:work"), ("agent:ops:main", "agent:ops:work")),
@@ -223,7 +224,7 @@ def test_a_lookup_prefers_the_newest_then_the_canonical_then_what_was_asked_for(
 # ---------------------------------------------------------------- contexts
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "fields", "expect"),
     [
         ("discord:dm:1", {"chat_type": "DM"}, "discord:direct:1"),
@@ -241,7 +242,7 @@ def test_a_key_that_is_asked_for_is_rewritten_on_discord_only(text: str, fields:
     assert explicit_key(f" {text.upper()} ", MessageContext(**fields)) == expect
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sender", "fields", "expect"),
     [
         ("x", {"chat_type": "group"}, None),

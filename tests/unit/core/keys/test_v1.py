@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.for_each import for_each
 from trunkline.core.errors import KeyFormatError
 from trunkline.core.keys import SessionKey, encode_v1, parse_v1
 from trunkline.core.values import ChatKind
@@ -48,13 +49,13 @@ EXAMPLES = {
 }
 
 
-@pytest.mark.parametrize(("text", "value"), EXAMPLES.items(), ids=list(EXAMPLES))
+@for_each(("text", "value"), EXAMPLES.items(), ids=list(EXAMPLES))
 def test_a_key_has_this_text(text: str, value: SessionKey) -> None:
     assert encode_v1(value) == text
     assert str(value) == text
 
 
-@pytest.mark.parametrize(("text", "value"), EXAMPLES.items(), ids=list(EXAMPLES))
+@for_each(("text", "value"), EXAMPLES.items(), ids=list(EXAMPLES))
 def test_a_text_is_read_as_this_key(text: str, value: SessionKey) -> None:
     assert parse_v1(text) == value
 
@@ -93,7 +94,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("text", "says"), REFUSED.items(), ids=[ascii(text) for text in REFUSED])
+@for_each(("text", "says"), REFUSED.items(), ids=[ascii(text) for text in REFUSED])
 def test_what_is_not_a_canonical_key_is_refused_by_name(text: str, says: str) -> None:
     with pytest.raises(KeyFormatError) as refusal:
         parse_v1(text)

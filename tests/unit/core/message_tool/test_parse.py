@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.for_each import for_each
 from trunkline.core.action_names import Action
 from trunkline.core.errors import InvalidAction
 from trunkline.core.message_parts import Button, MessageParts
@@ -30,7 +31,7 @@ def error(params: dict[str, Any]) -> InvalidAction:
 # -------------------------------------------------------------------- actions
 
 
-@pytest.mark.parametrize("action", list(Action))
+@for_each("action", list(Action))
 def test_every_action_is_known_by_its_name_and_its_other_spellings(action: Action) -> None:
     words = action.value.replace("-", "_")
     camel = "".join(part[:1].upper() + part[1:] for part in words.split("_"))
@@ -38,7 +39,7 @@ def test_every_action_is_known_by_its_name_and_its_other_spellings(action: Actio
     assert {parse_action(one) for one in spellings} == {action}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "sentence", "remedy"),
     [
         ("sned", "Unknown action: sned", "Did you mean send?"),
@@ -96,7 +97,7 @@ def test_ids_may_be_numbers(value: object, text: str) -> None:
     assert call("delete", messageId=value).message_id == text
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "value", "remedy"),
     [
         ("dryRun", "perhaps", "true or false"),
@@ -202,7 +203,7 @@ def test_buttons_are_rows_as_values_or_as_json() -> None:
     assert call(message="x", buttons=[]).parts is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "value", "sentence"),
     [
         ("buttons", "{not json", "--buttons must be valid JSON"),
@@ -264,7 +265,7 @@ def test_a_change_or_a_query_keeps_files_buttons_and_options_there() -> None:
     assert call("edit", messageId=5, message="x", target="C1", emoji=None).fields is None
 
 
-@pytest.mark.parametrize("param", PARAMS.values(), ids=PARAMS)
+@for_each("param", PARAMS.values(), ids=PARAMS)
 def test_no_parameter_is_lost(param: Any) -> None:
     """Whatever an action takes is in a field of the call, or in its `fields`."""
     values: dict[ParamType, object] = {

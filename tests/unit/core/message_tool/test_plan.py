@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.for_each import for_each
 from trunkline.core.action_names import Action
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import InvalidAction
@@ -43,8 +44,8 @@ def test_the_channel_is_the_named_one_else_the_current_one_else_the_only_one(con
     assert (only.name, only.source) == ("telegram", ChannelSource.ONLY)
 
 
-@pytest.mark.parametrize("current", [None, "", "webchat", "cron", "heartbeat"])
-@pytest.mark.parametrize("config", [CONFIG, UPSTREAM])
+@for_each("current", [None, "", "webchat", "cron", "heartbeat"])
+@for_each("config", [CONFIG, UPSTREAM])
 def test_a_turn_without_a_channel_takes_the_only_one(current: str | None, config: GatewayConfig) -> None:
     context = CallContext(target="1", channel=current)
     assert planned("telegram", context=context, config=config).channel.name == "telegram"
@@ -62,7 +63,7 @@ def test_a_web_chat_that_is_served_is_a_channel() -> None:
     assert error("webchat", context=CallContext(), target="1", config=UPSTREAM).sentence == sentence
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("served", "channel", "sentence"),
     [
         ((), None, "Channel is required (no configured channels detected)."),
@@ -73,7 +74,9 @@ def test_a_web_chat_that_is_served_is_a_channel() -> None:
         ((), "slack", "Channel is unavailable: slack"),
     ],
 )
-def test_a_channel_that_is_missing_or_wrong(served: tuple[str, ...], channel: str | None, sentence: str) -> None:
+def test_a_channel_that_is_missing_or_wrong_is_refused(
+    served: tuple[str, ...], channel: str | None, sentence: str
+) -> None:
     found = error(*served, context=CallContext(), target="1", channel=channel)
     assert (found.sentence, found.reason) == (sentence, Reason.UNKNOWN_CHANNEL)
 
@@ -143,8 +146,8 @@ def test_a_broadcast_may_name_one_channel_or_all(channel: str, channels: tuple[s
     assert plan.channels == channels
 
 
-@pytest.mark.parametrize("config", [CONFIG, UPSTREAM])
-@pytest.mark.parametrize(
+@for_each("config", [CONFIG, UPSTREAM])
+@for_each(
     ("served", "params", "sentence"),
     [
         ((), {}, "targets required"),
@@ -153,7 +156,7 @@ def test_a_broadcast_may_name_one_channel_or_all(channel: str, channels: tuple[s
         (("slack",), {"targets": ["a"], "channel": "pigeon"}, "Unknown channel: pigeon"),
     ],
 )
-def test_a_broadcast_that_cannot_be(
+def test_a_broadcast_that_cannot_be_is_refused_with_a_sentence(
     served: tuple[str, ...], params: dict[str, Any], sentence: str, config: GatewayConfig
 ) -> None:
     assert error(*served, action="broadcast", message="x", config=config, **params).sentence == sentence

@@ -6,6 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from tests.support.factories import direct, group, room
+from tests.support.for_each import for_each
 from trunkline.core.action_names import Action
 from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.actions.marker import ContextMark, label_of, make_mark
@@ -51,7 +52,7 @@ def decide(
 # -------------------------------------------------------------------- what is one conversation
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("one", "other"),
     [
         (HALL, HALL),
@@ -70,7 +71,7 @@ def test_threads_and_spellings_are_the_same_conversation(one: Address, other: Ad
     assert decide(one, other, message=NOT_WITHIN).reason is Reason.SAME_CONVERSATION
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("one", "other"),
     [
         (HALL, OPS),
@@ -156,7 +157,7 @@ def guarded_here() -> list[Action]:
     return [action for action, spec in SPECS.items() if spec.guarded or spec.guarded_since_june]
 
 
-@pytest.mark.parametrize("action", guarded_here())
+@for_each("action", guarded_here())
 def test_what_changes_another_conversation_is_judged(action: Action) -> None:
     assert decide(HALL, BO, action).reason is Reason.CROSS_CONTEXT_DENIED
 
@@ -167,7 +168,7 @@ def test_reactions_and_questions_are_not(action: Action) -> None:
     assert decide(None, BO, action, message={"without_origin": {"reach": "none"}}).allowed
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("action", "marked"),
     [
         (Action.SEND, True),
@@ -216,7 +217,7 @@ def test_it_can_be_kept_to_the_last_conversation() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("entry", "allowed"),
     [
         ("slack", [HALL, OPS]),
@@ -262,7 +263,7 @@ def test_settings_of_one_agent_are_not_those_of_another() -> None:
 # -------------------------------------------------------------------- marks
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("origin", "name", "label"),
     [
         (HALL, "", "#C1"),
@@ -323,8 +324,8 @@ def test_upstream_denies_in_its_own_words() -> None:
     )
 
 
-@pytest.mark.parametrize(("profile", "allowed"), [("openclaw", True), ("openclaw-2026-08", False)])
-@pytest.mark.parametrize("action", [Action.EDIT, Action.DELETE, Action.PIN, Action.UNPIN, Action.UPLOAD_FILE])
+@for_each(("profile", "allowed"), [("openclaw", True), ("openclaw-2026-08", False)])
+@for_each("action", [Action.EDIT, Action.DELETE, Action.PIN, Action.UNPIN, Action.UPLOAD_FILE])
 def test_upstream_judges_changes_since_june(profile: str, allowed: bool, action: Action) -> None:
     assert decide(HALL, BO, action, profile=profile).allowed == allowed
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.support.factories import direct, group, room
+from tests.support.for_each import for_each
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionPart
 from trunkline.core.errors import InvalidAction
@@ -59,8 +60,8 @@ MEANT: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize(("action", "found", "meant"), MEANT)
-def test_the_message_that_is_meant(action: Action, found: KnownMessage, meant: dict[str, Any]) -> None:
+@for_each(("action", "found", "meant"), MEANT)
+def test_the_message_that_is_meant_is_found(action: Action, found: KnownMessage, meant: dict[str, Any]) -> None:
     assert decide_reference(action, "x", HERE, found) == MessageReference(address=HERE, **meant)
 
 
@@ -80,7 +81,7 @@ REFUSED: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize(("action", "found", "reason"), REFUSED)
+@for_each(("action", "found", "reason"), REFUSED)
 def test_what_is_refused(action: Action, found: KnownMessage, reason: Reason) -> None:
     with pytest.raises(InvalidAction) as caught:
         decide_reference(action, "x", HERE, found)
@@ -135,7 +136,7 @@ SAME: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize(("one", "other", "same"), SAME)
+@for_each(("one", "other", "same"), SAME)
 def test_one_conversation_or_two(one: Address, other: Address, same: bool) -> None:
     assert same_place(one, other) is same
 
@@ -147,7 +148,7 @@ def part(action: Action, message_id: str | None = None) -> ActionPart:
     return ActionPart(action=action, of=ONE, message_id=message_id)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("what", "chunks", "needed"),
     [
         (part(Action.EDIT), 1, True),
@@ -162,7 +163,7 @@ def test_receipts_are_read_only_where_the_id_is_in_them(what: ActionPart, chunks
     assert needs_receipts(what, chunks) is needed
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("action", "chunk", "has", "meant"),
     [
         (Action.EDIT, 0, receipts("11"), "11"),

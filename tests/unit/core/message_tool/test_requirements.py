@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.for_each import for_each
 from trunkline.core.action_names import Action
 from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.actions.spec import TargetMode
@@ -58,13 +59,13 @@ def complete(channel: str, action: Action) -> dict[str, Any]:
 # -------------------------------------------------------------------- every entry of every table
 
 
-@pytest.mark.parametrize(("channel", "action"), ENTRIES)
+@for_each(("channel", "action"), ENTRIES)
 def test_a_complete_call_passes(channel: str, action: Action) -> None:
     check(channel, action, **complete(channel, action))
     check(channel, action, **complete(channel, action), dryRun=True)
 
 
-@pytest.mark.parametrize(("channel", "action"), ENTRIES)
+@for_each(("channel", "action"), ENTRIES)
 def test_each_required_parameter_is_missed(channel: str, action: Action) -> None:
     whole = complete(channel, action)
     for name in whole:
@@ -75,7 +76,7 @@ def test_each_required_parameter_is_missed(channel: str, action: Action) -> None
             assert "requir" in found.sentence
 
 
-@pytest.mark.parametrize(("channel", "action"), ENTRIES)
+@for_each(("channel", "action"), ENTRIES)
 def test_a_closed_gate_is_named_with_its_place(channel: str, action: Action) -> None:
     entry = rules_for(channel).actions[action]
     if entry.gate is None:
@@ -101,9 +102,9 @@ def test_the_gates_that_are_off_unless_opened() -> None:
 # -------------------------------------------------------------------- sentences
 
 
-@pytest.mark.parametrize("config", [OPEN, UPSTREAM])
-@pytest.mark.parametrize("channel", [*known_channels(), "own"])
-@pytest.mark.parametrize(
+@for_each("config", [OPEN, UPSTREAM])
+@for_each("channel", [*known_channels(), "own"])
+@for_each(
     ("action", "params", "sentence"),
     [
         ("send", {}, "message required"),
@@ -124,8 +125,8 @@ def test_what_the_core_requires_on_every_channel(
     assert error(channel, action, config=config, dryRun=True, **params).sentence == sentence
 
 
-@pytest.mark.parametrize("params", [{"media": "./a"}, {"path": "./a"}, {"filePath": "./a"}, {"card": {"a": 1}}])
-@pytest.mark.parametrize("config", [OPEN, UPSTREAM])
+@for_each("params", [{"media": "./a"}, {"path": "./a"}, {"filePath": "./a"}, {"card": {"a": 1}}])
+@for_each("config", [OPEN, UPSTREAM])
 def test_a_send_needs_a_text_a_file_or_a_card(params: dict[str, Any], config: GatewayConfig) -> None:
     check("discord", "send", config, **params)
 
@@ -135,7 +136,7 @@ def test_a_send_may_also_have_a_buffer_or_components(params: dict[str, Any]) -> 
     check("discord", "send", **params)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("channel", "action", "params", "sentence"),
     [
         ("discord", "react", {"emoji": "x"}, "messageId required"),
@@ -191,7 +192,7 @@ def test_the_sentences_of_channels(channel: str, action: str, params: dict[str, 
     assert error(channel, action, **params).sentence == sentence
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("channel", "params", "sentence"),
     [
         ("discord", {"pollDurationSeconds": 60}, "durationSeconds is not supported for discord polls"),

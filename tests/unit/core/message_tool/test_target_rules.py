@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from tests.support.for_each import for_each
 from trunkline.core.action_names import Action
 from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.actions.spec import TargetMode
@@ -41,8 +42,8 @@ def named(text: str) -> ChosenTarget:
     return ChosenTarget(text=text, source=TargetSource.EXPLICIT)
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("action", WITH)
+@for_each("profile", PROFILES)
+@for_each("action", WITH)
 def test_an_action_with_a_target_takes_the_one_that_is_named(action: Action, profile: Profile) -> None:
     assert chosen(action, {"target": " #ops "}, profile=profile) == named("#ops")
     assert chosen(action, {"target": 123}, profile=profile) == named("123")
@@ -50,23 +51,23 @@ def test_an_action_with_a_target_takes_the_one_that_is_named(action: Action, pro
     assert chosen(action, {"channelId": "C9"}, profile=profile) == named("C9")
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("action", WITH)
+@for_each("profile", PROFILES)
+@for_each("action", WITH)
 def test_without_one_it_is_the_current_conversation(action: Action, profile: Profile) -> None:
     assert chosen(action, {}, profile=profile) == ChosenTarget(text="channel:C1", source=TargetSource.CURRENT)
     assert chosen(action, {"target": "  "}, profile=profile).source is TargetSource.CURRENT
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("action", WITH)
-@pytest.mark.parametrize("target", [None, " ", "heartbeat"])
+@for_each("profile", PROFILES)
+@for_each("action", WITH)
+@for_each("target", [None, " ", "heartbeat"])
 def test_without_a_current_conversation_it_is_required(action: Action, target: str | None, profile: Profile) -> None:
     nowhere = CallContext(target=target)
     assert sentence(action, {}, nowhere, profile=profile) == f"Action {action} requires a target."
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("action", WITHOUT)
+@for_each("profile", PROFILES)
+@for_each("action", WITHOUT)
 def test_an_action_without_a_target_accepts_none(action: Action, profile: Profile) -> None:
     assert chosen(action, {}, profile=profile) == ChosenTarget()
     assert sentence(action, {"target": "#ops"}, profile=profile) == f"Action {action} does not accept a target."
@@ -77,8 +78,8 @@ def test_an_action_without_a_target_accepts_none(action: Action, profile: Profil
     assert sentence(action, {"target": "a", "to": "b"}, profile=profile) == f"Action {action} does not accept a target."
 
 
-@pytest.mark.parametrize("action", WITH)
-@pytest.mark.parametrize("former", ["to", "channelId"])
+@for_each("action", WITH)
+@for_each("former", ["to", "channelId"])
 def test_a_target_and_a_former_name_of_it_are_one_too_many(action: Action, former: str) -> None:
     both = {"target": "#ops", former: "#other"}
     assert sentence(action, both) == LEGACY
@@ -88,8 +89,8 @@ def test_a_target_and_a_former_name_of_it_are_one_too_many(action: Action, forme
     assert chosen(action, {"to": "#a", "channelId": "#a"}) == named("#a")
 
 
-@pytest.mark.parametrize("action", WITH)
-@pytest.mark.parametrize("former", ["to", "channelId"])
+@for_each("action", WITH)
+@for_each("former", ["to", "channelId"])
 def test_a_blank_former_name_is_an_error_in_march_only(action: Action, former: str) -> None:
     for params in ({former: "  "}, {"target": "#ops", former: ""}):
         assert sentence(action, params, profile=Profile.OPENCLAW) == LEGACY
@@ -97,7 +98,7 @@ def test_a_blank_former_name_is_an_error_in_march_only(action: Action, former: s
         assert chosen(action, params).text
 
 
-@pytest.mark.parametrize("action", WITHOUT)
+@for_each("action", WITHOUT)
 def test_a_blank_destination_is_an_error_in_march_only(action: Action) -> None:
     legacy = "Use `target` for actions that accept a destination."
     assert sentence(action, {"to": ""}, profile=Profile.OPENCLAW) == legacy
@@ -107,8 +108,8 @@ def test_a_blank_destination_is_an_error_in_march_only(action: Action) -> None:
 # -------------------------------------------------------------------- other parameters
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize(("action", "alias"), ALIASED)
+@for_each("profile", PROFILES)
+@for_each(("action", "alias"), ALIASED)
 def test_another_parameter_may_stand_for_the_target(action: Action, alias: str, profile: Profile) -> None:
     for context in (HERE, NOWHERE):
         found = chosen(action, {alias: " 5 "}, context, profile=profile)
@@ -118,7 +119,7 @@ def test_another_parameter_may_stand_for_the_target(action: Action, alias: str, 
     assert chosen(action, {alias: " "}, profile=profile).source is TargetSource.CURRENT
 
 
-@pytest.mark.parametrize("action", list(Action))
+@for_each("action", list(Action))
 def test_whether_there_is_a_target(action: Action) -> None:
     aliases = SPECS[action].aliases
     assert has_target(SPECS[action], {"to": "a"})
@@ -161,7 +162,7 @@ def test_the_current_conversation_is_not_taken_to_another_channel() -> None:
 EXPLICIT = "Explicit message target required for this run. Provide target/targets (and channel when needed)."
 
 
-@pytest.mark.parametrize("action", ["send", "reply", "thread-reply", "sendAttachment", "sendWithEffect", "broadcast"])
+@for_each("action", ["send", "reply", "thread-reply", "sendAttachment", "sendWithEffect", "broadcast"])
 def test_some_turns_must_name_the_target_of_a_message(action: str) -> None:
     context = CallContext(target="C1", channel="slack", explicit_target=True)
     with pytest.raises(InvalidAction) as raised:

@@ -2,12 +2,11 @@
 
 import time
 
-import pytest
-
+from tests.support.for_each import for_each
 from trunkline.core.message_tool.parsing.text_marks import CURRENT_MESSAGE, split_reply_tag, without_reasoning
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "rest"),
     [
         ("plain", "plain"),
@@ -34,7 +33,7 @@ def test_reasoning(text: str, rest: str) -> None:
     assert without_reasoning(text) == rest
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "rest", "answered"),
     [
         ("hi", "hi", None),
@@ -67,7 +66,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@for_each("text", HOSTILE.values(), ids=HOSTILE)
 def test_the_time_grows_with_the_length_only(text: str) -> None:
     began = time.perf_counter()
     split_reply_tag(without_reasoning(text))

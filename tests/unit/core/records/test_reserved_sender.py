@@ -1,14 +1,14 @@
 """The sender names of hands: who seems to bear one is escaped, visibly, and nobody becomes somebody else."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.for_each import for_each
 from trunkline.core.records.reserved_sender import as_person, caller_sender, hand_sender, is_reserved
 from trunkline.core.values import Peer
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name",
     [
         "hand:clerk",
@@ -45,7 +45,7 @@ def test_what_begins_like_a_hand_is_reserved(name: str) -> None:
     assert as_person(Peer(id="100", name=name)) == Peer(id="100", name=f"person:{name}")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name",
     [
         "",

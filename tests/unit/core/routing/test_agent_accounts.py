@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.support.factories import binding, direct, room
+from tests.support.for_each import for_each
 from trunkline import Address, GatewayConfig
 from trunkline.core.config import RouteRuleConfig
 from trunkline.core.routing.agent_accounts import account_of_agent, other_agent_at
@@ -22,7 +23,7 @@ NIGHT, DAY = binding("ops", account="Night"), binding("ops", account="day")
 SERVED = ("day", "default", "night")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("rules", "source", "account"),
     [
         pytest.param((NIGHT, DAY), None, "night", id="the first rule that names one"),
@@ -39,7 +40,7 @@ def test_the_account_of_an_agent(rules: Any, source: Address | None, account: st
     assert account_of_agent("ops", "discord", source, SERVED, config(*rules)) == account
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("rules", "place", "other"),
     [
         pytest.param((), direct(), None, id="no rules"),

@@ -6,6 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from tests.support.factories import binding, config, direct, envelope, room
+from tests.support.for_each import for_each
 from tests.support.routing_cases import BY_TIER, CONSTRAINTS, SAID, THREAD, TOPIC, everything, reasons
 from trunkline.core.config import GatewayConfig, RouteRuleConfig
 from trunkline.core.keys import SessionKey
@@ -140,7 +141,7 @@ CLAIMS: dict[str, tuple[dict[str, Any], Address]] = {
 }
 
 
-@pytest.mark.parametrize("name", CLAIMS)
+@for_each("name", CLAIMS)
 def test_the_group_scope_of_a_binding_is_that_of_what_it_claims(name: str) -> None:
     match, place = CLAIMS[name]
     assert both_ways(place, config(scoped("ops", group="main", **match))) == ("ops:main", "main")

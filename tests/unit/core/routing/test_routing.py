@@ -6,6 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from tests.support.factories import binding, config, direct, envelope, group, room
+from tests.support.for_each import for_each
 from tests.support.routing_cases import BY_TIER, CONSTRAINTS, SAID, THREAD, TOPIC, everything, reasons
 from trunkline.core.config import GatewayConfig, RouteRuleConfig
 from trunkline.core.reasons import Reason
@@ -27,13 +28,13 @@ def test_there_is_an_example_for_every_tier() -> None:
     assert tuple(BY_TIER) == TIERS
 
 
-@pytest.mark.parametrize("tier", TIERS)
+@for_each("tier", TIERS)
 def test_a_tier_matches_alone(tier: str) -> None:
     assert decide(SAID, binding("ops", **BY_TIER[tier])) == ("ops", tier)
 
 
-@pytest.mark.parametrize("number", range(len(TIERS) - 1))
-@pytest.mark.parametrize("declared_first", ["higher", "lower"])
+@for_each("number", range(len(TIERS) - 1))
+@for_each("declared_first", ["higher", "lower"])
 def test_a_tier_wins_over_the_next_one_wherever_it_is_declared(number: int, declared_first: str) -> None:
     higher = binding("ops", name="higher", **BY_TIER[TIERS[number]])
     lower = binding("dev", name="lower", **BY_TIER[TIERS[number + 1]])
@@ -80,7 +81,7 @@ def test_a_binding_with_all_constraints_matches_when_all_hold() -> None:
     assert decide(SAID, everything()) == ("ops", "binding.peer")
 
 
-@pytest.mark.parametrize("name", CONSTRAINTS)
+@for_each("name", CONSTRAINTS)
 def test_one_constraint_that_does_not_hold_is_enough_to_lose(name: str) -> None:
     _, misses, reason = CONSTRAINTS[name]
     lost = everything(**misses)
@@ -132,7 +133,7 @@ def test_guild_and_team_together_stand_in_the_tier_of_the_guild() -> None:
 # ---------------------------------------------------------------- accounts
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("wanted", "account", "matches"),
     [
         (None, "default", True),
@@ -166,8 +167,8 @@ def test_a_blank_channel_is_no_channel() -> None:
 # ---------------------------------------------------------------- peers, parents, wildcards
 
 
-@pytest.mark.parametrize("wanted", ["direct", "group", "channel"])
-@pytest.mark.parametrize("place", [direct("7"), group("7", channel="discord"), room("7")], ids=lambda p: p.kind.value)
+@for_each("wanted", ["direct", "group", "channel"])
+@for_each("place", [direct("7"), group("7", channel="discord"), room("7")], ids=lambda p: p.kind.value)
 def test_group_and_channel_are_one_kind_to_a_binding(wanted: str, place: Address) -> None:
     same = (wanted == "direct") is (place.kind.value == "direct")
     expected = [Reason.MATCHED if same else Reason.OTHER_PEER]

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.for_each import for_each
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import ConfigError
 from trunkline.core.routing.second_channel import SecondChannel, second_channel
@@ -18,7 +19,7 @@ def config(links: dict[str, list[str]], after_call: str | None = "telegram") -> 
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("links", "target", "why"),
     [
         ({"ana": ["voice:+15551234567", "telegram:7"]}, "7", ""),

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 import anyio
 import pytest
 
+from tests.support.for_each import for_each
 from trunkline.core.runtime.lanes import Lanes
 from trunkline.sim.loop import SimLoop, run
 
@@ -30,8 +31,8 @@ def play(test: Test, seed: int = 0) -> None:
     run(main, seed=seed)
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("workers", [1, 3, 50])
+@for_each("seed", range(5))
+@for_each("workers", [1, 3, 50])
 def test_items_of_a_lane_are_handled_one_after_another_in_the_order_of_put(workers: int, seed: int) -> None:
     done: defaultdict[str, list[int]] = defaultdict(list)
     inside: Counter[str] = Counter()

@@ -8,6 +8,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from tests.support.for_each import for_each
 from trunkline.core.config import DeliveryConfig, GatewayConfig
 from trunkline.core.env import Env
 from trunkline.core.errors import LeaseLost, StoreError
@@ -25,7 +26,7 @@ HELD = Lease(owner="one", token=3, lock="host/7", until=60.0)
 # ---------------------------------------------------------------- who may take it
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("row", "now", "dead", "take", "reason"),
     [
         (Lease(), 0.0, False, True, Reason.LEASE_FREE),

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 import anyio
 import pytest
 
+from tests.support.for_each import for_each
 from trunkline.core.runtime.suspects import Suspects
 from trunkline.sim.loop import SimLoop, run
 
@@ -71,8 +72,8 @@ def test_who_has_only_one_run_left_is_in_no_group() -> None:
     assert [when for _, when in at] == pytest.approx([1.0, 11.0, 21.0, 31.0])
 
 
-@pytest.mark.parametrize("most", [2, 3, 5])
-@pytest.mark.parametrize("killer", range(0, 40, 3))
+@for_each("most", [2, 3, 5])
+@for_each("killer", range(0, 40, 3))
 def test_a_hand_that_kills_its_process_is_found_and_no_other_is_given_up(killer: int, most: int) -> None:
     runs, since = dict.fromkeys(range(40), 1), {n: float(n) for n in range(40)}
     deaths = 1

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.support.factories import direct, group, room
+from tests.support.for_each import for_each
 from trunkline.core.config import DmScope, SessionConfig
 from trunkline.core.routing import session_key_for
 from trunkline.core.values import Address, ChatKind
@@ -35,8 +36,8 @@ def test_by_default_every_peer_account_and_channel_is_alone() -> None:
     assert len({key(place) for place in places}) == len(places)
 
 
-@pytest.mark.parametrize("scope", DmScope)
-@pytest.mark.parametrize("other", [BEN_HERE, ANA_SECOND_BOT, ANA_TELEGRAM], ids=str)
+@for_each("scope", DmScope)
+@for_each("other", [BEN_HERE, ANA_SECOND_BOT, ANA_TELEGRAM], ids=str)
 def test_a_scope_shares_what_it_leaves_out_and_nothing_else(scope: DmScope, other: Address) -> None:
     shared = key(ANA_HERE, dm_scope=scope) == key(other, dm_scope=scope)
     assert shared is (other in SHARES[scope])
@@ -55,8 +56,8 @@ def test_what_a_scope_leaves_out_is_a_star(scope: DmScope, text: str) -> None:
     assert key(ANA_HERE, dm_scope=scope) == text
 
 
-@pytest.mark.parametrize("scope", DmScope)
-@pytest.mark.parametrize("place", [room("500"), group("-1007")], ids=str)
+@for_each("scope", DmScope)
+@for_each("place", [room("500"), group("-1007")], ids=str)
 def test_groups_and_channels_have_a_session_of_their_own_in_every_scope(scope: DmScope, place: Address) -> None:
     assert key(place, dm_scope=scope) == key(place)
     assert key(place) == f"main:{place.channel}:default:{place.kind.value}:{place.conversation}"

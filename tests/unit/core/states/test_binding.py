@@ -5,6 +5,7 @@ from itertools import product
 import pytest
 
 from tests.support.factories import room
+from tests.support.for_each import for_each
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.reasons import Reason
 from trunkline.core.records.bindings import SessionBindingRecord, TargetKind
@@ -26,7 +27,7 @@ LIFE = {
 }
 
 
-@pytest.mark.parametrize(("status", "event"), product(S, E))
+@for_each(("status", "event"), product(S, E))
 def test_a_binding_does_what_the_table_says_or_refuses(status: BindingStatus, event: BindingEvent) -> None:
     after = LIFE.get((status, event))
     if after is not None:
@@ -62,7 +63,7 @@ def record(**fields: object) -> SessionBindingRecord:
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("fields", "ends", "reason"),
     [
         ({}, None, None),

@@ -6,6 +6,7 @@ from itertools import product
 
 import pytest
 
+from tests.support.for_each import for_each
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.states.delegation import (
     CallbackEvent,
@@ -52,7 +53,7 @@ for _sent in (C.QUEUED, C.PARKED):
     CALLBACK[_sent, E.DISCARD] = C.SUPPRESSED
 
 
-@pytest.mark.parametrize(("state", "event"), product(W, V))
+@for_each(("state", "event"), product(W, V))
 def test_work_does_what_the_table_says_or_refuses(state: WorkState, event: WorkEvent) -> None:
     after = WORK.get((state, event))
     if after is not None:
@@ -62,7 +63,7 @@ def test_work_does_what_the_table_says_or_refuses(state: WorkState, event: WorkE
         next_work_state(state, event)
 
 
-@pytest.mark.parametrize(("state", "event"), product(C, E))
+@for_each(("state", "event"), product(C, E))
 def test_a_callback_does_what_the_table_says_or_refuses(state: CallbackState, event: CallbackEvent) -> None:
     after = CALLBACK.get((state, event))
     if after is not None:

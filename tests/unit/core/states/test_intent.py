@@ -6,6 +6,7 @@ from itertools import product
 
 import pytest
 
+from tests.support.for_each import for_each
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.states.delegation import CALLBACK_TRANSITIONS, WORK_TRANSITIONS, CallbackState, WorkState
 from trunkline.core.states.intent import TRANSITIONS, DeliveryEvent, end_state, is_final, next_state
@@ -44,7 +45,7 @@ DELIVERY = {
 }
 
 
-@pytest.mark.parametrize(("state", "event"), product(S, E))
+@for_each(("state", "event"), product(S, E))
 def test_an_intent_does_what_the_table_says_or_refuses(state: IntentState, event: DeliveryEvent) -> None:
     after = DELIVERY.get((state, event))
     if after is not None:
@@ -102,8 +103,8 @@ def test_a_refusal_says_what_would_be_allowed() -> None:
         next_state(S.DELIVERED, E.ACK_LAST)
 
 
-@pytest.mark.parametrize("state", [S.PREPARED, S.SENDING])
-@pytest.mark.parametrize("event", E)
+@for_each("state", [S.PREPARED, S.SENDING])
+@for_each("event", E)
 def test_what_ends_after_some_chunks_were_accepted_is_partial(state: IntentState, event: DeliveryEvent) -> None:
     whole = DELIVERY.get((state, event))
     if whole is None:
@@ -132,9 +133,9 @@ def test_from_a_doubt_no_path_without_a_fact_leads_to_an_end_that_denies_it(acce
     assert reached == {S.PREPARED, S.SENDING, S.UNKNOWN}
 
 
-@pytest.mark.parametrize("state", [S.PREPARED, S.SENDING])
-@pytest.mark.parametrize("event", [E.REFUSE, E.EXHAUST, E.EXPIRE, E.PARK])
-@pytest.mark.parametrize("accepted", [0, 1])
+@for_each("state", [S.PREPARED, S.SENDING])
+@for_each("event", [E.REFUSE, E.EXHAUST, E.EXPIRE, E.PARK])
+@for_each("accepted", [0, 1])
 def test_what_is_in_doubt_ends_as_unknown_only(state: IntentState, event: DeliveryEvent, accepted: int) -> None:
     assert end_state(state, event, accepted_chunks=accepted, in_doubt=True) is S.UNKNOWN
 
@@ -153,8 +154,8 @@ def test_the_final_states_are_these() -> None:
     assert {state for state in S if not is_final(state)} == {S.PREPARED, S.SENDING}
 
 
-@pytest.mark.parametrize("state", S)
-@pytest.mark.parametrize("event", E)
+@for_each("state", S)
+@for_each("event", E)
 def test_an_intent_ends_only_by_an_event_other_than_a_receipt(state: IntentState, event: DeliveryEvent) -> None:
     ends = {E.REFUSE: S.FAILED, E.EXHAUST: S.DEAD, E.EXPIRE: S.EXPIRED, E.PARK: S.UNKNOWN}
     ends |= {E.CANCEL: S.CANCELLED} if state is S.PREPARED else {}

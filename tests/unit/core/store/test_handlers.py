@@ -2,8 +2,7 @@
 
 import inspect
 
-import pytest
-
+from tests.support.for_each import for_each
 from trunkline.core.store import commands, delegations, queries, schedule
 from trunkline.core.store.commands import Write
 from trunkline.core.store.queries import Read
@@ -21,12 +20,12 @@ def declared(module, base):
 MODULES = (commands, queries, delegations, schedule)
 
 
-@pytest.mark.parametrize("command", [kind for module in MODULES for kind in declared(module, Write)])
+@for_each("command", [kind for module in MODULES for kind in declared(module, Write)])
 def test_a_command_has_a_handler(command):
     assert callable(HANDLERS[command])
 
 
-@pytest.mark.parametrize("query", [kind for module in MODULES for kind in declared(module, Read)])
+@for_each("query", [kind for module in MODULES for kind in declared(module, Read)])
 def test_a_query_has_a_handler(query):
     assert callable(QUERIES[query])
 

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from tests.support.factories import intent, receipt, room
+from tests.support.for_each import for_each
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionPart
 from trunkline.core.message_parts import Button, MessageParts
@@ -95,9 +96,9 @@ def test_every_command_that_says_what_comes_after_it_is_tried() -> None:
     assert tried == {kind for kind in HANDLERS if hasattr(kind, "after")}
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-@pytest.mark.parametrize("chunks", [("one",), ("one", "two")], ids=["last", "first"])
-@pytest.mark.parametrize("touched", [False, True])
+@for_each("name", COMMANDS)
+@for_each("chunks", [("one",), ("one", "two")], ids=["last", "first"])
+@for_each("touched", [False, True])
 def test_the_store_has_the_row_that_the_command_says(name: str, chunks: tuple[str, ...], touched: bool) -> None:
     with database() as c:
         row = intent("i1", *chunks)
@@ -175,7 +176,7 @@ LATER = {"acked", "attempts", "interrupted", "next_at", "transport", "marked", "
 GIVEN = {"id", "state", "address", "chunks", "created_at", "notice_open_on"}
 
 
-@pytest.mark.parametrize("name", NEW)
+@for_each("name", NEW)
 def test_each_field_of_a_new_intent_is_stored_and_read(name: str) -> None:
     with database() as c:
         row = msgspec.structs.replace(intent("i1", "one"), **{name: NEW[name]})

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.attach.play.tries import HEAD, scenario, toy
+from tests.support.for_each import for_each
 from tests.support.paths import ATTACH_FILES, ROOT
 from trunkline.sim import load_scenario
 from trunkline.sim.attach.fit import attach_unfit
@@ -32,7 +33,7 @@ def test_a_scenario_of_people_platforms_and_processes_fits() -> None:
     assert why(*steps, more="expect: {exercised: [X1], accepted: []}") == ()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("step", "reason"),
     [
         ("at: 0s, send: {text: hi, to: telegram/ops}", "`send`: a client of the gateway sends"),
@@ -66,7 +67,7 @@ def test_a_step_inside_a_gateway_is_named(step: str, reason: str) -> None:
     assert found[0].startswith(reason)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("more", "reason"),
     [
         ("gateway: {delivery: {max_attempts: 2}}", "`gateway` (delivery) is the configuration of Trunkline"),
@@ -130,7 +131,7 @@ def test_the_shipped_scenarios_fit_the_shipped_profiles(profile: str) -> None:
     assert sum(not reasons for reasons in found.values()) >= 30
 
 
-@pytest.mark.parametrize("path", ATTACH_FILES, ids=lambda path: path.stem)
+@for_each("path", ATTACH_FILES, ids=lambda path: path.stem)
 def test_a_shipped_scenario_names_its_public_report_and_has_a_story(path: Path) -> None:
     scenario = load_scenario(path).scenario
     assert REPORT.fullmatch(scenario.source)

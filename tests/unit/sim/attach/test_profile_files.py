@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.for_each import for_each
 from tests.support.pages import DOCS, blocks
 from trunkline.core.errors import UnknownName
 from trunkline.sim.attach.profile_files import (
@@ -50,7 +51,7 @@ def test_a_path_is_a_file_and_a_word_is_a_profile_that_ships() -> None:
         profile_path("hermse")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         (SMALL.replace("command", "comand"), "mine.yaml:3:1: comand: unknown field: expected a field of a profile"),

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-import pytest
-
 from tests.attach.play.tries import scenario, toy
+from tests.support.for_each import for_each
 from trunkline.sim.attach.play.model_side import cast_answers
 from trunkline.sim.attach.profile import Obeyed
 from trunkline.sim.attach.scripted_model import MarkedModel, ScriptedAnswer
@@ -79,7 +78,7 @@ def test_unfinished_work_is_skipped_if_the_gateway_says_so() -> None:
     assert answer(one, asked(left, user("restored; skip any unfinished work. two QZa2"))) == "About a2. AZa2-g1"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "messages",
     [
         (user("Generate a short title for this chat:\n\nhello QZa1"),),
@@ -87,7 +86,7 @@ def test_unfinished_work_is_skipped_if_the_gateway_says_so() -> None:
         ({"role": "system", "content": "Summarize the conversation."}, user("hello QZa1")),
     ],
 )
-@pytest.mark.parametrize("tools", [True, False])
+@for_each("tools", [True, False])
 def test_what_is_asked_beside_a_turn_has_no_mark(messages: tuple[dict[str, Any], ...], tools: bool) -> None:
     one = model(tools=tools)
     body = one.asked(asked(*messages, tools=False))

@@ -1,7 +1,6 @@
 """Which words of an answer prove that a hand has said it."""
 
-import pytest
-
+from tests.support.for_each import for_each
 from trunkline.sim.cast.own_words import OwnWords
 from trunkline.sim.scenario.load import load_text
 
@@ -31,7 +30,7 @@ def words(reply: str = "{result}") -> OwnWords:
     return OwnWords(load_text(FILE.format(reply=reply), "marks.yaml").scenario)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "marks"),
     [
         ("forty zebras", ("forty", "zebras")),

@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.event_stories import PLACE, Story
 from tests.support.factories import direct
+from tests.support.for_each import for_each
 from trunkline.core.action_names import Action
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, Idempotency, IntentState
@@ -126,8 +127,8 @@ def test_a_deletion_is_delivered_when_each_message_is_deleted() -> None:
 # ---------------------------------------------------------------- D4
 
 
-@pytest.mark.parametrize("idempotency", Idempotency)
-@pytest.mark.parametrize(("action", "wrong"), [(Action.EDIT, 0), (Action.KICK, 1), (Action.THREAD_CREATE, 1)])
+@for_each("idempotency", Idempotency)
+@for_each(("action", "wrong"), [(Action.EDIT, 0), (Action.KICK, 1), (Action.THREAD_CREATE, 1)])
 def test_only_a_change_without_a_further_effect_is_requested_again(
     action: Action, wrong: int, idempotency: Idempotency
 ) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.event_stories import PLACE, Story
 from tests.support.factories import direct, group
+from tests.support.for_each import for_each
 from trunkline.core.action_names import Action
 from trunkline.core.events.actions import PolicyDecided
 from trunkline.core.events.gateway import InboundReceived, RouteDecided, TurnStarted
@@ -234,8 +235,8 @@ def test_a_later_allowance_counts() -> None:
     assert story.verdict.status is Status.OK
 
 
-@pytest.mark.parametrize("first", ["denied", "seen"])
-@pytest.mark.parametrize(
+@for_each("first", ["denied", "seen"])
+@for_each(
     ("texts", "wrong"),
     [(("a secret",), 1), (("a ", "secret"), 1), (("I may not say: a secret",), 0), (("secret",), 0)],
 )

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.support.event_stories import PLACE, Story
+from tests.support.for_each import for_each
 from tests.support.invariants.status_trace import CANCELLED, DELIVERED, UNKNOWN
 from trunkline.core.events.delivery import (
     IntentReopened,
@@ -167,7 +168,7 @@ def a_client(*, dry_run: bool = False, accepted: bool = True) -> tuple[Story, in
     return story, asked
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("status", "provider_id", "wrong"),
     [
         ("delivered", "p-send:c/0", 0),

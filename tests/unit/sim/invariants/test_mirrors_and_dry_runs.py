@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from tests.support.event_stories import PLACE, Story
+from tests.support.for_each import for_each
 from tests.support.invariants.status_trace import CANCELLED, DELIVERED, outcome
 from trunkline.core.events.delivery import (
     HookSending,
@@ -79,8 +80,8 @@ def test_what_nobody_accepted_is_not_remembered(prepared):
     assert story.wrong == ["i1 was mirrored, but never accepted"]
 
 
-@pytest.mark.parametrize("invariant", ["L3", "M2", "R4"])
-@pytest.mark.parametrize("platform", [True, False], ids=["platform-tells", "gateway-alone"])
+@for_each("invariant", ["L3", "M2", "R4"])
+@for_each("platform", [True, False], ids=["platform-tells", "gateway-alone"])
 def test_a_gateways_own_trace_has_nothing_to_compare_with(invariant, platform):
     """A real gateway's trace ([embedding](docs/embedding.md#events)) has no word of the platforms."""
     story = Story(invariant)
@@ -239,8 +240,8 @@ def noted(story: Story, session: str = "s") -> None:
 BAD = (IntentState.FAILED, IntentState.DEAD, IntentState.EXPIRED, IntentState.UNKNOWN, IntentState.MISPLACED)
 
 
-@pytest.mark.parametrize("state", BAD)
-@pytest.mark.parametrize("told", [True, False])
+@for_each("state", BAD)
+@for_each("told", [True, False])
 def test_each_bad_end_has_a_note_in_the_session_that_sent_it(state, told):
     story = ended(state)
     if told:

@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.event_stories import PLACE, Story
 from tests.support.factories import room
+from tests.support.for_each import for_each
 from trunkline.core.events.delivery import IntentSuppressed, TransportFallback
 from trunkline.core.events.gateway import RouteDecided
 from trunkline.core.events.leases import LeaseTaken
@@ -196,8 +197,8 @@ def test_what_an_operator_looked_at_may_be_sent():
     assert story.verdict.status is Status.OK
 
 
-@pytest.mark.parametrize("at", ["started", "accepted", "ended"])
-@pytest.mark.parametrize("how", ["crash", "stop", "lease"])
+@for_each("at", ["started", "accepted", "ended"])
+@for_each("how", ["crash", "stop", "lease"])
 def test_what_a_process_that_is_gone_had_on_the_wire_is_in_doubt(how, at):
     story = Story("D4")
     story.world()

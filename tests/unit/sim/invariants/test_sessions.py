@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.event_stories import Story
 from tests.support.factories import direct, room
+from tests.support.for_each import for_each
 from trunkline.core.events.delivery import MirrorAppended
 from trunkline.core.events.gateway import (
     ConfigReloaded,
@@ -56,7 +57,7 @@ def turn(story: Story, inbound: str, place: Address, work: WorkKind = WorkKind.M
 # ---------------------------------------------------------------- M1: scopes of route rules
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("rules", "wrong"),
     [
         ((), 1),

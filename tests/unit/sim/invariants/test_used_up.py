@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.support.event_stories import Story
+from tests.support.for_each import for_each
 from tests.support.invariants.attempt_trace import ERROR
 from trunkline.core.events.delivery import RecoveryDecided
 from trunkline.core.reasons import Reason
@@ -26,8 +27,8 @@ def tried(story: Story, times: int) -> None:
         story.ended(ERROR, "retry", attempt=attempt, retry_at=story.now)
 
 
-@pytest.mark.parametrize("state", [IntentState.DEAD, IntentState.UNKNOWN, IntentState.PARTIAL])
-@pytest.mark.parametrize(("times", "wrong"), [(2, 1), (3, 0)])
+@for_each("state", [IntentState.DEAD, IntentState.UNKNOWN, IntentState.PARTIAL])
+@for_each(("times", "wrong"), [(2, 1), (3, 0)])
 def test_all_of_them_were_made(state: IntentState, times: int, wrong: int) -> None:
     story = begun()
     tried(story, times)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.for_each import for_each
 from tests.support.paths import ROOT
 from trunkline.core.events.gateway import InboundReceived
 from trunkline.sim import ScenarioError, load_scenario, run_scenario
@@ -67,7 +68,7 @@ def test_the_gateway_and_the_agent_see_the_display_names() -> None:
     assert set(seen) == {f"hi {name}" for name in names.values()}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("crowd", "problem"),
     [
         ("{chatter: {in: team}}", "world.crowd.chatter: there is nobody to chatter"),

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.factories import direct
+from tests.support.for_each import for_each
 from tests.support.paths import FIXTURES
 from trunkline.core.config import DmScope, GatewayConfig
 from trunkline.core.store.sqlite.sql.sessions import lane_text
@@ -86,7 +87,7 @@ def test_threads_that_open_after_a_reload_have_names(text: str) -> None:
         load_text(text.replace("matrix: {auto_thread: true}", "matrix: {auto_thread: false}"))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("named", "key"),
     [
         ("main:main", True),
@@ -110,7 +111,7 @@ def stored(query: str, **fields: object) -> list[tuple[object, ...]]:
         return connection.execute(query).fetchall()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("key", "given_codec", "codec"),
     [
         ("main:main", None, "v1"),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.for_each import for_each
 from tests.support.paths import FIXTURES
 from trunkline.core.errors import UsageError
 from trunkline.sim.scenario import ScenarioError, load_scenario, load_text
@@ -123,7 +124,7 @@ def test_names_of_bugs_and_invariants_are_free_where_none_are_known() -> None:
     assert load_text(text).scenario.bugs == ("double-replay",)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("section", "error"),
     [
         ("session: {dm_scope: main, dmScope: main}", "gateway.session.dmScope: this is the field `dm_scope` again"),
@@ -145,7 +146,7 @@ def test_a_bad_gateway_section(section: str, error: str) -> None:
     assert [line for line in refused_text(text) if error in line]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new", "error"),
     [
         ("otto]", "p2]\n  crowd: 3", "world.people.p2: 'p2' is one of the crowd of 3 already (choose another name)"),

@@ -11,6 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.for_each import for_each
 from tests.support.paths import FIXTURES
 from trunkline.core.config.files.problems import FileError, ProblemReport
 from trunkline.core.config.files.yaml_reader import parse
@@ -93,7 +94,7 @@ def test_the_pure_parser_reads_the_same(text: str) -> None:
     assert fast.positions.keys == pure.positions.keys
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("broken", "error"),
     [
         ("a: @b", "x.yaml:1:4: not YAML: a plain text cannot begin with @ (put the text in quotes)"),
@@ -109,7 +110,7 @@ def test_the_pure_parser_reads_the_same(text: str) -> None:
         ("{{a}: b}", "x.yaml:1:2: expected the name of a field, found a mapping"),
     ],
 )
-@pytest.mark.parametrize("loader", [yaml.CSafeLoader, yaml.SafeLoader])
+@for_each("loader", [yaml.CSafeLoader, yaml.SafeLoader])
 def test_both_parsers_say_the_same(broken: str, error: str, loader: object) -> None:
     report = ProblemReport("x.yaml")
     with contextlib.suppress(FileError):
@@ -117,7 +118,7 @@ def test_both_parsers_say_the_same(broken: str, error: str, loader: object) -> N
     assert [str(problem) for problem in report.problems if str(problem).startswith(error)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("plain", "value"),
     [
         ("true", True),

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.for_each import for_each
 from trunkline.sim.scenario import PlaceError, PlaceRef, resolve_place
 from trunkline.sim.scenario.model.scenario import WorldSpec
 from trunkline.sim.scenario.place_refs import all_places, is_person, with_threads
@@ -25,7 +26,7 @@ WORLD = WorldSpec.model_validate(
 SMALL = WorldSpec.model_validate({"people": ["mina"], "telegram": {"rooms": {"crew": {"threads": ["lamps"]}}}})
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "key"),
     [
         ("discord/ops", "discord:default/ops"),
@@ -51,7 +52,7 @@ def test_one_platform_needs_no_name() -> None:
     assert resolve_place("crew/lamps", SMALL).key == "telegram:default/crew/lamps"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "message"),
     [
         ("hall", "'hall' is ambiguous (write discord/hall or telegram/hall)"),

@@ -2,8 +2,7 @@
 
 import json
 
-import pytest
-
+from tests.support.for_each import for_each
 from tests.support.paths import DOCS
 from tools.doc_scenarios import described, fields_reference
 from trunkline.core.config.files.model_fields import fields_of, homes_of, walk
@@ -66,7 +65,7 @@ def test_the_examples_of_the_reference_load() -> None:
         load_text(block)
 
 
-@pytest.mark.parametrize("slot", SLOTS)
+@for_each("slot", SLOTS)
 def test_slots_are_filled(slot: str) -> None:
     assert template_problem(f"a {{{slot}}} {{{{b}}}}") is None
     assert fill(f"a {{{slot}}} {{{{b}}}}", {slot: "{x}"}) == "a {x} {b}"
@@ -76,7 +75,7 @@ def test_a_slot_without_a_value_is_empty() -> None:
     assert fill("<{peer}>", {}) == "<>"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "problem"),
     [
         ("{resullt}", "unknown slot {resullt}"),

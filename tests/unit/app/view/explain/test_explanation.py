@@ -1,11 +1,11 @@
 """Explanations: expected against actual, the first wrong step, and how to see it again."""
 
 import msgspec
-import pytest
 
 from tests.support.app.author import ANA, OPS, Author
 from tests.support.app.changes import MAIN, OWN, changed_sessions
 from tests.support.app.traces import DEFECT, bound_completion, foreign_mirror, verdicts
+from tests.support.for_each import for_each
 from trunkline.app.report.summary import blocks
 from trunkline.app.runs.model import Run, UnmetExpectation
 from trunkline.app.text.fact import Tone
@@ -141,7 +141,7 @@ def test_a_send_names_its_client_and_how_its_target_was_resolved():
     assert {line.seq for line in lines if line.label in ("target", "steps")} == {seq_of(view, "target.resolved")}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "labels", "said"),
     [
         ("target.resolved", ["target", "place", "session", "steps"], "discord/#ops"),

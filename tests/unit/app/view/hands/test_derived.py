@@ -9,6 +9,7 @@ from tests.support.app.bound_runs import CHILD, bound_threads
 from tests.support.app.message_views import Shown, small
 from tests.support.app.queued_runs import helpers, silence
 from tests.support.app.traces import bound_completion
+from tests.support.for_each import for_each
 from trunkline.app.text.fact import Tone
 from trunkline.app.view.hands.columns import WorkPhase
 from trunkline.app.view.hands.facts import hand_facts, spoken
@@ -82,7 +83,7 @@ def test_events_that_are_about_a_hand(hands):
     assert (len(hands), hands[0], hands.name("d2"), hands.name("x")) == (4, "d1", "h2", "x")
 
 
-def test_a_hand_that_was_reported_twice():
+def test_a_hand_that_was_reported_twice_has_both_reports_and_breaks_d2():
     twice = Shown(bound_completion())
     hands = HandRuns(twice.view, twice.histories)
     (row,) = hands.rows(twice.last)
@@ -135,7 +136,7 @@ def dispatched(*, deadline: float | None, until: float, busy: bool = False, ende
     return run, row
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("deadline", "until", "busy", "ended", "overdue"),
     [
         (10.0, 9.0, False, None, False),

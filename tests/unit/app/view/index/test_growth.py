@@ -14,17 +14,16 @@ from tests.support.app.changes import changed_sessions
 from tests.support.app.traces import bound_completion, foreign_mirror
 from tests.support.bench.long_runs import long_trace
 from tests.support.scale import scaled
+from tests.support.scenario.shipped import played_here, shipped_scenario
 from trunkline.app.runs.model import Run
-from trunkline.app.runs.scenario_source import load
 from trunkline.app.tui.state.open_run import OpenRun
 from trunkline.app.view.queue.rows import FoldedMarks
 from trunkline.app.view.rows.lanes import lay_out
 from trunkline.core.events import Event, Trace
-from trunkline.sim import find_scenarios, judge, run_scenario, scenario_home
+from trunkline.sim import judge, run_scenario
 from trunkline.sim.invariants import CHECKERS, Judge
-from trunkline.sim.scenario.attach_only import attach_only
 
-SCENARIOS = [path for path in sorted(find_scenarios((scenario_home(),))) if not attach_only(load(path))]
+SCENARIOS = played_here()
 #: events of a long run
 LONG = 400
 
@@ -32,7 +31,7 @@ LONG = 400
 @cache
 def trace_of(path: Path) -> Trace:
     """The trace of a scenario with the defects that it declares."""
-    file = load(path)
+    file = shipped_scenario(path)
     return run_scenario(file, bugs=file.scenario.bugs).trace
 
 
@@ -136,6 +135,7 @@ def check(was: dict[str, object], now: dict[str, object]) -> None:
         assert now[name] == value, name
 
 
+@pytest.mark.slow(every=10)
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
 def test_event_by_event(path: Path):
     trace = trace_of(path)

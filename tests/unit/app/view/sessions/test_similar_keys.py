@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.for_each import for_each
 from trunkline.app.view.sessions.similar_keys import cut_around, group_similar
 
 
@@ -12,7 +13,7 @@ def differing(*keys: str) -> dict[str, str]:
     return {keys[at]: keys[at][spot.start : spot.stop] for at, spot in spots.items()}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("one", "other", "mine", "theirs"),
     [
         ("a:dc:main:channel:OPS", "a:dc:main:channel:ops", "OPS", "ops"),

@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.app.author import DEPLOY, DM, OPS, Author
 from tests.support.app.traces import PLACES
+from tests.support.for_each import for_each
 from trunkline.app.runs.model import Run
 from trunkline.app.tui.state.open_run import OpenRun
 from trunkline.app.tui.state.search import Search
@@ -109,8 +110,8 @@ def late_fallback() -> Trace:
     return author.trace("late-fallback", title="A fallback is told late")
 
 
-@pytest.mark.parametrize("text", [*JUDGED, *OTHERS])
-@pytest.mark.parametrize("rests", ["paused", "ended"])
+@for_each("text", [*JUDGED, *OTHERS])
+@for_each("rests", ["paused", "ended"])
 def test_all_rows_are_judged_again_when_the_run_rests(text: str, rests: str):
     trace = late_fallback()
     opened, until = growing(trace)

@@ -2,10 +2,9 @@
 
 import itertools
 
-import pytest
-
 from tests.support.app.author import ANA, DEPLOY, OPS, Author, discord
 from tests.support.app.traces import bound_completion, verdicts
+from tests.support.for_each import for_each
 from trunkline.app.runs.model import Run
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.rows.lanes import LaneKind, TimelineLanes, WantedWidths, lay_out
@@ -68,8 +67,8 @@ def test_a_parent_of_a_busy_thread_is_never_idle():
     assert [lane.label for lane in lanes.all if lane.idle] == ["audit", "#random"]
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("number", [0, 1, 3, 12])
+@for_each("width", WIDTHS)
+@for_each("number", [0, 1, 3, 12])
 def test_columns_never_overlap_and_stay_inside(width, number):
     for run in (bound_completion(), crowd(number)):
         layout = lay_out(lanes_of(run), width, wish=WantedWidths(20, 20))

@@ -5,6 +5,7 @@ import pytest
 from tests.support.app.author import ANA, DEPLOY, OPS, Author
 from tests.support.app.changes import changed_sessions
 from tests.support.app.traces import bound_completion, foreign_mirror, verdicts
+from tests.support.for_each import for_each
 from trunkline.app.runs.model import Run
 from trunkline.app.view.index.causality import Causes
 from trunkline.app.view.index.run_index import RunView
@@ -147,7 +148,7 @@ def test_a_delivery_elsewhere_by_configuration_is_a_fallback():
     assert row_of(run, "hello").look is Look.FALLBACK
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("body", "look", "text"),
     [
         (WireRefused(address=OPS, reason=Reason.PLACE_GONE, chunk=0, attempt=1), Look.DEAD, "refused: place-gone"),

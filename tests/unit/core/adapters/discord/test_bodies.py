@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.support.for_each import for_each
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.adapters.discord.actions.changes import CHANGES, WantedChange, call_of, presence_of
@@ -125,7 +126,7 @@ FILE = UploadFile(name="lamp.png", type="image/png", content=b"x")
 GUILD = {"guildId": "3", "userId": "4", "roleId": "5", "reason": "zäh"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("action", "fields", "expected"),
     [
         (Action.TIMEOUT, {**GUILD, "durationMin": 1}, ("PATCH", "/guilds/3/members/4")),

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.support.for_each import for_each
 from trunkline.core.adapters.discord.errors import DiscordRefused, error_of, of_close, unsent
 from trunkline.core.errors import (
     Ambiguous,
@@ -22,7 +23,7 @@ def body(code: int, message: str = "?") -> bytes:
     return json.dumps({"code": code, "message": message}).encode()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("status", "code", "kind"),
     [
         (404, 10003, PlaceGone),
@@ -48,9 +49,7 @@ def test_codes(status: int, code: int, kind: type[PlatformError]) -> None:
     assert type(error_of(status, {}, body(code))) is kind
 
 
-@pytest.mark.parametrize(
-    "text", [b"<html>Unknown Channel</html>", b"", b'{"code": "x"}', b"[1]", b'"10003"', b"\xff\xfe"]
-)
+@for_each("text", [b"<html>Unknown Channel</html>", b"", b'{"code": "x"}', b"[1]", b'"10003"', b"\xff\xfe"])
 def test_a_page_of_a_proxy_has_no_code(text: bytes) -> None:
     assert type(error_of(404, {}, text)) is DiscordRefused
     assert type(error_of(502, {}, text)) is Ambiguous

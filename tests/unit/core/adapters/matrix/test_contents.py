@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.for_each import for_each
 from trunkline.core.adapters.matrix.adapter import KEY_SECONDS, capabilities_of, transaction
 from trunkline.core.adapters.matrix.config import MatrixConfig
 from trunkline.core.adapters.matrix.content import check_send, edit_content, file_content, relation, text_content
@@ -38,7 +39,7 @@ def test_the_capabilities_are_consistent() -> None:
     assert _CAN.key_seconds == KEY_SECONDS
 
 
-@pytest.mark.parametrize(
+@for_each(
     "fields",
     [
         {"payload": "{}"},

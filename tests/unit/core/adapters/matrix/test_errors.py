@@ -6,11 +6,12 @@ import json
 
 import pytest
 
+from tests.support.for_each import for_each
 from trunkline.core.adapters.matrix.errors import MatrixRefused, error_of
 from trunkline.core.errors import Ambiguous, PlatformError, RateLimited, Refused, Unauthorized
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("status", "code", "error"),
     [
         (403, "M_FORBIDDEN", MatrixRefused),
@@ -52,7 +53,7 @@ def test_the_time_to_wait(body: dict[str, object], header: str | None, wait: flo
     assert found.retry_after == wait
 
 
-@pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"7", b'{"errcode": 7}', b'{"error": "\xff"}', b"[" * 100_000])
+@for_each("body", [b"", b"<html>", b"[]", b"7", b'{"errcode": 7}', b'{"error": "\xff"}', b"[" * 100_000])
 def test_a_body_that_is_none_leaves_the_status(body: bytes) -> None:
     assert type(error_of(403, body)) is MatrixRefused
     assert type(error_of(502, body)) is Ambiguous

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
+from tests.support.for_each import for_each
 from trunkline.core.adapters.matrix.content import MatrixEvent
 from trunkline.core.adapters.matrix.inbound.updates import (
     BadMatrixEvent,
@@ -39,7 +38,7 @@ def _relation(**fields: Any) -> dict[str, Any]:
     return _text(**{"m.relates_to": fields})
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("relation", "thread", "reply_to"),
     [
         ({}, None, None),
@@ -64,7 +63,7 @@ def test_threads_and_replies(relation: dict[str, Any], thread: str | None, reply
     assert (found.text, found.sent_at, found.notice) == ("hello", 2.0, False)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "left"),
     [
         ("> <@ana:example.org> a root\n\nan answer", "an answer"),
@@ -109,7 +108,7 @@ def test_programs_files_stickers_and_polls() -> None:
         assert (found.text, found.notice) == (text, notice)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "found",
     [
         None,

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.support.for_each import for_each
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.adapters.telegram.changes import after_refusal, change_of, receipt_of
@@ -52,7 +53,7 @@ def test_a_text_in_a_topic_with_everything() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@for_each(
     "payload",
     ['{"chat_id": 5}', '{"message_thread_id": 5}', '{"text": "x"}', '{"parse_mode": "HTML"}', "[]", "{", "[" * 100_000],
 )
@@ -61,7 +62,7 @@ def test_a_payload_changes_neither_place_nor_text(payload: str) -> None:
         call_of(request(payload=payload), {})
 
 
-@pytest.mark.parametrize(
+@for_each(
     "fields",
     [
         {"identity": Identity(id="1", name="x")},
@@ -92,7 +93,7 @@ def test_a_place_that_is_no_number_is_gone() -> None:
         call_of(request(msgspec.structs.replace(GROUP, conversation="@team")), {})
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("address", "parts", "kind"),
     [
         ("https://e.org/a.png?size=3", {}, "photo"),
@@ -205,7 +206,7 @@ def test_a_file_gets_another_caption() -> None:
     assert call.more == {"chat_id": -1001, "message_id": 7, "caption": "<i>new</i>", "parse_mode": "HTML"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("fields", "method", "more"),
     [
         (
@@ -236,7 +237,7 @@ def test_each_change_has_its_method(fields: dict[str, Any], method: str, more: d
     assert call.arguments["chat_id"] == -1001
 
 
-@pytest.mark.parametrize(
+@for_each(
     "fields",
     [
         {"action": Action.KICK},

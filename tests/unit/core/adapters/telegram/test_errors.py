@@ -9,6 +9,7 @@ import httpx
 import pytest
 from telegram.error import NetworkError, TimedOut
 
+from tests.support.for_each import for_each
 from trunkline.core.adapters.telegram.errors import read_answer
 from trunkline.core.adapters.telegram.requests import evidence_of
 from trunkline.core.errors import (
@@ -30,7 +31,7 @@ def error_of(status: int, description: str = "", **parameters: Any) -> PlatformE
     return answer.error()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("status", "description", "error"),
     [
         (400, "Bad Request: chat not found", PlaceGone),
@@ -73,8 +74,8 @@ def test_a_group_that_became_a_supergroup_is_named_and_nothing_is_sent_there() -
     assert "-1009" in error.facts
 
 
-@pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"null", b"\xff", b"[" * 100_000, b'{"ok": true}'])
-@pytest.mark.parametrize(("status", "error"), [(200, Ambiguous), (302, Ambiguous), (403, Refused), (502, Ambiguous)])
+@for_each("body", [b"", b"<html>", b"[]", b"null", b"\xff", b"[" * 100_000, b'{"ok": true}'])
+@for_each(("status", "error"), [(200, Ambiguous), (302, Ambiguous), (403, Refused), (502, Ambiguous)])
 def test_an_answer_that_is_not_telegrams_proves_what_its_status_proves(
     body: bytes, status: int, error: type[Exception]
 ) -> None:
@@ -90,7 +91,7 @@ def test_a_success_is_none() -> None:
     assert isinstance(answer.error(), Ambiguous)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("cause", "error"),
     [
         (httpx.ConnectError(""), NotSent),
@@ -103,7 +104,7 @@ def test_a_success_is_none() -> None:
         (KeyError("result"), Ambiguous),
     ],
 )
-@pytest.mark.parametrize("kind", [NetworkError, TimedOut])
+@for_each("kind", [NetworkError, TimedOut])
 def test_the_cause_of_the_librarys_error_decides(cause: Exception, error: type[Exception], kind: Any) -> None:
     wrapped = kind("says something about not being sent")
     wrapped.__cause__ = cause

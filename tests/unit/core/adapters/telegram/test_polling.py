@@ -8,8 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pytest
-
+from tests.support.for_each import for_each
 from trunkline.core.adapters.port import AdapterHost
 from trunkline.core.adapters.telegram.polling import LongPolling
 from trunkline.core.env import system_env
@@ -98,7 +97,7 @@ def test_each_answer_is_confirmed_by_the_next_poll_and_an_empty_one_by_none() ->
     assert json.loads(cursors.value or "")[0] == 8
 
 
-@pytest.mark.parametrize("value", ["", "{", "[1]", '["a", "b"]', "null", "[1, 2, 3]", '[5, "x"]', "[1.5, 99999999999]"])
+@for_each("value", ["", "{", "[1]", '["a", "b"]', "null", "[1, 2, 3]", '[5, "x"]', "[1.5, 99999999999]"])
 def test_a_cursor_that_cannot_be_read_is_none(value: str) -> None:
     script = Script(answer())
     play(script, Cursors(value))

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.for_each import for_each
 from trunkline.core.adapters.telegram.updates import BadUpdate, number_in, read_batch, read_body, read_update
 from trunkline.core.untrusted import check_envelope
 from trunkline.core.values import ChatKind, Envelope
@@ -38,7 +39,7 @@ def test_a_text_in_a_private_chat() -> None:
     assert (found.sent_at, found.bot, found.threaded) == (10.0, False, True)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("fields", "thread", "threaded"),
     [
         ({"chat": GROUP}, None, True),
@@ -70,7 +71,7 @@ def test_a_quote_is_no_message_that_opened_a_topic(fields: Any, quoted: str | No
     assert envelope_of(message(text="x", **fields)).reply_to == quoted
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("fields", "text"),
     [
         ({"photo": [{"file_id": "small"}, {"file_id": "large"}], "caption": "look"}, "look\nMEDIA:telegram-file:large"),
@@ -127,7 +128,7 @@ def test_updates_are_read_in_the_order_of_their_numbers() -> None:
     assert [one.number for one in found] == [5, 6, 7]
 
 
-@pytest.mark.parametrize("body", [b"", b"{}", b'{"result": 1}', b'{"result": null}', b"[" * 100_000, b"\xff\xff"])
+@for_each("body", [b"", b"{}", b'{"result": 1}', b'{"result": null}', b"[" * 100_000, b"\xff\xff"])
 def test_a_batch_that_cannot_be_read_is_none(body: bytes) -> None:
     assert read_batch(body, "default", BOT) is None
 

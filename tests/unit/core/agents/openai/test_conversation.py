@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.for_each import for_each
 from trunkline.core.agents.openai.conversation import (
     Message,
     TurnFacts,
@@ -41,7 +41,7 @@ def says(role: str, content: str) -> Message:
 OWN = line("user", "now", "own")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("before", "content"),
     [
         (line("user", "hi", by=ANA), says("user", "hi\n\nnow")),
@@ -89,7 +89,7 @@ def test_prompts_are_one_message_at_the_beginning() -> None:
     assert sent(facts(OWN, prompt="base\n\nchannel"))[0] == says("system", "base\n\nchannel")
 
 
-@pytest.mark.parametrize("text", ["a\nb", "a\r\nb", "a\rb", "a\u2028b", "a\x0bb", "a\x85b"])
+@for_each("text", ["a\nb", "a\r\nb", "a\rb", "a\u2028b", "a\x0bb", "a\x85b"])
 def test_every_line_but_the_first_is_indented(text: str) -> None:
     assert said_by(ANA, text) == '"Ana" (U1): a\n  b'
 

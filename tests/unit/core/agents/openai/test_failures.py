@@ -100,6 +100,7 @@ FAILURES: dict[str, tuple[Reply, Reason, str]] = {
 }
 
 
+@pytest.mark.slow(every=6)
 @pytest.mark.parametrize("name", FAILURES)
 async def test_a_turn_whose_model_fails_ends_with_a_reason(path: Path, name: str) -> None:
     reply, reason, words = FAILURES[name]
@@ -141,6 +142,7 @@ async def test_retries_are_counted(path: Path) -> None:
         assert len(served.model.asked) == 3
 
 
+@pytest.mark.slow(every=6)
 @pytest.mark.parametrize("name", ["wrong key", "no such model", "a bad request", "no money", "it refuses", "no JSON"])
 async def test_what_will_fail_again_is_not_asked_again(path: Path, name: str) -> None:
     async with asking(path, [FAILURES[name][0]]) as served:
@@ -221,6 +223,7 @@ async def test_requests_without_end_are_stopped(path: Path) -> None:
         assert len(served.model.asked) == 4
 
 
+@pytest.mark.slow(every=4)
 @pytest.mark.parametrize(
     ("call", "words"),
     [

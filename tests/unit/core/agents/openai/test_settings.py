@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from tests.support.for_each import for_each
 from trunkline.core.agents.openai.agent import OpenAIAgent
 from trunkline.core.agents.openai.client import MISSING, LateClient
 from trunkline.core.agents.openai.config import OpenAIConfig
@@ -25,7 +26,7 @@ def test_an_address_may_be_written_in_several_ways(given: str, address: str) -> 
     assert OpenAIConfig(model="m", base_url=given).base_url == address
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("settings", "words"),
     [
         ({"base_url": "example.org/v1"}, "expected an address such as"),

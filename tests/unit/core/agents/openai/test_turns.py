@@ -87,7 +87,7 @@ async def test_a_tool_that_the_model_does_not_have_is_refused(path: Path, name: 
         assert served.texts == []
 
 
-async def test_an_endpoint_that_does_not_stream(path: Path) -> None:
+async def test_an_endpoint_that_does_not_stream_is_heard_as_a_whole(path: Path) -> None:
     for stream in (True, False):
         async with asking(path, [says_at_once("whole")], stream=stream) as served:
             await served.say()

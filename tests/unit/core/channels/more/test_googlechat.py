@@ -3,6 +3,7 @@
 import pytest
 
 from tests.support.channel_cases import AUGUST, MARCH
+from tests.support.for_each import for_each
 from tests.support.routes import inbound_key, key, read, route, seen
 from trunkline.core.channels import rules_for
 from trunkline.core.channels.rules import ChannelRules
@@ -13,7 +14,7 @@ CHAT = "googlechat"
 THREAD = "spaces/AAA/threads/T-1"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "kind", "id"),
     [
         ("spaces/AAA", "group", "spaces/AAA"),
@@ -42,7 +43,7 @@ def test_a_bare_id_may_be_both(text: str) -> None:
     assert seen(CHAT, text, kind=ChatKind.GROUP) == ("group", f"spaces/{text}")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "spaces/",
@@ -91,8 +92,8 @@ def test_mail_addresses_have_no_case() -> None:
     assert key(CHAT, "spaces/aaa") != key(CHAT, "spaces/AAA")
 
 
-@pytest.mark.parametrize("profile", [MARCH, AUGUST])
-@pytest.mark.parametrize("text", ["spaces/AAA", "user:1", "channel:spaces/AAA", "group:x", "users/1"])
+@for_each("profile", [MARCH, AUGUST])
+@for_each("text", ["spaces/AAA", "user:1", "channel:spaces/AAA", "group:x", "users/1"])
 def test_upstream_has_generic_rules(profile, text: str) -> None:
     generic = ChannelRules(CHAT)
     hints = {"profile": profile}

@@ -3,11 +3,12 @@
 import pytest
 
 from tests.support.channel_cases import AUGUST, MARCH, UUID, ends, key, read, seen
+from tests.support.for_each import for_each
 from trunkline.core.errors import TargetError
 from trunkline.core.values import ChatKind
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("+1 555 123 4567", "direct +15551234567"),
@@ -34,7 +35,7 @@ from trunkline.core.values import ChatKind
         ("group:+15551234567", "refused"),
     ],
 )
-@pytest.mark.parametrize("channel", ["imessage", "bluebubbles"])
+@for_each("channel", ["imessage", "bluebubbles"])
 def test_apple_channels_read(channel: str, text: str, expected: str) -> None:
     assert seen(channel, text) == expected
 
@@ -79,7 +80,7 @@ def test_imessage_to_says_what_the_id_is() -> None:
     assert ends("imessage", "guid:ABC") == ("imessage:group:ABC", "chat_identifier:ABC")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected", "to"),
     [
         ("Chat:42", "group 42", "chat_id:42"),
@@ -97,7 +98,7 @@ def test_imessage_upstream_reads(text: str, expected: str, to: str) -> None:
     assert ends("imessage", text, MARCH)[1] == to
 
 
-@pytest.mark.parametrize("text", ["chat_id:ops", "chat:", "chat_guid:", "chatident:", "imessage:", "sms: "])
+@for_each("text", ["chat_id:ops", "chat:", "chat_guid:", "chatident:", "imessage:", "sms: "])
 def test_imessage_upstream_refuses_what_is_empty(text: str) -> None:
     assert seen("imessage", text, MARCH) == "refused"
 

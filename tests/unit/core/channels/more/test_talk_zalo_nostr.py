@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.channel_cases import MARCH, ends, key, read, seen
+from tests.support.for_each import for_each
 from trunkline.core.channels import rules_for
 from trunkline.core.channels.platforms import nostr
 from trunkline.core.errors import TargetError
@@ -20,9 +21,7 @@ HEX = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e"
 # ---------------------------------------------------------------- Nextcloud Talk
 
 
-@pytest.mark.parametrize(
-    "front", ["", "room:", "NC:", "nc-talk:Room:", "nextcloud-talk:nc:room:", "group:", "channel:"]
-)
+@for_each("front", ["", "room:", "NC:", "nc-talk:Room:", "nextcloud-talk:nc:room:", "group:", "channel:"])
 def test_nextcloud_talk_reads_rooms(front: str) -> None:
     assert seen("nextcloud-talk", f"{front}TokX") == "group TokX"
 
@@ -58,8 +57,8 @@ def test_nextcloud_talk_upstream_refuses_what_is_empty(text: str) -> None:
 # ---------------------------------------------------------------- Zalo and Zalo Personal
 
 
-@pytest.mark.parametrize("channel", ["zalo", "zalouser"])
-@pytest.mark.parametrize(
+@for_each("channel", ["zalo", "zalouser"])
+@for_each(
     ("text", "expected"),
     [
         ("123", "direct 123"),
@@ -129,7 +128,7 @@ def test_nostr_keeps_the_spelling_in_from_and_to() -> None:
     assert ends("nostr", HEX.upper()) == (f"nostr:{HEX.upper()}",) * 2
 
 
-@pytest.mark.parametrize("text", ["npub1example", NPUB[:-1], NPUB[:-1] + "h", HEX[:-1], "nsec1" + NPUB[5:], "ana"])
+@for_each("text", ["npub1example", NPUB[:-1], NPUB[:-1] + "h", HEX[:-1], "nsec1" + NPUB[5:], "ana"])
 def test_nostr_mistyped_key_is_refused_unlike_upstream(text: str) -> None:
     assert seen("nostr", text, MARCH) == f"direct {text}"
     with pytest.raises(TargetError, match="understood as a public key, but it is mistyped"):

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.support.channel_cases import AUGUST, MARCH, OURS, UUID, ends, key, read, seen
+from tests.support.for_each import for_each
 from trunkline.core.channels import Hints, rules_for
 from trunkline.core.errors import AmbiguousTarget, TargetError
 from trunkline.core.values import Address, ChatKind
@@ -10,7 +11,7 @@ from trunkline.core.values import Address, ChatKind
 # ---------------------------------------------------------------- Tlon
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("sampel-palnet", "direct ~sampel-palnet"),
@@ -51,7 +52,7 @@ def test_tlon_word_may_be_followed_by_a_slash_unlike_upstream() -> None:
     assert seen("tlon", "dm/zod") == "direct ~zod"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("TLON:DM:~zod", "direct ~zod"),
@@ -77,7 +78,7 @@ def test_tlon_without_an_id_is_refused_unlike_upstream() -> None:
 # ---------------------------------------------------------------- Teams
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("user:29:1aB", "direct 29:1aB"),
@@ -148,7 +149,7 @@ def test_msteams_to_says_the_kind_unlike_upstream() -> None:
     assert ends("msteams", "user:29:a", MARCH) == ends("msteams", "user:29:a") == ("msteams:29:a", "user:29:a")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("Teams:User:29:aB;x", "direct 29:aB"),

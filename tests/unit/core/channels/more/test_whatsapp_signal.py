@@ -3,6 +3,7 @@
 import pytest
 
 from tests.support.channel_cases import AUGUST, MARCH, RULES, UUID, ends, key, read, seen
+from tests.support.for_each import for_each
 from trunkline.core.channels import rules_for
 from trunkline.core.errors import TargetError
 from trunkline.core.values import ChatKind
@@ -10,14 +11,14 @@ from trunkline.core.values import ChatKind
 # ---------------------------------------------------------------- all of them
 
 
-@pytest.mark.parametrize("text", ["", "  ", "\n", "+1555\x00", "user:\u2028x", "a\ud800"])
-@pytest.mark.parametrize("channel", RULES)
+@for_each("text", ["", "  ", "\n", "+1555\x00", "user:\u2028x", "a\ud800"])
+@for_each("channel", RULES)
 def test_blank_and_unreadable_texts_are_refused(channel: str, text: str) -> None:
     with pytest.raises(TargetError, match=f"on {channel}: .*Accepted: "):
         read(channel, text)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("channel", "text", "understood"),
     [
         ("whatsapp", "whatsapp:", "a user (by the prefix whatsapp:)"),
@@ -62,7 +63,7 @@ def test_what_is_called_one_person_is_never_sent_to_many(channel: str) -> None:
 # ---------------------------------------------------------------- WhatsApp
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("+1 (555) 123-4567", "direct +15551234567"),
@@ -110,7 +111,7 @@ def test_whatsapp_digits_of_a_group_are_no_number_unlike_upstream() -> None:
     assert seen("whatsapp", "120363040000000000") == "refused"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("WhatsApp: whatsapp:+1 555", "direct +1555"),
@@ -128,7 +129,7 @@ def test_whatsapp_upstream_makes_a_number_of_what_is_no_group(text: str, expecte
 # ---------------------------------------------------------------- Signal
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("+1 555 000 1111", "direct +15550001111"),

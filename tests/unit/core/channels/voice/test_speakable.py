@@ -1,9 +1,9 @@
 """What an engine is to say of a text."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.for_each import for_each
 from trunkline.core.channels.voice import speakable
 
 CASES = {
@@ -30,7 +30,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("text", CASES, ids=repr)
+@for_each("text", CASES, ids=repr)
 def test_a_text_is_made_speakable(text: str) -> None:
     assert speakable(text) == CASES[text]
 

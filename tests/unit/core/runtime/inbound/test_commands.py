@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.support.factories import direct
+from tests.support.for_each import for_each
 from trunkline.core.chat_commands import permissions as decide
 from trunkline.core.chat_commands.parse import Command, CommandName, is_command, read_command
 from trunkline.core.config import ControlConfig
@@ -37,7 +38,7 @@ def refused(call: Callable[..., object], *what: Any) -> Reason:
 # ---------------------------------------------------------------- reading
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "name", "argument"),
     [
         ("/focus main", CommandName.FOCUS, "main"),
@@ -56,7 +57,7 @@ def test_a_command_is_read_with_what_stands_behind_it(text: str, name: CommandNa
     assert is_command(text)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     ["", "/", "focus main", "please /focus main", "/focussed", "/focus: main", "//focus", "/ focus", "/help", "@focus"],
 )
@@ -98,7 +99,7 @@ KNOWN = (
 )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("argument", "key"),
     [
         ("main", "main:main"),

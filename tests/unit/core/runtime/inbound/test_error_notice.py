@@ -55,7 +55,9 @@ class Fails(Echo):
     ids=["raises", "exits", "no text", "its model fails"],
 )
 @pytest.mark.parametrize("notice", [TURNS, {}], ids=["with a notice", "without"])
-async def test_an_agent_that_fails(path: Path, platform: Platform, how: Any, reason: Reason, notice: Any) -> None:
+async def test_an_agent_that_fails_ends_its_turn_with_the_notice_that_is_configured(
+    path: Path, platform: Platform, how: Any, reason: Reason, notice: Any
+) -> None:
     async with serving(path, platform, agent=Fails(how), turns=notice) as running:
         platform.say("m1", ANA)
         [ended] = await running.until(TurnEnded)

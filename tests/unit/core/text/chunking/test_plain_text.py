@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.for_each import for_each
 from trunkline.core.text.chunking.code_fences import fences, seems_open
 from trunkline.core.text.chunking.plain_text import chunk
 from trunkline.core.values import Chunker, ChunkMode
@@ -22,7 +23,7 @@ def newline(text: str, limit: int = 100, *, chunker: Chunker = Chunker.TEXT, pac
 # -------------------------------------------------------------------- plain text
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "limit", "chunks"),
     [
         ("  one  ", 9, ["  one  "]),
@@ -44,8 +45,8 @@ def test_plain_text(text: str, limit: int, chunks: list[str]) -> None:
     assert plain(text, limit) == chunks
 
 
-@pytest.mark.parametrize("chunker", Chunker)
-@pytest.mark.parametrize(
+@for_each("chunker", Chunker)
+@for_each(
     ("text", "limit", "chunks"),
     [
         ("😀😀😀", 4, ["😀😀", "😀"]),
@@ -148,7 +149,7 @@ def test_code_does_not_close_its_block_early() -> None:
 # -------------------------------------------------------------------- paragraphs
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "chunks"),
     [
         ("", []),
@@ -162,7 +163,7 @@ def test_code_does_not_close_its_block_early() -> None:
         ("```\na\n\nb", ["```\na\n\nb"]),
     ],
 )
-@pytest.mark.parametrize("chunker", Chunker)
+@for_each("chunker", Chunker)
 def test_paragraphs(chunker: Chunker, text: str, chunks: list[str]) -> None:
     assert newline(text, chunker=chunker) == chunks
 
@@ -186,7 +187,7 @@ def test_without_a_limit_nothing_is_cut() -> None:
 # -------------------------------------------------------------------- fences
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "blocks"),
     [
         ("no code", []),

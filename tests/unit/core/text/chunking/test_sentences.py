@@ -1,9 +1,9 @@
 """Utterances: as many sentences as fit, else clauses, else words."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.for_each import for_each
 from trunkline.core.text.chunking.plain_text import chunk
 from trunkline.core.text.chunking.utf16 import BLANKS, units
 from trunkline.core.values import Chunker
@@ -23,7 +23,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("text", "limit"), CASES)
+@for_each(("text", "limit"), CASES)
 def test_a_text_is_cut_at_the_best_place(text: str, limit: int) -> None:
     assert chunk(text, limit, chunker=Chunker.SENTENCES) == CASES[text, limit]
 

@@ -1,11 +1,10 @@
 """Lengths in UTF-16 code units, and what people see as one character, by example."""
 
-import pytest
-
+from tests.support.for_each import for_each
 from trunkline.core.text.chunking.utf16 import boundaries, boundary, fits, reach, skip_blanks, units, visible
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "length"),
     [("", 0), ("abc", 3), ("Grüße", 5), ("漢字", 2), ("😀", 2), ("a😀b", 4), ("\ud83d", 1), ("\ud83d\ude00", 2)],
 )
@@ -13,7 +12,7 @@ def test_lengths(text: str, length: int) -> None:
     assert units(text) == length
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "limit", "expected"),
     [
         ("abc", 3, True),
@@ -29,7 +28,7 @@ def test_what_fits(text: str, limit: int, expected: bool) -> None:
     assert fits(text, limit) is expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "room", "stop"),
     [("abc", 2, 2), ("abc", 9, 3), ("a😀b", 2, 1), ("a😀b", 3, 2), ("😀", 1, 0), ("abc", 0, 0), ("abc", -5, 0)],
 )
@@ -37,7 +36,7 @@ def test_reach(text: str, room: int, stop: int) -> None:
     assert reach(text, 0, len(text), room) == stop
 
 
-@pytest.mark.parametrize(
+@for_each(
     "cluster",
     [
         "e\u0301",
@@ -91,7 +90,7 @@ def test_blanks_go_but_for_those_with_an_accent() -> None:
     assert skip_blanks("ab", 1, 2) == 1
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("", False),

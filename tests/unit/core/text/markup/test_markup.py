@@ -1,7 +1,6 @@
 """Markdown as plain text with styles, and as HTML, by example. The laws are in tests/property/test_markup.py."""
 
-import pytest
-
+from tests.support.for_each import for_each
 from trunkline.core.text.markup import markdown_reader as markup
 from trunkline.core.text.markup.renderers import page, rebased, styled
 from trunkline.core.values import Style, StyleKind
@@ -20,7 +19,7 @@ def styles(text: str) -> list[tuple[str, str]]:
 # -------------------------------------------------------------------- spans
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "plain", "styled_as", "html"),
     [
         ("a **b** c", "a b c", [("bold", "b")], "a <b>b</b> c"),
@@ -56,7 +55,7 @@ def test_spans(text: str, plain: str, styled_as: list[tuple[str, str]], html: st
     assert (shown(text), styles(text), page(text).html) == (plain, styled_as, html)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "plain",
@@ -85,7 +84,7 @@ def test_what_is_no_markup_stays_to_the_byte(text: str) -> None:
 # -------------------------------------------------------------------- blocks
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "plain", "html"),
     [
         ("# a\nb", "a\nb", "<b>a</b>\nb"),
@@ -118,7 +117,7 @@ def test_blocks(text: str, plain: str, html: str) -> None:
 # -------------------------------------------------------------------- links
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "plain", "html"),
     [
         ("[a](http://b.c)", "a (http://b.c)", '<a href="http://b.c">a</a>'),
@@ -145,7 +144,7 @@ def test_links_move_no_style() -> None:
 # -------------------------------------------------------------------- bad input
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         ">" * 500 + " a",

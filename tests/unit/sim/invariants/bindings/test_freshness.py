@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.support.event_stories import PLACE
+from tests.support.for_each import for_each
 from tests.support.invariants.bot_trace import ELSEWHERE, OTHER_ACCOUNT, Author
 from trunkline.core.events.delivery import ChunkAcked
 from trunkline.core.reasons import Reason
@@ -33,7 +34,7 @@ def test_a_binding_without_its_activity_expires_too_early():
     assert (story.missing_after, violation.evidence) == (stored, (bound, stored))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("touch", "wrong"),
     [
         ({"after": 4.0}, 0),
@@ -143,8 +144,8 @@ def test_the_newest_token_is_well():
     assert (story.wrong, story.verdict.exercised) == ([], 1)
 
 
-@pytest.mark.parametrize(("after", "wrong"), [(0.4, 0), (0.6, 1), (50.0, 1)])
-@pytest.mark.parametrize("how", ["spoken", "turned_down"])
+@for_each(("after", "wrong"), [(0.4, 0), (0.6, 1), (50.0, 1)])
+@for_each("how", ["spoken", "turned_down"])
 def test_an_older_one_is_well_only_in_the_moment_of_the_change(how: str, after: float, wrong: int):
     story = Author("B2")
     story.rotated(3)

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.for_each import for_each
 from tests.support.invariants.hand_trace import BO, PROMPT, HandStory
 from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.values import Peer, WorkKind
@@ -38,7 +39,7 @@ def test_all_prompts_in_order():
     assert told("C2", prompts=prompts, prompt="\n\n".join(one.text for one in prompts)).end().broken == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "says"),
     [
         ({"peer": Peer(id="100", name="ana")}, "did not come from its hand"),
@@ -80,7 +81,7 @@ def test_an_operator_may_want_no_prompt():
     assert story.end().broken == []
 
 
-def test_a_result_that_nobody_asked_for():
+def test_a_result_that_nobody_asked_for_is_wrong():
     story = HandStory("C2")
     story.world()
     story.given(delegation="d9")

@@ -165,7 +165,7 @@ def test_a_parked_report_may_wait_for_an_operator():
     assert story.end().broken == []
 
 
-def test_a_report_that_was_never_begun():
+def test_a_report_that_was_never_begun_is_missed():
     story = asked("C4")
     reported(story, _C.SUPPRESSED, reason=Reason.CALLBACK_OFF)
     story.asks("m2", BO)

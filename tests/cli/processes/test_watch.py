@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_terminal import ROOT, TOUR, plain, restored, terminal, trunkline
+from tests.cli.processes.test_terminal import ROOT, TOUR, plain, restored, terminal, trunkline
 from trunkline.app.runs.scenario_source import load
 from trunkline.core.events import read_trace, write_trace
 from trunkline.sim import run_scenario

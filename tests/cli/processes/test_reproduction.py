@@ -51,21 +51,20 @@ def placing(name: str, later: int = 0) -> list[str]:
     return ["i", *["j"] * list(MAKERS).index(name), *["l"] * later, "enter"]
 
 
+CASES = {
+    "as it is": ("tour/told-twice", False, []),
+    "a defect": ("tour/told-twice", True, []),
+    "the fix, a seed more": ("tour/told-twice", True, ["i", "enter", "R"]),
+    "two faults": ("faults/two-bound-sessions", True, [*placing("crash-before", 1), *placing("lose-response")]),
+    "a thread": ("faults/dead-thread", False, placing("archive", 1)),
+    "a token": ("faults/stale-token", False, placing("token")),
+    "a hand": ("faults/hands-lost", False, placing("hand-timeout")),
+    "a message, later": ("museum/B050-topic-lost", False, placing("again")),
+}
+
+
 @pytest.mark.anyio
-@pytest.mark.parametrize(
-    ("name", "bugs", "keys"),
-    {
-        "as it is": ("tour/told-twice", False, []),
-        "a defect": ("tour/told-twice", True, []),
-        "the fix, a seed more": ("tour/told-twice", True, ["i", "enter", "R"]),
-        "two faults": ("faults/two-bound-sessions", True, [*placing("crash-before", 1), *placing("lose-response")]),
-        "a thread": ("faults/dead-thread", False, placing("archive", 1)),
-        "a token": ("faults/stale-token", False, placing("token")),
-        "a hand": ("faults/hands-lost", False, placing("hand-timeout")),
-        "a message, later": ("museum/B050-topic-lost", False, placing("again")),
-    }.values(),
-    ids=str,
-)
+@pytest.mark.parametrize(("name", "bugs", "keys"), CASES.values(), ids=CASES)
 async def test_the_line_makes_the_same_run(shell, tmp_path, name, bugs, keys):
     one = opened(name, bugs=bugs)
     async with one.run_test(size=(120, 40)) as pilot:
