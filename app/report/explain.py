@@ -46,13 +46,13 @@ def as_json(command: str, document: Mapping[str, Any]) -> str:
 
 
 def _notes(notes: Iterable[str]) -> Iterator[Fact]:
-    return (Fact(label="note", text=note, tone=Tone.WARN) for note in notes)
+    return (Fact("note", note, tone=Tone.WARN) for note in notes)
 
 
 def inbound_facts(answer: InboundAnswer) -> Iterator[Fact]:
     """Where a message belongs."""
     yield from _notes(answer.notes)
-    yield Fact(label="message", text=_message(answer.envelope))
+    yield Fact("message", _message(answer.envelope))
     yield from route_facts(answer.decided, place_of, more=_around(answer))
 
 
@@ -63,12 +63,12 @@ def _message(envelope: Envelope) -> str:
 
 
 def _around(answer: InboundAnswer) -> Iterator[Fact]:
-    yield Fact(label="main", text=answer.main_key)
+    yield Fact("main", answer.main_key)
     where = "the main session" if answer.route.last_route == "main" else "its own session"
-    yield Fact(label="last route", text=f"{where} remembers where the message came from")
+    yield Fact("last route", f"{where} remembers where the message came from")
     if answer.person is not None:
         text = f"all people share the main session in direct messages; this sender is {answer.person}"
-        yield Fact(label="shared", text=text, tone=Tone.WARN)
+        yield Fact("shared", text, tone=Tone.WARN)
 
 
 def inbound_json(answer: InboundAnswer) -> dict[str, Any]:
@@ -112,13 +112,13 @@ def send_facts(answer: SendAnswer) -> Iterator[Fact]:
 
 def _conversation(answer: SendAnswer) -> Iterator[Fact]:
     route = answer.route
-    yield Fact(label="agent", text=route.agent)
-    yield Fact(label="peer", text=f"{route.kind} {route.peer}")
-    yield Fact(label="from", text=route.sender)
-    yield Fact(label="to", text=route.to)
-    yield Fact(label="chat type", text=route.chat_type)
-    yield Fact(label="thread", text=_NOTHING if route.thread_id is None else str(route.thread_id))
-    yield Fact(label="base key", text=answer.base_key)
+    yield Fact("agent", route.agent)
+    yield Fact("peer", f"{route.kind} {route.peer}")
+    yield Fact("from", route.sender)
+    yield Fact("to", route.to)
+    yield Fact("chat type", route.chat_type)
+    yield Fact("thread", _NOTHING if route.thread_id is None else str(route.thread_id))
+    yield Fact("base key", answer.base_key)
 
 
 def send_json(answer: SendAnswer) -> dict[str, Any]:
@@ -160,29 +160,29 @@ def place_json(address: Address | None) -> dict[str, Any] | None:
 def key_facts(answer: KeyAnswer) -> Iterator[Fact]:
     """What a session key means."""
     key = answer.key
-    yield Fact(label="read", text=f"{quoted(answer.text)} as {answer.form}")
-    yield Fact(label="key", text=str(key))
-    yield Fact(label="agent", text=key.agent)
+    yield Fact("read", f"{quoted(answer.text)} as {answer.form}")
+    yield Fact("key", str(key))
+    yield Fact("agent", key.agent)
     if key.is_main:
-        yield Fact(label="is", text="the main session of the agent")
+        yield Fact("is", "the main session of the agent")
     else:
         yield from _parts(key)
-    yield Fact(label="openclaw", text=answer.openclaw)
+    yield Fact("openclaw", answer.openclaw)
     if answer.openclaw_august != answer.openclaw:
-        yield Fact(label="", text=f"{answer.openclaw_august}  (since August 2026)")
+        yield Fact("", f"{answer.openclaw_august}  (since August 2026)")
     if answer.lost:
-        yield Fact(label="", text=f"without: {', '.join(answer.lost)}", tone=Tone.WARN)
+        yield Fact("", f"without: {', '.join(answer.lost)}", tone=Tone.WARN)
 
 
 def _parts(key: SessionKey) -> Iterator[Fact]:
-    yield Fact(label="channel", text=key.channel or "omitted")
-    yield Fact(label="account", text=key.account or "omitted")
+    yield Fact("channel", key.channel or "omitted")
+    yield Fact("account", key.account or "omitted")
     if key.space is not None:
-        yield Fact(label=key.space[0], text=key.space[1])
-    yield Fact(label="kind", text=str(key.kind))
-    yield Fact(label="peer", text=f"{key.peer}{' (a name for linked identities)' if key.linked else ''}")
+        yield Fact(key.space[0], key.space[1])
+    yield Fact("kind", str(key.kind))
+    yield Fact("peer", f"{key.peer}{' (a name for linked identities)' if key.linked else ''}")
     if key.thread is not None:
-        yield Fact(label=key.thread[0], text=key.thread[1])
+        yield Fact(key.thread[0], key.thread[1])
 
 
 def key_json(answer: KeyAnswer) -> dict[str, Any]:

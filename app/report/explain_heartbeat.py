@@ -15,15 +15,15 @@ from trunkline.core.explain.heartbeat import EntryAnswer, HeartbeatAnswer
 def heartbeat_facts(answer: HeartbeatAnswer) -> Iterator[Fact]:
     """When an agent's heartbeat runs, and where it delivers."""
     yield from listed("note", answer.notes, tone=Tone.WARN)
-    yield Fact(label="agent", text=answer.agent)
+    yield Fact("agent", answer.agent)
     if answer.heartbeat is not None:
-        yield Fact(label="every", text=span(answer.heartbeat.every))
-        yield Fact(label="session", text=answer.session_key)
-        yield Fact(label="prompt", text=answer.heartbeat.prompt or "the usual one")
+        yield Fact("every", span(answer.heartbeat.every))
+        yield Fact("session", answer.session_key)
+        yield Fact("prompt", answer.heartbeat.prompt or "the usual one")
         hours = answer.heartbeat.active_hours
         text = "all day" if hours is None else f"{hours.start} to {hours.end}, {hours.timezone}"
-        yield Fact(label="hours", text=text)
-    yield Fact(label="at", text=_time(answer.at, answer.zone))
+        yield Fact("hours", text)
+    yield Fact("at", _time(answer.at, answer.zone))
     guards = [
         f"✓ {one.guard}" if one.reason is None else f"✗ {one.guard}  {reason_text(one.reason)}" for one in answer.guards
     ]
@@ -32,7 +32,7 @@ def heartbeat_facts(answer: HeartbeatAnswer) -> Iterator[Fact]:
     if answer.heartbeat is not None:
         yield from _target(answer)
     for number, entry in enumerate(answer.entries):
-        yield Fact(label="" if number else "schedule", text=_entry(entry))
+        yield Fact("" if number else "schedule", _entry(entry))
 
 
 def _target(answer: HeartbeatAnswer) -> Iterator[Fact]:
@@ -40,9 +40,9 @@ def _target(answer: HeartbeatAnswer) -> Iterator[Fact]:
     where = "nowhere"
     if target.deliverable:
         where = f"{target.to} on {target.channel}, account {target.account or 'by default'}"
-    yield Fact(label="target", text=where if target.reason is None else f"{where}  {reason_text(target.reason)}")
+    yield Fact("target", where if target.reason is None else f"{where}  {reason_text(target.reason)}")
     shown = {"acknowledgements": seen.show_ok, "alerts": seen.show_alerts, "indicator": seen.use_indicator}
-    yield Fact(label="shows", text=", ".join(name for name, on in shown.items() if on) or "nothing")
+    yield Fact("shows", ", ".join(name for name, on in shown.items() if on) or "nothing")
 
 
 def _entry(answer: EntryAnswer) -> str:

@@ -15,7 +15,7 @@ from trunkline.core.explain.policy import PolicyAnswer
 def policy_answer_facts(answer: PolicyAnswer) -> Iterator[Fact]:
     """Whether an action is allowed, and why."""
     for note in answer.notes:
-        yield Fact(label="note", text=note, tone=Tone.WARN)
+        yield Fact("note", note, tone=Tone.WARN)
     work = answer.question.work.value
     yield from policy_facts(answer.decided, place_of, nowhere=work, more=_decided_by(answer))
 
@@ -23,10 +23,10 @@ def policy_answer_facts(answer: PolicyAnswer) -> Iterator[Fact]:
 def _decided_by(answer: PolicyAnswer) -> Iterator[Fact]:
     setting = answer.setting
     if setting is None:
-        yield Fact(label="setting", text="no setting changes this")
+        yield Fact("setting", "no setting changes this")
         return
     given = " (the default)" if setting.default else ""
-    yield Fact(label="setting", text=f"{setting.path}: {setting.value}{given}")
+    yield Fact("setting", f"{setting.path}: {setting.value}{given}")
 
 
 def policy_json(answer: PolicyAnswer) -> dict[str, Any]:

@@ -14,15 +14,15 @@ def prompts_facts(answer: PromptsAnswer) -> Iterator[Fact]:
     """The prompts in the order in which the agent gets them."""
     question, to = answer.question, answer.question.reply_to
     for note in answer.notes:
-        yield Fact(label="note", text=note, tone=Tone.WARN)
+        yield Fact("note", note, tone=Tone.WARN)
     where = "which answers nowhere" if to is None else f"which answers on {to.channel} by account {to.account}"
     turn = "a callback turn" if question.callback else "a turn"
-    yield Fact(label="turn", text=clean(f"{turn} of agent {question.agent}, {where}"))
+    yield Fact("turn", clean(f"{turn} of agent {question.agent}, {where}"))
     for number, one in enumerate(answer.given, 1):
-        yield Fact(label=str(one.prompt.kind), text=f"{number} {quoted(one.prompt.text)}")
-        yield Fact(label="", text=f"from {clean(one.path)}")
+        yield Fact(str(one.prompt.kind), f"{number} {quoted(one.prompt.text)}")
+        yield Fact("", f"from {clean(one.path)}")
     if not answer.given:
-        yield Fact(label="prompts", text="none")
+        yield Fact("prompts", "none")
 
 
 def prompts_json(answer: PromptsAnswer) -> dict[str, Any]:

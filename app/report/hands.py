@@ -114,21 +114,21 @@ def shown_text(found: HandInspection, option: str) -> list[str]:
 
 def _facts(found: HandInspection, option: str) -> Iterator[Fact]:
     shown, now = found.details, found.at
-    yield Fact(label="delegation", text=found.id)
+    yield Fact("delegation", found.id)
     if shown is None:
-        yield Fact(label="broken", text=found.problem, tone=Tone.BAD)
+        yield Fact("broken", found.problem, tone=Tone.BAD)
         return
     row = shown.row
-    yield Fact(label="work", text=row.state.value)
-    yield Fact(label="report", text=row.callback.value)
+    yield Fact("work", row.state.value)
+    yield Fact("report", row.callback.value)
     if row.callback_reason is not None:
         yield because(row.callback_reason)
-    yield Fact(label="hand", text=f"{row.hand} ({row.kind.value})")
+    yield Fact("hand", f"{row.hand} ({row.kind.value})")
     if row.worker:
-        yield Fact(label="worker", text=row.worker)
+        yield Fact("worker", row.worker)
     if row.label:
-        yield Fact(label="label", text=row.label)
-    yield Fact(label="task", text=quoted(row.task))
+        yield Fact("label", row.label)
+    yield Fact("task", quoted(row.task))
     yield from _origin(row)
     yield from _chain(shown)
     yield from _run(row, now)
@@ -136,19 +136,19 @@ def _facts(found: HandInspection, option: str) -> Iterator[Fact]:
     yield from _left(found, now)
     yield from _messages(shown)
     for n, verb in enumerate(found.can):
-        yield Fact(label="" if n else "can", text=f"{_command(verb, found, option)}  ({_COMMANDS[verb]})")
+        yield Fact("" if n else "can", f"{_command(verb, found, option)}  ({_COMMANDS[verb]})")
 
 
 def _origin(row: DelegationRow) -> Iterator[Fact]:
     asked = None if row.origin is None else row.origin.asked_by
     if asked is not None:
-        yield Fact(label="asked by", text=f"{asked.name} ({asked.id})" if asked.name else asked.id)
+        yield Fact("asked by", f"{asked.name} ({asked.id})" if asked.name else asked.id)
     place = None if row.origin is None else row.origin.place
     if place is not None:
-        yield Fact(label="asked at", text=f"{place} ({place.kind.value})")
+        yield Fact("asked at", f"{place} ({place.kind.value})")
     to = "nobody: its result goes to the delegation above" if row.reply_to is None else str(row.reply_to)
-    yield Fact(label="answer to", text=to)
-    yield Fact(label="agent", text=f"{row.agent}, session {row.session_key}")
+    yield Fact("answer to", to)
+    yield Fact("agent", f"{row.agent}, session {row.session_key}")
 
 
 def _chain(shown: DelegationDetails) -> Iterator[Fact]:
@@ -157,31 +157,31 @@ def _chain(shown: DelegationDetails) -> Iterator[Fact]:
     steps = [row.inbound, row.turn, row.id]
     if row.origin is not None and row.origin.inbound != row.inbound:
         steps = [row.origin.inbound, row.origin.turn, *steps]
-    yield Fact(label="chain", text=" -> ".join(steps))
+    yield Fact("chain", " -> ".join(steps))
     if row.parent is not None:
-        yield Fact(label="above", text=f"{row.parent} (depth {row.depth})")
+        yield Fact("above", f"{row.parent} (depth {row.depth})")
     if shown.children:
-        yield Fact(label="below", text=", ".join(shown.children))
+        yield Fact("below", ", ".join(shown.children))
 
 
 def _run(row: DelegationRow, now: float) -> Iterator[Fact]:
     for label, at in (("accepted", row.accepted_at), ("started", row.started_at), ("finished", row.finished_at)):
         if at is not None:
-            yield Fact(label=label, text=when(at, now))
+            yield Fact(label, when(at, now))
     if row.deadline is not None and row.finished_at is None:
-        yield Fact(label="deadline", text=when(row.deadline, now))
+        yield Fact("deadline", when(row.deadline, now))
     if row.progress:
-        yield Fact(label="progress", text=quoted(row.progress))
+        yield Fact("progress", quoted(row.progress))
 
 
 def _results(found: HandInspection, shown: DelegationDetails, now: float) -> Iterator[Fact]:
     if shown.row.outcome is not None:
-        yield Fact(label="outcome", text=shown.row.outcome.value)
+        yield Fact("outcome", shown.row.outcome.value)
     if found.result is not None:
-        yield Fact(label="result", text=_cut(found.result))
+        yield Fact("result", _cut(found.result))
     for late in shown.late:
         text = f"{late.outcome.value}, {when(late.at, now)}: {_cut(late.text)}"
-        yield Fact(label="too late", text=text, tone=Tone.WARN)
+        yield Fact("too late", text, tone=Tone.WARN)
 
 
 def _left(found: HandInspection, now: float) -> Iterator[Fact]:
@@ -190,7 +190,7 @@ def _left(found: HandInspection, now: float) -> Iterator[Fact]:
         by = f" by {post.by}" if post.by else ""
         text = f": {_cut(post.text)}" if post.text else ""
         what = f"{_named(post)}{by}, {when(post.at, now)}{text}"
-        yield Fact(label="" if n else "left", text=f"{what}  (the gateway has not picked it up)", tone=Tone.WARN)
+        yield Fact("" if n else "left", f"{what}  (the gateway has not picked it up)", tone=Tone.WARN)
 
 
 def _named(post: HandPost) -> str:
@@ -208,7 +208,7 @@ def _messages(shown: DelegationDetails) -> Iterator[Fact]:
     for n, row in enumerate(shown.intents):
         reason = "" if row.reason is None else f", {row.reason.value}"
         place = "" if row.address is None else f" to {row.address}"
-        yield Fact(label="" if n else "messages", text=f"{row.id}: {row.state.value}{reason}{place}")
+        yield Fact("" if n else "messages", f"{row.id}: {row.state.value}{reason}{place}")
 
 
 def _command(verb: PostVerb, found: HandInspection, option: str) -> str:

@@ -20,7 +20,7 @@ from trunkline.sim.events.world import PeerSaid
 
 
 def _step(view: RunView, event: Event) -> Fact:
-    return Fact(label="life", text=f"#{event.seq} {seconds(event.at)} {describe(view, event)}", seq=event.seq)
+    return Fact("life", f"#{event.seq} {seconds(event.at)} {describe(view, event)}", event.seq)
 
 
 def _words(cell: LabelCell) -> str:
@@ -62,15 +62,16 @@ def _said(view: RunView, messages: MessageRows, history: MessageHistory) -> tupl
 def _life(view: RunView, messages: MessageRows, history: MessageHistory) -> Iterator[Fact]:
     head, body = messages.head(history, view.last), history.body
     state = head.cells["terminal"]
-    yield Fact(label="state", text=_words(state), tone=state.tone, seq=state.seq)
+    yield Fact("state", _words(state), state.seq, state.tone)
     if body is not None:
-        yield Fact(label="kind", text=f"{body.intent_kind}, {count(body.chunks, 'chunk')}")
+        yield Fact("kind", f"{body.intent_kind}, {count(body.chunks, 'chunk')}")
         yield because(body.reason, history.seq)
         tried = count(sum(one.part is AttemptKind.ATTEMPT for one in history.tries), "attempt")
-        yield Fact(label="counts", text=f"{tried}, {len(history.accepted)} accepted on the wire")
-        yield Fact(label="session", text=clean(body.mirror_key or "not mirrored"))
-    if head.broken:
-        yield Fact(label="broken", text=head.broken, tone=Tone.BAD, seq=head.seq)
+        yield Fact("counts", f"{tried}, {len(history.accepted)} accepted on the wire")
+        yield Fact("session", clean(body.mirror_key or "not mirrored"))
+    broken = head.cells["broken"].text
+    if broken:
+        yield Fact("broken", broken, head.seq, Tone.BAD)
     yield from _copies(view, history)
     yield from (_step(view, event) for event in history.events)
 
@@ -82,35 +83,35 @@ def _copies(view: RunView, history: MessageHistory) -> Iterator[Fact]:
             group = view.marks.groups[copy.group]
             others = " ".join(f"#{other}" for other in group if other != seq)
             text = f"#{seq} is number {copy.number} of {len(group)} of the same message, with {others}"
-            yield Fact(label="copy", text=text, tone=Tone.BAD, seq=seq)
+            yield Fact("copy", text, seq, Tone.BAD)
         if seq in view.marks.misplaced:
-            yield Fact(label="place", text=f"#{seq} is at the wrong place", tone=Tone.BAD, seq=seq)
+            yield Fact("place", f"#{seq} is at the wrong place", seq, Tone.BAD)
 
 
 def queue_facts(view: RunView, queue: QueueRows) -> Iterator[Fact]:
     """The balance, the messages that break it, and every row with its owners over time."""
     if queue.empty:
-        yield Fact(label="", text="nothing was queued in this run")
+        yield Fact("", "nothing was queued in this run")
         return
     ledger = queue.ledger(view.last)
-    yield Fact(label="balance", text=ledger.text, tone=Tone.GOOD if ledger.holds else Tone.BAD)
+    yield Fact("balance", ledger.text, tone=Tone.GOOD if ledger.holds else Tone.BAD)
     if ledger.names:
-        yield Fact(label="missing", text=ledger.names, tone=Tone.BAD)
+        yield Fact("missing", ledger.names, tone=Tone.BAD)
     for row in queue.rows:
         line = queue.line(row, view.last)
         if line.mark:
             tone = Tone.BAD if line.tone is Tone.BAD else Tone.PLAIN
-            yield Fact(label="mark", text=line.mark, tone=tone, seq=line.seq)
+            yield Fact("mark", line.mark, line.seq, tone)
             continue
         cells = line.cells
         text = f"{cells['id'].text} {_words(cells['state'])}: {cells['what'].text} to {cells['place'].more}"
         why = cells["why"]
-        yield Fact(label="row", text=f"{text}, {cells['age'].text} s: {why.text}", tone=why.tone, seq=line.seq)
+        yield Fact("row", f"{text}, {cells['age'].text} s: {why.text}", line.seq, why.tone)
         yield from queue.facts(row, view.last, drawn=False)
 
 
 def hand_sections(view: RunView, hands: HandRuns) -> Iterator[tuple[str, Iterable[Fact]]]:
     """Every task of a hand: origin, deadline, outcome and announcements."""
     for row in hands.rows(view.last):
-        title = f"Task {row.id} of hand {row.hand}: {quoted(row.task)}, {row.work} {row.callback}"
+        title = f"Task {row.id} of hand {row.body.hand}: {quoted(row.body.task)}, {row.work} {row.callback}"
         yield title, hand_facts(view, hands, row, view.last)

@@ -143,14 +143,14 @@ def _command(event: DeliveryEvent, found: IntentInspection, option: str) -> str:
 
 def _facts(found: IntentInspection, option: str) -> Iterator[Fact]:
     row, shown, now = found.row, found.details, found.at
-    yield Fact(label="intent", text=row.id)
-    yield Fact(label="state", text=row.state.value)
+    yield Fact("intent", row.id)
+    yield Fact("state", row.state.value)
     if row.reason is not None:
         yield because(row.reason)
     if shown is None:
-        yield Fact(label="broken", text=found.problem, tone=Tone.BAD)
-        yield Fact(label="created", text=when(row.created_at, now))
-        yield Fact(label="can", text="only be removed, once it has ended (trunkline queue purge)")
+        yield Fact("broken", found.problem, tone=Tone.BAD)
+        yield Fact("created", when(row.created_at, now))
+        yield Fact("can", "only be removed, once it has ended (trunkline queue purge)")
         return
     yield from _whose(shown.intent, row)
     yield from _tries(shown.intent, now)
@@ -160,33 +160,33 @@ def _facts(found: IntentInspection, option: str) -> Iterator[Fact]:
 
 
 def _whose(intent: IntentRow, row: QueueRow) -> Iterator[Fact]:
-    yield Fact(label="kind", text=intent.kind.value)
+    yield Fact("kind", intent.kind.value)
     if intent.action is not None:
         yield from _if_set(
             action=intent.action.action,
             changes=intent.action.message_id or intent.action.of,
             fields=intent.action.fields,
         )
-    yield Fact(label="place", text=f"{row.address} ({intent.address.kind.value})")
-    yield Fact(label="agent", text=intent.agent)
+    yield Fact("place", f"{row.address} ({intent.address.kind.value})")
+    yield Fact("agent", intent.agent)
     named = " (named by its caller)" if intent.named_session else ""
-    yield Fact(label="session", text=_NOTHING if intent.mirror_key is None else f"{intent.mirror_key}{named}")
+    yield Fact("session", _NOTHING if intent.mirror_key is None else f"{intent.mirror_key}{named}")
     yield from _if_set(turn=intent.turn, inbound=intent.inbound, delegation=intent.delegation, answers=intent.reply_to)
 
 
 def _if_set(**texts: str | None) -> Iterator[Fact]:
-    yield from (Fact(label=label, text=text) for label, text in texts.items() if text is not None)
+    yield from (Fact(label, text) for label, text in texts.items() if text is not None)
 
 
 def _tries(intent: IntentRow, now: float) -> Iterator[Fact]:
-    yield Fact(label="created", text=when(intent.created_at, now))
-    yield Fact(label="written", text=when(intent.updated_at, now))
+    yield Fact("created", when(intent.created_at, now))
+    yield Fact("written", when(intent.updated_at, now))
     only = ", at most one (best effort)" if intent.best_effort else ""
-    yield Fact(label="tries", text=f"{intent.attempts} of its next chunk{only}")
+    yield Fact("tries", f"{intent.attempts} of its next chunk{only}")
     if intent.next_at is not None:
-        yield Fact(label="next", text=when(intent.next_at, now))
+        yield Fact("next", when(intent.next_at, now))
     if intent.doubt_at is not None:
-        yield Fact(label="in doubt", text=f"since {when(intent.doubt_at, now)}")
+        yield Fact("in doubt", f"since {when(intent.doubt_at, now)}")
     marked = "its next attempt says that it may be a repeat" if intent.marked else None
     yield from _if_set(transport=intent.transport, marked=marked)
 
@@ -194,7 +194,7 @@ def _tries(intent: IntentRow, now: float) -> Iterator[Fact]:
 def _chunks(shown: IntentDetails) -> Iterator[Fact]:
     for n, text in enumerate(shown.intent.chunks):
         label = f"chunk {n + 1}/{len(shown.intent.chunks)}"
-        yield Fact(label=label, text=f"{_fate(shown, n)}  {quoted(text) if text else '(no text)'}")
+        yield Fact(label, f"{_fate(shown, n)}  {quoted(text) if text else '(no text)'}")
 
 
 def _fate(shown: IntentDetails, n: int) -> str:
@@ -214,9 +214,9 @@ def _receipt_text(receipt: Receipt, requested: Address) -> str:
 
 def _besides(intent: IntentRow) -> Iterator[Fact]:
     if intent.media:
-        yield Fact(label="media", text=", ".join(media_name(address) for address in intent.media))
+        yield Fact("media", ", ".join(media_name(address) for address in intent.media))
     if intent.poll is not None:
-        yield Fact(label="poll", text=f"{intent.poll.question}: {' | '.join(intent.poll.options)}")
+        yield Fact("poll", f"{intent.poll.question}: {' | '.join(intent.poll.options)}")
     yield from _if_set(payload=intent.payload)
 
 
@@ -224,14 +224,14 @@ def _to_do(found: IntentInspection, option: str) -> Iterator[Fact]:
     """What the gateway still has to do about it, and what operators can do."""
     details = found.details
     if details is not None and details.mirror_due:
-        yield Fact(label="mirror", text="its transcript line is not stored yet", tone=Tone.WARN)
+        yield Fact("mirror", "its transcript line is not stored yet", tone=Tone.WARN)
     if details is not None and details.intent.hooks_pending:
-        yield Fact(label="hooks", text="not yet notified of its outcome")
+        yield Fact("hooks", "not yet notified of its outcome")
     if details is not None and details.replaced_by is not None:
         text = f"its client sent it again: {details.replaced_by} counts"
-        yield Fact(label="replaced", text=text, tone=Tone.WARN)
+        yield Fact("replaced", text, tone=Tone.WARN)
     for n, event in enumerate(found.can):
-        yield Fact(label="" if n else "can", text=f"{_command(event, found, option)}  ({_COMMANDS[event][1]})")
+        yield Fact("" if n else "can", f"{_command(event, found, option)}  ({_COMMANDS[event][1]})")
 
 
 #: fields of an intent that have the same name in the JSON

@@ -54,7 +54,7 @@ def sections(view: RunView) -> Iterator[Section]:
     if view.wire_side:
         yield from _of_wire(view)
         return
-    histories = MessageHistories(view.events)
+    histories = MessageHistories(view)
     timeline = tuple(event_fact(view, seq) for seq in Timeline(view, TimelineLanes(view)).seqs)
     hands = HandRuns(view, histories)
     yield Section(title="Run", facts=(*_run(view), *_delegated(view, hands)))
@@ -64,7 +64,7 @@ def sections(view: RunView) -> Iterator[Section]:
     yield from _chapter("Bindings", _bindings(view), "no bindings in this run")
     yield Section(title="Queue", facts=tuple(queue_facts(view, QueueRows(view, histories))))
     yield from _chapter("Hands", hand_sections(view, hands), "no delegations in this run")
-    yield Section(title="Timeline", facts=timeline or (Fact(label="", text="no events"),))
+    yield Section(title="Timeline", facts=timeline or (Fact("", "no events"),))
 
 
 def _of_wire(view: RunView) -> Iterator[Section]:
@@ -76,7 +76,7 @@ def _of_wire(view: RunView) -> Iterator[Section]:
     yield Section(title="Requests on the wire", facts=tuple(request_facts(view)))
     yield Section(title="Inside", facts=(inside_fact(view),))
     timeline = tuple(event_fact(view, seq) for seq in Timeline(view, TimelineLanes(view)).seqs)
-    yield Section(title="Timeline", facts=timeline or (Fact(label="", text="no events"),))
+    yield Section(title="Timeline", facts=timeline or (Fact("", "no events"),))
 
 
 def _delegated(view: RunView, hands: HandRuns) -> Iterator[Fact]:
@@ -89,49 +89,49 @@ def _delegated(view: RunView, hands: HandRuns) -> Iterator[Fact]:
 def _chapter(title: str, parts: Iterable[tuple[str, Iterable[Fact]]], empty: str) -> Iterator[Section]:
     """A chapter with its parts, or a line that there are none."""
     found = [Section(title=clean(name), level=2, facts=tuple(facts)) for name, facts in parts]
-    yield Section(title=title, facts=() if found else (Fact(label="", text=empty),))
+    yield Section(title=title, facts=() if found else (Fact("", empty),))
     yield from found
 
 
 def _run(view: RunView) -> Iterator[Fact]:
     header = view.run.trace.header
-    yield Fact(label="scenario", text=clean(header.scenario))
+    yield Fact("scenario", clean(header.scenario))
     for label, text in (("title", header.title), ("source", header.source), ("file", header.path)):
         if text:
-            yield Fact(label=label, text=clean(text))
+            yield Fact(label, clean(text))
     if view.wire_side:
         yield from wire_run_facts(view)
     elif not header.of_gateway:
-        yield Fact(label="seed", text=str(header.seed))
-        yield Fact(label="defects", text=clean(", ".join(header.bugs)) or "none switched on")
+        yield Fact("seed", str(header.seed))
+        yield Fact("defects", clean(", ".join(header.bugs)) or "none switched on")
     if header.crashes:
-        yield Fact(label="crashes", text=clean(", ".join(header.crashes)))
+        yield Fact("crashes", clean(", ".join(header.crashes)))
     if header.on_wire and not view.wire_side:
-        yield Fact(label="on the wire", text="yes: the platforms were servers on loopback, the adapters real ones")
+        yield Fact("on the wire", "yes: the platforms were servers on loopback, the adapters real ones")
     clock = "" if header.of_gateway else " s of the run's clock" if header.on_wire else " s of virtual time"
-    yield Fact(label="events", text=f"{view.last}, until {seconds(view.time(view.last))}{clock}")
+    yield Fact("events", f"{view.last}, until {seconds(view.time(view.last))}{clock}")
     end = view.event(view.last).body if view.last else None
     if isinstance(end, RunEnded):
         left = f"no: {clean(', '.join(end.open))}" if end.open else "no"
         rests = f"yes, while {clean(', '.join(end.waiting))} waits" if end.waiting else "yes"
-        yield Fact(label="at rest", text=rests if end.at_rest else left)
+        yield Fact("at rest", rests if end.at_rest else left)
     yield from standing_facts(view, view.last)
     if view.run.trace.cut:
-        yield Fact(label="cut", text=f"{clean(view.run.trace.cut)}; {NOT_JUDGED}", tone=Tone.WARN)
+        yield Fact("cut", f"{clean(view.run.trace.cut)}; {NOT_JUDGED}", tone=Tone.WARN)
     yield _holds(view)
     command = reproduction(header, view.events)
     if command:
-        yield Fact(label="repro", text=command)
+        yield Fact("repro", command)
 
 
 def _holds(view: RunView) -> Fact:
     run = view.run
     exercised = f"{run.exercised} of {count(len(view.verdicts), 'invariant')} exercised"
     if run.holds:
-        return Fact(label="verdict", text=f"all hold{view.so_far}, {exercised}", tone=Tone.GOOD, mark="✓")
+        return Fact("verdict", f"all hold{view.so_far}, {exercised}", tone=Tone.GOOD, mark="✓")
     texts = [f"violated: {' '.join(run.violated)}"] if run.violated else []
     texts += [f"{count(len(run.unmet), 'expectation')} missed"] if run.unmet else []
-    return Fact(label="verdict", text=f"{', '.join(texts)}, {exercised}", tone=Tone.BAD, mark="✗")
+    return Fact("verdict", f"{', '.join(texts)}, {exercised}", tone=Tone.BAD, mark="✗")
 
 
 _ORDER = (Status.VIOLATED, Status.OK, Status.NOT_EXERCISED)
@@ -145,7 +145,7 @@ def _verdicts(view: RunView) -> Iterator[Section]:
         yield Section(title="What needs the gateway's inside", level=2, facts=(unjudged_fact(view),))
     for unmet in view.run.unmet[:EXPECTATIONS]:
         where = f", line {unmet.line}" if unmet.line else ""
-        facts = [Fact(label="missed", text=clean(unmet.summary), tone=Tone.BAD)]
+        facts = [Fact("missed", clean(unmet.summary), tone=Tone.BAD)]
         facts += [*_some("expected", unmet.expected), *_some("actual", unmet.actual, Tone.BAD)]
         yield Section(title=f"Expectation of the scenario{where}", level=2, facts=tuple(facts))
     left = len(view.run.unmet) - EXPECTATIONS
@@ -157,43 +157,43 @@ def _verdict(view: RunView, verdict: Verdict) -> Iterator[Fact]:
     times = f"judged {count(verdict.exercised, 'time')}"
     if verdict.status is Status.NOT_EXERCISED:
         why = verdict.note or "nothing happened that it applies to"
-        yield Fact(label="verdict", text=f"not exercised: {clean(why)}", tone=Tone.DIM)
+        yield Fact("verdict", f"not exercised: {clean(why)}", tone=Tone.DIM)
     elif verdict.status is Status.OK:
-        yield Fact(label="verdict", text=f"held{view.so_far}, {times}", tone=Tone.GOOD, mark="✓")
+        yield Fact("verdict", f"held{view.so_far}, {times}", tone=Tone.GOOD, mark="✓")
     else:
         text = f"violated, {count(len(verdict.violations), 'breach', 'breaches')}"
-        yield Fact(label="verdict", text=f"{text}, {times}", tone=Tone.BAD, mark="✗")
+        yield Fact("verdict", f"{text}, {times}", tone=Tone.BAD, mark="✗")
     if verdict.note and verdict.status is not Status.NOT_EXERCISED:
-        yield Fact(label="note", text=clean(verdict.note), tone=Tone.DIM)
-    yield Fact(label="promise", text=clean(verdict.sentence))
+        yield Fact("note", clean(verdict.note), tone=Tone.DIM)
+    yield Fact("promise", clean(verdict.sentence))
     for violation in verdict.violations[:VIOLATIONS]:
         yield from _violation(view, violation)
     if len(verdict.violations) > VIOLATIONS:
-        yield Fact(label="more", text=f"and {len(verdict.violations) - VIOLATIONS} more; {ALL_OF_THEM}", tone=Tone.DIM)
+        yield Fact("more", f"and {len(verdict.violations) - VIOLATIONS} more; {ALL_OF_THEM}", tone=Tone.DIM)
 
 
 def _violation(view: RunView, violation: Violation) -> Iterator[Fact]:
-    yield Fact(label="broken", text=f"at #{violation.at}: {clean(violation.summary)}", tone=Tone.BAD, seq=violation.at)
+    yield Fact("broken", f"at #{violation.at}: {clean(violation.summary)}", violation.at, Tone.BAD)
     yield from _some("expected", violation.expected)
     yield from _some("actual", violation.actual, Tone.BAD)
     evidence = [seq for seq in violation.evidence if 0 < seq <= view.last]
     yield from (event_fact(view, seq, "evidence") for seq in evidence[:LINES])
     if len(evidence) > LINES:
-        yield Fact(label="evidence", text=f"and {count(len(evidence) - LINES, 'more event')}", tone=Tone.DIM)
+        yield Fact("evidence", f"and {count(len(evidence) - LINES, 'more event')}", tone=Tone.DIM)
     for step in shortened_path(view, violation, "and"):
         yield msgspec.structs.replace(step, label="path", tone=Tone.PLAIN)
 
 
 def _some(label: str, texts: Sequence[str], tone: Tone = Tone.PLAIN) -> Iterator[Fact]:
-    yield from (Fact(label=label, text=clean(text), tone=tone) for text in texts[:LINES])
+    yield from (Fact(label, clean(text), tone=tone) for text in texts[:LINES])
     if len(texts) > LINES:
-        yield Fact(label=label, text=f"and {count(len(texts) - LINES, 'more line')}", tone=Tone.DIM)
+        yield Fact(label, f"and {count(len(texts) - LINES, 'more line')}", tone=Tone.DIM)
 
 
 def event_fact(view: RunView, seq: int, label: str = "") -> Fact:
     """An event in one line."""
     event = view.event(seq)
-    return Fact(label=label, text=f"#{seq} {seconds(event.at)} {describe(view, event)}", seq=seq)
+    return Fact(label, f"#{seq} {seconds(event.at)} {describe(view, event)}", seq)
 
 
 def _sessions(view: RunView) -> Iterator[tuple[str, Iterable[Fact]]]:
@@ -206,26 +206,26 @@ def _sessions(view: RunView) -> Iterator[tuple[str, Iterable[Fact]]]:
 
 
 def _session(row: SessionListRow, broken: str) -> Iterator[Fact]:
-    yield Fact(label="place", text=clean(row.place))
-    yield Fact(label="counts", text=f"{row.heard} heard, {row.said} said")
+    yield Fact("place", clean(row.place))
+    yield Fact("counts", f"{row.heard} heard, {row.said} said")
     if broken:
-        yield Fact(label="broken", text=broken, tone=Tone.BAD)
+        yield Fact("broken", broken, tone=Tone.BAD)
     if row.copies:
-        yield Fact(label="copies", text=count(row.copies, "message") + " seen more than once", tone=Tone.BAD)
+        yield Fact("copies", count(row.copies, "message") + " seen more than once", tone=Tone.BAD)
     differing = count(row.differences, "line")
     text = (
         f"{differing} between the transcript and what people saw"
         if row.differences
         else "nothing: people saw what it contains"
     )
-    yield Fact(label="differs", text=text, tone=Tone.BAD if row.differences else Tone.PLAIN)
+    yield Fact("differs", text, tone=Tone.BAD if row.differences else Tone.PLAIN)
 
 
 def _pair(view: RunView, pair: AlignedPair) -> Fact:
     """A line of the transcript and the visible message beside it, in one line."""
     held, seen = pair.line, pair.seen
     if held is not None and held.role == "reset":
-        return Fact(label="reset", text=f"#{pair.seq} {seconds(pair.at)} {clean(held.text)}", seq=pair.seq)
+        return Fact("reset", f"#{pair.seq} {seconds(pair.at)} {clean(held.text)}", pair.seq)
     text = f"#{pair.seq} {seconds(pair.at)} "
     if held is not None:
         text += f"{held.role} {quoted(held.text)}"
@@ -237,7 +237,7 @@ def _pair(view: RunView, pair: AlignedPair) -> Fact:
         text += f", files {clean(', '.join(seen.media))}" if seen.media else ""
     note = clean(pair.note or pair.difference.value)
     mark = f"{'✗ ' if pair.wrong else ''}{note}" if note else ""
-    return Fact(label="line", text=text, tone=Tone.BAD if pair.wrong else Tone.PLAIN, mark=mark, seq=pair.seq)
+    return Fact("line", text, pair.seq, Tone.BAD if pair.wrong else Tone.PLAIN, mark=mark)
 
 
 def _bindings(view: RunView) -> Iterator[tuple[str, Iterable[Fact]]]:

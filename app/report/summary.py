@@ -99,7 +99,7 @@ def shortened_path(view: RunView, violation: Violation, more: str) -> list[Fact]
     if len(between) < 2:
         return steps
     wrong = [step for step in between if step.tone is Tone.BAD]
-    left_out = Fact(label="", text=f"{more} {count(len(between) - len(wrong), 'more step')}")
+    left_out = Fact("", f"{more} {count(len(between) - len(wrong), 'more step')}")
     return [*steps[:_STEPS], left_out, *wrong, *steps[-_STEPS:]]
 
 

@@ -19,8 +19,8 @@ from trunkline.sim.invariants import INVARIANTS
 
 def wire_run_facts(view: RunView) -> Iterator[Fact]:
     """Whose wire it is, instead of a seed and defects."""
-    yield Fact(label="gateway", text=gateway_name(view.header))
-    yield Fact(label="recorded", text="its wire only: the platforms and the model were servers on loopback")
+    yield Fact("gateway", gateway_name(view.header))
+    yield Fact("recorded", "its wire only: the platforms and the model were servers on loopback")
 
 
 def question_sections(view: RunView) -> Iterator[tuple[str, Iterable[Fact]]]:
@@ -30,7 +30,7 @@ def question_sections(view: RunView) -> Iterator[tuple[str, Iterable[Fact]]]:
         body = question.body
         where = view.places.label(body.address)
         broken = rows.broken(question, view.last)
-        facts = [Fact(label="broken", text=broken, tone=Tone.BAD)] if broken else []
+        facts = [Fact("broken", broken, tone=Tone.BAD)] if broken else []
         yield (
             f"Question {question.mark} in {where}: {quoted(without_marks(body.text))}",
             (
@@ -48,9 +48,9 @@ def place_sections(view: RunView) -> Iterator[tuple[str, Iterable[Fact]]]:
 
 
 def _counts(row: SessionListRow) -> Iterator[Fact]:
-    yield Fact(label="counts", text=f"{row.heard} heard, {row.said} shown by the gateway; {row.name}")
+    yield Fact("counts", f"{row.heard} heard, {row.said} shown by the gateway; {row.name}")
     if row.copies:
-        yield Fact(label="copies", text=f"{count(row.copies, 'message')} seen more than once", tone=Tone.BAD)
+        yield Fact("copies", f"{count(row.copies, 'message')} seen more than once", tone=Tone.BAD)
 
 
 def _pair(pair: AlignedPair) -> Fact:
@@ -65,18 +65,18 @@ def _pair(pair: AlignedPair) -> Fact:
     note = clean(pair.note or pair.difference.value)
     mark = f"{'✗ ' if pair.wrong else ''}{note}" if note else ""
     text = f"#{pair.seq} {seconds(pair.at)} {', '.join(words)}"
-    return Fact(label="line", text=text, tone=Tone.BAD if pair.wrong else Tone.PLAIN, mark=mark, seq=pair.seq)
+    return Fact("line", text, pair.seq, Tone.BAD if pair.wrong else Tone.PLAIN, mark=mark)
 
 
 def request_facts(view: RunView) -> Iterator[Fact]:
     """Every request to send or to change a message, and the starts and ends of the gateway between them."""
     rows = RequestRows(view, question_rows(view).sends)
-    yield Fact(label="counts", text=rows.counts(view.last) or "the gateway sent nothing in this run")
+    yield Fact("counts", rows.counts(view.last) or "the gateway sent nothing in this run")
     for index in range(len(rows)):
         line = rows.line(index, view.last)
         if line.mark:
             tone = Tone.BAD if line.tone is Tone.BAD else Tone.PLAIN
-            yield Fact(label="mark", text=line.mark, tone=tone, seq=line.seq)
+            yield Fact("mark", line.mark, line.seq, tone)
             continue
         cells = line.cells
         again = f", request {cells['try'].text} with this text" if cells["try"].text != "1" else ""
@@ -86,16 +86,16 @@ def request_facts(view: RunView) -> Iterator[Fact]:
         broken = cells["broken"].text
         tone = Tone.BAD if broken or cells["state"].tone is Tone.BAD else Tone.PLAIN
         mark = f"✗ {broken}" if broken else ""
-        yield Fact(label="request", text=f"{text}; response {response}", tone=tone, mark=mark, seq=line.seq)
+        yield Fact("request", f"{text}; response {response}", line.seq, tone, mark=mark)
 
 
 def inside_fact(view: RunView) -> Fact:
     """What a report of the inside would hold."""
-    return Fact(label="", text=f"sessions, transcripts, queue, bindings and delegations: {not_known(view.header)}")
+    return Fact("", f"sessions, transcripts, queue, bindings and delegations: {not_known(view.header)}")
 
 
 def unjudged_fact(view: RunView) -> Fact:
     """The invariants that nobody can judge from outside."""
     judged = {one.id for one in view.verdicts}
     ids = " ".join(name for name in INVARIANTS if name not in judged)
-    return Fact(label="verdict", text=f"not judged: {ids}; {not_known(view.header)}", tone=Tone.DIM)
+    return Fact("verdict", f"not judged: {ids}; {not_known(view.header)}", tone=Tone.DIM)

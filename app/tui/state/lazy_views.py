@@ -9,7 +9,7 @@ from trunkline.app import gc_policy
 from trunkline.app.errors import error_line
 from trunkline.app.runs.model import Run
 from trunkline.app.text.cells import clean
-from trunkline.app.view.index.run_index import Growing, RunView
+from trunkline.app.view.index.run_index import GrowingView, RunView
 from trunkline.core.events import Trace
 
 #: views that read the message histories
@@ -40,7 +40,7 @@ class LazyViews:
             self._why[name] = f"the {_LABELS.get(name, name)} of this trace cannot be shown: the trace makes no sense"
             self._problems.append(clean(f"{self._why[name]} ({error_line(error)})"))
             return instead(self.nothing)
-        if isinstance(made, Growing):
+        if isinstance(made, GrowingView):
             self._view.register(made)
             self.made.append(name)
         return made

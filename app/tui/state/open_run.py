@@ -92,9 +92,7 @@ class OpenRun:
 
     @cached_property
     def histories(self) -> MessageHistories:
-        return self.lazy.make(
-            "histories", lambda: MessageHistories(self.view.events), lambda none: MessageHistories(none.events)
-        )
+        return self.lazy.make("histories", lambda: MessageHistories(self.view), MessageHistories)
 
     @cached_property
     def messages(self) -> MessageRows:
@@ -111,9 +109,7 @@ class OpenRun:
     def _of_histories(self, name: str, make: Callable[[RunView, MessageHistories], Made]) -> Made:
         histories = self.histories
         view = self.lazy.nothing if self.lazy.why("histories") else self.view
-        return self.lazy.make(
-            name, lambda: make(view, histories), lambda none: make(none, MessageHistories(none.events))
-        )
+        return self.lazy.make(name, lambda: make(view, histories), lambda none: make(none, MessageHistories(none)))
 
 
 def _no_requests(nothing: RunView) -> RequestRows:

@@ -7,22 +7,20 @@ from collections.abc import Callable, Iterable
 from trunkline.app.tui.state.open_run import OpenRun
 from trunkline.app.view.timeline.breakpoints import Breakpoint, Breakpoints, BreakpointTargets
 from trunkline.app.view.timeline.filters import FilterMatcher, TimelineFilter, parse_filter
-from trunkline.app.view.timeline.timeline import FilteredRows, Timeline, VisibleRows
+from trunkline.app.view.timeline.timeline import Timeline, VisibleRows
 from trunkline.core.events.delivery import MirrorAppended
 from trunkline.sim.events.wire import WireAccepted
 
 
-class _FilteredRows:
-    """The rows that one filter keeps of one timeline; of a run that grows, only those that can be others now."""
+class FilteredRows(VisibleRows):
+    """The rows that one filter keeps of one timeline; of a run that grows, it looks again at those that may change."""
 
     def __init__(self, timeline: Timeline, filter_: TimelineFilter) -> None:
+        super().__init__(timeline.lanes, timeline.row)
         self._of = timeline
         self._filter = filter_
-        self._version = timeline.version
-        self._length = len(timeline.seqs)
-        self._removed = timeline.removed
-        self._touched = len(timeline.view.marks.touched)
-        self._kept = FilteredRows(timeline)
+        self._made_of = timeline.version, len(timeline.seqs), timeline.seqs.version
+        self._touched = len(self.marks.touched)
         self._done = 0
 
     def fits(self, timeline: Timeline, filter_: TimelineFilter, *, resting: bool) -> bool:
@@ -31,23 +29,29 @@ class _FilteredRows:
         Rows change while a run grows, and not every change comes with a violation: then all of them are
         looked at again when the run rests, and in between as rarely as it has grown by a part.
         """
-        if timeline is not self._of or filter_ is not self._filter or timeline.removed != self._removed:
+        version, length, order = self._made_of
+        if timeline is not self._of or filter_ is not self._filter or timeline.seqs.version != order:
             return False
-        return self._version == timeline.version or (not resting and len(timeline.seqs) * 8 < self._length * 9)
+        return version == timeline.version or (not resting and len(timeline.seqs) * 8 < length * 9)
 
-    def rows(self, opened: OpenRun) -> FilteredRows:
-        """The rows that the filter keeps now."""
-        self._kept.version = self._of.version
-        last, marks = opened.view.last, opened.view.marks
-        if self._done < last or self._touched < len(marks.touched):
-            matcher = FilterMatcher(opened.view, opened.lanes)
-            for seq in sorted(self._named(marks.touched[self._touched :])):
-                row = self._of.row(seq)
-                self._kept.put(row, kept=matcher.keeps(self._filter, row))
-            start = self._of.row_at(self._done) + 1
-            self._kept.add(matcher.rows(self._filter, self._of.rows[start:]))
-            self._done, self._touched = last, len(marks.touched)
-        return self._kept
+    def follow(self) -> None:
+        """Take the rows that are new, and those that new evidence may have changed."""
+        self.version = self._of.version
+        last, touched = self._of.view.last, len(self.marks.touched)
+        if (last, touched) == (self._done, self._touched):
+            return
+        matcher = FilterMatcher(self._of.view, self._of.lanes)
+        for row in map(self._of.row, sorted(self._named(self.marks.touched[self._touched :]))):
+            kept = matcher.keeps(self._filter, row)
+            if kept is not (row.seq in self):
+                self._broken_of = (-1, 0)
+                if kept:
+                    self.list_row(row)
+                else:
+                    self.seqs.remove(row.seq)
+        for row in matcher.rows(self._filter, self._of.rows[self._of.row_at(self._done) + 1 :]):
+            self.list_row(row)
+        self._done, self._touched = last, touched
 
     def _named(self, touched: Iterable[int]) -> set[int]:
         """Known rows that new evidence names; a wrong mirror is shown at its delivery."""
@@ -65,7 +69,7 @@ class Search:
     def __init__(self) -> None:
         self.filter: TimelineFilter | None = None
         self.breakpoints = Breakpoints()
-        self._kept: _FilteredRows | None = None
+        self._kept: FilteredRows | None = None
         self._armed: tuple[object, ...] = ()
         self._field: tuple[object, BreakpointTargets] | None = None
 
@@ -81,8 +85,9 @@ class Search:
             return timeline
         resting = not opened.view.growing or opened.playback.held
         if self._kept is None or not self._kept.fits(timeline, self.filter, resting=resting):
-            self._kept = _FilteredRows(timeline, self.filter)
-        return self._kept.rows(opened)
+            self._kept = FilteredRows(timeline, self.filter)
+        self._kept.follow()
+        return self._kept
 
     def messages(self, opened: OpenRun) -> Callable[[str], bool]:
         """A predicate of intents that the filter keeps; true for all without a filter."""

@@ -13,6 +13,7 @@ from trunkline.app.text.cells import cut, middle_cut
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.row_list import RowList
+from trunkline.app.view.bindings.lifetime_bar import column as column_of
 from trunkline.app.view.index.places import PlaceKey
 
 ListedRow = TypeVar("ListedRow")
@@ -136,6 +137,15 @@ class ColumnList(RowList, Generic[ListedRow]):
             if cell is not None:
                 self.draw_cell(canvas, index, column, cell, span)
         return canvas
+
+    def draw_scale(self, canvas: Canvas, x: int, size: int, span: tuple[float, float], now: float, edge: int) -> None:
+        """Draw the scale of bars over time, and the cursor on it. `edge`: cells at both ends that are left to it."""
+        first, last = f"{span[0]:.1f} s", f"{span[1]:.1f} s"
+        if cell_len(first) + cell_len(last) + 2 * edge + 3 <= size:
+            canvas.put(x + edge, first, self.palette.dim)
+            canvas.put(x + size - cell_len(last) - edge, last, self.palette.dim)
+        if now >= span[0]:
+            canvas.put(x + column_of(now, span, size), "▼", self.palette.primary + Style(bold=True))
 
 
 class ChoosableList(ColumnList[ListedRow]):

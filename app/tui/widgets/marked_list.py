@@ -1,19 +1,20 @@
-"""A list of things as they were at the cursor, with marks between them: crashes, starts and ends."""
+"""A list of things as they were at the cursor, with marks between them, and the tags of copies."""
 
 from __future__ import annotations
 
+from rich.cells import cell_len
 from rich.style import Style
 
 from trunkline.app.text.cells import cut
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
-from trunkline.app.tui.widgets.column_list import StyledCell
+from trunkline.app.tui.widgets.column_list import ListedRow, StyledCell
 from trunkline.app.tui.widgets.cursor_list import CursorList
 from trunkline.app.view.labels.lines import ListLine
 
 
-class MarkedList(CursorList[object]):
-    """Draws `ListLine` rows; a mark takes the whole row."""
+class MarkedList(CursorList[ListedRow]):
+    """Draws `ListLine` rows. A mark takes the whole row, a tag the first column."""
 
     def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(workspace, id=id)
@@ -40,12 +41,21 @@ class MarkedList(CursorList[object]):
         return self.styled(line.cells, later=line.later) if line is not None else {}
 
     def draw(self, index: int, width: int) -> Canvas:
-        """Draw a thing, or a mark across the row."""
+        """Draw a thing with its tag, or a mark across the row."""
         line = self._line(index)
         if line is None or not line.mark:
-            return super().draw(index, width)
+            canvas = super().draw(index, width)
+            if line is not None and line.tag:
+                canvas.put(2 - cell_len(line.tag), line.tag, self._tag_style(line))
+            return canvas
         canvas = self.canvas(width)
         style = self.palette.faint if line.later else self.palette.tone(line.tone)
         canvas.line(0, width, "╌", style)
         canvas.put(3, f" {cut(line.mark, width - 8)} ", style + Style(italic=True))
         return canvas
+
+    def _tag_style(self, line: ListLine) -> Style:
+        """The first of several copies is the intended one."""
+        if line.later:
+            return self.palette.faint
+        return self.palette.bad + Style(underline=True) if line.tag == "1×" else self.palette.fill_bad

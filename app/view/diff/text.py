@@ -120,17 +120,17 @@ def facts_of(diff: Diff, row: DiffRow) -> Iterator[Fact]:
     for name, view, seq in (("A", diff.a, row.a), ("B", diff.b, row.b)):
         own = row.b if name == "B" else 0
         if not seq:
-            yield Fact(label=name, text="did not happen", tone=Tone.WARN)
+            yield Fact(name, "did not happen", tone=Tone.WARN)
             continue
         event = view.event(seq)
-        yield Fact(label=name, text=f"#{seq} {seconds(event.at)} s  {describe(view, event)}", seq=own)
+        yield Fact(name, f"#{seq} {seconds(event.at)} s  {describe(view, event)}", own)
         for violation in view.marks.of(seq):
-            yield Fact(label="broken", text=f"{violation.invariant} {clean(violation.summary)}", tone=Tone.BAD, seq=own)
+            yield Fact("broken", f"{violation.invariant} {clean(violation.summary)}", own, Tone.BAD)
     if row.a and row.b:
         if changed := delta(diff, row):
-            yield Fact(label="time", text=f"{changed} s in B", seq=row.b)
+            yield Fact("time", f"{changed} s in B", row.b)
         for change in _changes(diff, row):
-            yield Fact(label="differs", text=change, tone=Tone.BAD, seq=row.b)
+            yield Fact("differs", change, row.b, Tone.BAD)
 
 
 def _changes(diff: Diff, row: DiffRow) -> Iterator[str]:

@@ -25,6 +25,10 @@ from trunkline.sim.events.world import PeerSaid
 DECISIONS = (RouteDecided, RouterDecided, CompletionPlanned, FallbackDenied)
 
 
+#: what a decision says of a place, or of something with a name: the condition, and whether it was taken
+_Answer = tuple[Address | str | None, str, bool]
+
+
 class Alternative(msgspec.Struct, frozen=True, kw_only=True):
     """A place, and what the decisions of an event say about it."""
 
@@ -52,14 +56,9 @@ def decisions_of(view: RunView, seq: int) -> list[Event]:
         return []
     event = view.event(seq)
     path = [view.event(step) for step in reversed(view.causes.path(seq))]
-    near = [
-        *path,
-        *view.of_delegation(event.delegation),
-        *view.of_intent(event.intent),
-        *view.of_inbound(event.inbound),
-    ]
-    found = {one.seq: one for one in near if isinstance(one.body, DECISIONS) and one.seq <= seq}
-    return list(found.values())
+    same = (view.of_delegation(event.delegation), view.of_intent(event.intent), view.of_inbound(event.inbound))
+    near = (one for events in (path, *same) for one in events)
+    return list({one.seq: one for one in near if isinstance(one.body, DECISIONS) and one.seq <= seq}.values())
 
 
 def why_not(view: RunView, seq: int) -> list[Alternative]:
@@ -94,44 +93,39 @@ def _destination(view: RunView, seq: int) -> Address | None:
 def _answers(view: RunView, event: Event) -> Iterator[Alternative]:
     match event.body:
         case RouterDecided():
-            yield from _router(view, event, event.body)
-        case CompletionPlanned():
-            for step in event.body.steps:
-                if step.address is not None:
-                    text = clean(f"a step of the plan ({step.mode}), {reason_text(step.reason)}")
-                    yield Alternative(name=view.places.label(step.address), text=text, taken=True, seq=event.seq)
+            found = _router(view, event.body)
+        case CompletionPlanned(steps=steps):
+            found = (
+                (one.address, f"a step of the plan ({one.mode}), {reason_text(one.reason)}", True) for one in steps
+            )
         case RouteDecided():
-            yield from _route(view, event, event.body)
-        case FallbackDenied(refused=Address() as refused, reason=reason):
-            text = f"fallback denied, {reason_text(reason)}"
-            yield Alternative(name=view.places.label(refused), text=clean(text), seq=event.seq)
+            found = _route(view, event, event.body)
+        case FallbackDenied(refused=refused, reason=reason):
+            found = [(refused, f"fallback denied, {reason_text(reason)}", False)]
         case _:
-            pass
+            found = ()
+    for place, text, taken in found:
+        if place is not None:
+            name = place if isinstance(place, str) else view.places.label(place)
+            yield Alternative(name=name, text=clean(text), taken=taken, seq=event.seq)
 
 
-def _router(view: RunView, event: Event, body: RouterDecided) -> Iterator[Alternative]:
+def _router(view: RunView, body: RouterDecided) -> Iterator[_Answer]:
     for one in body.candidates:
-        name = view.bindings.name(one.binding)
-        text = f"{name} {one.status}, {reason_text(one.reason)}"
-        yield Alternative(name=view.places.label(one.conversation), text=clean(text), taken=one.chosen, seq=event.seq)
+        text = f"{view.bindings.name(one.binding)} {one.status}, {reason_text(one.reason)}"
+        yield one.conversation, text, one.chosen
     looked_at = {one.conversation.lane for one in body.candidates}
+    decided = f"{body.mode}, {reason_text(body.reason)}"
     if body.conversation is not None and body.conversation.lane not in looked_at:
-        text = f"{body.mode}, {reason_text(body.reason)}"
-        yield Alternative(name=view.places.label(body.conversation), text=clean(text), taken=True, seq=event.seq)
+        yield body.conversation, decided, True
     if body.requester is not None and body.requester.lane not in looked_at and body.mode == "bound":
-        text = f"requested from there, but the router chose {body.mode}, {reason_text(body.reason)}"
-        yield Alternative(name=view.places.label(body.requester), text=clean(text), seq=event.seq)
+        yield body.requester, f"requested from there, but the router chose {decided}", False
 
 
-def _route(view: RunView, event: Event, body: RouteDecided) -> Iterator[Alternative]:
-    if body.reply_to is not None:
-        text = f"replies go there, {reason_text(body.reply_reason)}"
-        yield Alternative(name=view.places.label(body.reply_to), text=clean(text), taken=True, seq=event.seq)
+def _route(view: RunView, event: Event, body: RouteDecided) -> Iterator[_Answer]:
+    yield body.reply_to, f"replies go there, {reason_text(body.reply_reason)}", True
     for one in body.candidates:
-        text = f"{one.tier}, {reason_text(one.reason)}"
-        yield Alternative(
-            name=f"route {view.bindings.name(one.binding)}", text=clean(text), taken=one.chosen, seq=event.seq
-        )
+        yield f"route {view.bindings.name(one.binding)}", f"{one.tier}, {reason_text(one.reason)}", one.chosen
     if body.others:
         text = f"{body.others} more are unrelated to this message: {describe(view, event)}"
-        yield Alternative(name="other routes", text=clean(text), seq=event.seq)
+        yield "other routes", text, False

@@ -26,21 +26,14 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
 
 def copy_choices(view: RunView, seq: int, row: str = "") -> tuple[Choice, ...]:
     """Everything that can be copied at event `seq`. `row`: the selected row of the screen, as text."""
-    return tuple(_choices(view, seq, row))
-
-
-def _choices(view: RunView, seq: int, row: str) -> Iterator[Choice]:
-    row = row or event_line(view, seq)
-    if row:
-        yield Choice(key="r", title="row", text=row)
+    found = [("r", "row", row or event_line(view, seq))]
     if 0 < seq <= view.last:
         why = explain(view, seq)
-        yield Choice(key="d", title="decision", text=as_text(why.title, why.lines))
-        for number, (name, value) in enumerate(ids_of(view, seq)):
-            yield Choice(key="" if number else "i", title=f"id of the {name}", text=value)
-    command = reproduction(view.header, view.events)
-    if command:
-        yield Choice(key="c", title="command", text=command)
+        found.append(("d", "decision", as_text(why.title, why.lines)))
+        ids = enumerate(ids_of(view, seq))
+        found += [("" if number else "i", f"id of the {name}", value) for number, (name, value) in ids]
+    found.append(("c", "command", reproduction(view.header, view.events)))
+    return tuple(Choice(key=key, title=title, text=text) for key, title, text in found if text)
 
 
 def event_line(view: RunView, seq: int) -> str:
@@ -54,7 +47,7 @@ def event_line(view: RunView, seq: int) -> str:
 def ids_of(view: RunView, seq: int) -> Iterator[tuple[str, str]]:
     """The ids of an event, the most specific first; without any, its number."""
     event = view.event(seq)
-    found = [(name, value) for name in _IDS if (value := getattr(event, name)) is not None]
+    found = [(name, value) for name in _IDS if (value := getattr(event, name))]
     key = getattr(event.body, "session_key", None)
     if isinstance(key, str) and key:
         found.append(("session", key))

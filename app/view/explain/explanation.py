@@ -9,7 +9,7 @@ from itertools import groupby
 import msgspec
 
 from trunkline.app.text.cells import clean, count, seconds, shell_words
-from trunkline.app.text.fact import Fact, Tone, listed
+from trunkline.app.text.fact import Fact, Tone, facts, listed
 from trunkline.app.view.explain.event_facts import facts_of
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.invariants.results import absence_fact
@@ -44,24 +44,20 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 
 def explain(view: RunView, seq: int) -> Explanation:
     """Explain the event at `seq`; 0 is before the first event."""
-    command = reproduction(view.header, view.events)
-    repro = (Fact(label="repro", text=command),) if command else ()
+    repro = tuple(facts(0, ("repro", reproduction(view.header, view.events))))
     if not 0 < seq <= view.last:
-        if view.growing and not view.last:
-            hint = Fact(label="", text="no events yet: they are shown as they come", tone=Tone.DIM)
-            return Explanation(seq=0, title="Why", lines=(hint,))
-        hint = Fact(label="", text="t=0, nothing has happened yet: ] steps, space plays", tone=Tone.DIM)
-        return Explanation(seq=0, title="Why", lines=(hint, *repro))
+        waits = view.growing and not view.last
+        text = "t=0, nothing has happened yet: ] steps, space plays"
+        text = "no events yet: they are shown as they come" if waits else text
+        return Explanation(seq=0, title="Why", lines=(Fact("", text, tone=Tone.DIM), *(() if waits else repro)))
     event = view.event(seq)
     violations = tuple(view.marks.of(seq))
-    lines: list[Fact] = []
-    if violations:
-        lines += (*_judged(view, event, violations), *repro)
-    lines += _verdicts(view, event)
-    lines += facts_of(view, event)
-    if not violations:
-        lines += (*_path(view, view.causes.path(seq), ()), *repro)
-    lines.append(_recorded(event))
+    path = _judged(view, event, violations) if violations else _path(view, view.causes.path(seq), ())
+    told = (*_verdicts(view, event), *facts_of(view, event))
+    lines = [*path, *repro, *told] if violations else [*told, *path, *repro]
+    found = [f"{name} {value}" for name in _IDS if (value := getattr(event, name))]
+    where = f"{event.node} process {event.generation}" if event.generation else event.node
+    lines.append(Fact("recorded", f"by {where}  {'  '.join(found)}".rstrip(), tone=Tone.DIM))
     broken = " ".join(dict.fromkeys(violation.invariant for violation in violations))
     title = f"Why #{seq}  {event.kind}" + (f"  ✗ {broken}" if broken else "")
     return Explanation(seq=seq, title=title, lines=tuple(lines), violations=violations)
@@ -70,34 +66,23 @@ def explain(view: RunView, seq: int) -> Explanation:
 def reproduction(header: TraceHeader, events: Sequence[Event] = ()) -> str:
     """The command that repeats a run; empty for what a gateway did, which nothing repeats.
 
-    `events`: those of the run; of a gateway that is not ours, the first says how it was named.
+    `events`: those of the run; of a gateway that is not ours, the first says how it was named, if we played against it.
     """
+    places = [crash.rpartition(" ")[2] for crash in header.crashes]
+    placed = "".join(f" {'--then' if number else '--at'} {place}" for number, place in enumerate(places))
+    placed += " --stop" if header.crashes and header.crashes[-1].startswith("stop") else ""
     if header.of_gateway:
         return ""
     if header.side == "wire":
-        return _attached(header, events[0].body if events else None)
+        first = events[0].body if events else None
+        options = first.options if isinstance(first, GatewayAttached) else ()
+        attach = shell_words(["trunkline", "attach", header.path, *options])
+        return f"{attach}{clean(placed)}" if header.path and options else ""
     bugs = "".join(f" --bug {shlex.quote(bug)}" for bug in header.bugs)
     steps = "".join(f" --inject {shlex.quote(step)}" for step in header.steps)
-    what = f"{shlex.quote(header.path or header.scenario)} --seed {header.seed}{bugs}{steps}"
-    wire = "--wire " if header.on_wire else ""
-    line = f"trunkline explore {what}{_placed(header.crashes)}" if header.crashes else f"trunkline run {wire}{what}"
-    return clean(line)
-
-
-def _attached(header: TraceHeader, first: object) -> str:
-    """The command that plays a scenario against the same gateway again; empty for a wire that others recorded."""
-    options = first.options if isinstance(first, GatewayAttached) else ()
-    if not header.path or not options:
-        return ""
-    placed = _placed(header.crashes) if header.crashes else ""
-    return f"{shell_words(['trunkline', 'attach', header.path, *options])}{clean(placed)}"
-
-
-def _placed(crashes: Sequence[str]) -> str:
-    """The options that place the crashes of `trunkline.core.events.trace.TraceHeader.crashes`."""
-    places = [crash.rpartition(" ")[2] for crash in crashes]
-    points = "".join(f" {'--then' if number else '--at'} {place}" for number, place in enumerate(places))
-    return f"{points} --stop" if crashes[-1].startswith("stop") else points
+    verb = "explore" if placed else "run --wire" if header.on_wire else "run"
+    scenario = f"{shlex.quote(header.path or header.scenario)} --seed {header.seed}"
+    return clean(f"trunkline {verb} {scenario}{bugs}{steps}{placed}")
 
 
 def path_of(view: RunView, violation: Violation) -> Iterator[Fact]:
@@ -114,15 +99,13 @@ def _judged(view: RunView, event: Event, violations: Sequence[Violation]) -> Ite
     yield from _path(view, sorted(steps), shown)
     titles = {verdict.id: f" {verdict.title}" for verdict in view.verdicts}
     for index, violation in enumerate(violations):
-        text = clean(f"{violation.invariant}{titles.get(violation.invariant, '')}: {violation.summary}")
-        yield Fact(label="" if index else "broken", text=text, tone=Tone.BAD, seq=violation.at)
+        text = f"{violation.invariant}{titles.get(violation.invariant, '')}: {violation.summary}"
+        yield Fact("" if index else "broken", text, violation.at, Tone.BAD)
 
 
 def _distinct(label: str, texts: Sequence[str], tone: Tone) -> Iterator[Fact]:
-    longest = [
-        text for text in dict.fromkeys(texts) if not any(other != text and other.startswith(text) for other in texts)
-    ]
-    return listed(label, longest, tone=tone)
+    longer = {text for text in texts if any(other != text and other.startswith(text) for other in texts)}
+    return listed(label, (text for text in dict.fromkeys(texts) if text not in longer), tone=tone)
 
 
 def _distinctly_blamed(violations: Sequence[Violation]) -> list[Violation]:
@@ -158,7 +141,7 @@ def _path(view: RunView, path: Sequence[int], violations: Sequence[Violation]) -
         if seq in wrong:
             own = [violation for violation in violations if violation.first_wrong == seq]
             tone, mark = Tone.BAD, f"✗ first wrong step{_of(own, violations)}"
-        yield Fact(label="path" if number == 1 else "", text=text, tone=tone, mark=mark, seq=seq)
+        yield Fact("path" if number == 1 else "", text, seq, tone, mark=mark)
         for violation in violations:
             if violation.missing_after == seq:
                 yield absence_fact(violation, _of([violation], violations))
@@ -186,19 +169,12 @@ def _verdicts(view: RunView, event: Event) -> Iterator[Fact]:
     for status, group in groupby(ordered, key=lambda verdict: verdict.status):
         tone, sign, label = _SIGNS[status]
         for index, verdict in enumerate(group):
-            times = f"  ({count(verdict.exercised, 'time')})" if verdict.exercised else "  (not exercised)"
+            times = count(verdict.exercised, "time") if verdict.exercised else "not exercised"
             seq = verdict.violations[0].at if verdict.violations else 0
-            where = f"  first #{seq}" if seq else ""
-            text = f"{sign} {verdict.id} {verdict.title}{times}{where}"
-            yield Fact(label="" if index else label, text=text, tone=tone, seq=seq)
+            text = f"{sign} {verdict.id} {verdict.title}  ({times}){f'  first #{seq}' if seq else ''}"
+            yield Fact("" if index else label, text, seq, tone)
     for unmet in view.unmet:
         line = f"line {unmet.line}: " if unmet.line else ""
-        yield Fact(label="unmet", text=clean(f"{line}{unmet.summary}"), tone=Tone.BAD, seq=event.seq)
+        yield Fact("unmet", f"{line}{unmet.summary}", event.seq, Tone.BAD)
         yield from _distinct("expected", unmet.expected, Tone.GOOD)
         yield from _distinct("actual", unmet.actual, Tone.BAD)
-
-
-def _recorded(event: Event) -> Fact:
-    found = [f"{name} {value}" for name in _IDS if (value := getattr(event, name))]
-    where = f"{event.node} process {event.generation}" if event.generation else event.node
-    return Fact(label="recorded", text=f"by {where}  {'  '.join(found)}".rstrip(), tone=Tone.DIM)

@@ -7,6 +7,7 @@ A binding wins only by its full address: channel, account, conversation and thre
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache, partial
 
 import msgspec
 
@@ -19,7 +20,6 @@ from trunkline.app.view.labels.place_title import title
 from trunkline.core.bindings.conversation_match import hangs_under, same_place
 from trunkline.core.channels import rules_for
 from trunkline.core.errors import UsageError
-from trunkline.core.events import Event
 from trunkline.core.events.gateway import RouteDecided
 from trunkline.core.values import Address, ChatKind
 
@@ -55,7 +55,9 @@ def resolve(view: RunView, place: Address, seq: int) -> Resolution:
     key, recorded = (None, 0) if won is None else (won.session_key, won.since)
     because = "it is bound: same channel, account, conversation and thread"
     if won is None:
-        route = _last_route(view, place, seq)
+        # The last decision for the conversation, other than by a binding.
+        routes = (event for where, event in view.last_routes(seq) if same_place(where, place))
+        route = max(routes, key=lambda event: event.seq, default=None)
         because = "it is not bound, and nothing was posted there so far"
         if route is not None and isinstance(route.body, RouteDecided):
             recorded = route.seq
@@ -69,22 +71,18 @@ def _considered(view: RunView, place: Address, seq: int) -> Iterator[ConsideredB
     found: list[tuple[int, ConsideredBinding]] = []
     now = view.time(seq)
     # A long run binds the same few conversations again and again.
-    compared: dict[Address, tuple[int, str]] = {}
+    compare = cache(partial(_compare, place=place))
     for row in view.bindings.rows(seq):
         standing = row.standing(seq, now)
-        if standing is Standing.LATER:
-            continue
-        known = compared.get(row.conversation)
-        if known is None:
-            known = compared[row.conversation] = _compare(row.conversation, place)
-        rank, why = known
-        chosen = rank == 0 and standing is Standing.ACTIVE
-        if rank == 0:
-            why = "same channel, account, conversation and thread" if chosen else _no_longer(row, standing)
-        found.append((rank, ConsideredBinding(row=row, standing=standing, chosen=chosen, why=why)))
+        if standing is not Standing.LATER:
+            rank, why = compare(row.conversation)
+            chosen = rank == 0 and standing is Standing.ACTIVE
+            if rank == 0:
+                why = "same channel, account, conversation and thread" if chosen else _no_longer(row, standing)
+            found.append((rank, ConsideredBinding(row=row, standing=standing, chosen=chosen, why=why)))
     # Newest first: the current binding of a conversation comes before earlier ones.
     ordered = sorted(found, key=lambda one: (not one[1].chosen, one[0], -one[1].row.since))
-    yield from (considered for _, considered in ordered)
+    return (considered for _, considered in ordered)
 
 
 def _compare(bound: Address, place: Address) -> tuple[int, str]:
@@ -99,13 +97,9 @@ def _compare(bound: Address, place: Address) -> tuple[int, str]:
         return 1, "its parent: a binding does not cover the threads below"
     if hangs_under(bound, place):
         return 1, "a thread of it: the binding covers only that thread"
-    if same_place(_room(bound), _room(place)):
+    if same_place(*(msgspec.structs.replace(one, thread=None) for one in (bound, place))):
         return 2, "same conversation, another thread"
     return 3, "same account, another conversation"
-
-
-def _room(place: Address) -> Address:
-    return msgspec.structs.replace(place, thread=None)
 
 
 def _no_longer(row: BindingRow, standing: Standing) -> str:
@@ -115,12 +109,6 @@ def _no_longer(row: BindingRow, standing: Standing) -> str:
     if standing is Standing.ENDING:
         return f"the same place, but it is ending and takes nothing new{reason}"
     return f"the same place, but it ended at {seconds(row.ended_at or 0.0)}{reason}"
-
-
-def _last_route(view: RunView, place: Address, seq: int) -> Event | None:
-    """The last route decision before the cursor for the conversation, other than by a binding."""
-    found = (event for where, event in view.last_routes(seq) if same_place(where, place))
-    return max(found, key=lambda event: event.seq, default=None)
 
 
 def read_place(places: Places, text: str) -> Address:
@@ -157,19 +145,16 @@ def _by_ids(places: Places, text: str, wanted: str) -> Address:
     head, *ids = text.split(UNDER)
     channel, colon, account = head.partition(":")
     if not (colon and channel.strip() and account.strip() and 1 <= len(ids) <= 2 and all(ids)):
-        raise UsageError(f"no place of this run is named {clean(text)!r}{_near(places, wanted)}")
+        last = wanted.rpartition(UNDER)[2]
+        found = [place.address for place in places.in_order() if last and last in _plain(place.name)]
+        near = f"; there is {', '.join(map(places.label, found[:3]))}" if found else ""
+        raise UsageError(f"no place of this run is named {clean(text)!r}{near}")
     channel, account = channel.strip().lower(), account.strip()
     address = Address(channel=channel, account=account, kind=ChatKind.CHANNEL, conversation=ids[0])
     if len(ids) == 2:
         address = rules_for(channel).thread_on(address, ids[1])
     # If the run knows the place, take its kind and its parent from there.
     return places.of(address).address
-
-
-def _near(places: Places, wanted: str) -> str:
-    last = wanted.rpartition(UNDER)[2]
-    found = [places.label(place.address) for place in places.in_order() if last and last in _plain(place.name)]
-    return f"; there is {', '.join(found[:3])}" if found else ""
 
 
 def answer(view: RunView, found: Resolution) -> str:
@@ -184,13 +169,12 @@ def answer(view: RunView, found: Resolution) -> str:
 def resolution_facts(view: RunView, found: Resolution) -> Iterator[Fact]:
     """The answer with its reason and all bindings considered."""
     tone = Tone.GOOD if found.binding is not None else Tone.PLAIN
-    yield Fact(label="answer", text=answer(view, found), tone=tone, seq=found.seq)
-    yield Fact(label="because", text=f"{found.because}{f'  #{found.seq}' if found.seq else ''}", seq=found.seq)
+    yield Fact("answer", answer(view, found), found.seq, tone)
+    yield Fact("because", f"{found.because}{f'  #{found.seq}' if found.seq else ''}", found.seq)
     if not found.considered:
-        yield Fact(label="bindings", text="none so far", tone=Tone.DIM)
+        yield Fact("bindings", "none so far", tone=Tone.DIM)
     for number, one in enumerate(found.considered):
-        mark = "✓" if one.chosen else "✗"
+        mark, tone = ("✓", Tone.GOOD) if one.chosen else ("✗", Tone.DIM)
         where = f"{one.row.conversation.channel} {title(view.places, one.row.conversation)}"
-        text = clean(f"{mark} {view.bindings.name(one.row.id)} {one.standing} {where}: {one.why}")
-        tone = Tone.GOOD if one.chosen else Tone.DIM
-        yield Fact(label="" if number else "bindings", text=text, tone=tone, seq=one.row.last)
+        text = f"{mark} {view.bindings.name(one.row.id)} {one.standing} {where}: {one.why}"
+        yield Fact("" if number else "bindings", text, one.row.last, tone)

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-import msgspec
-
 from trunkline.app.text.fact import Tone
-from trunkline.app.view.bindings.lifetime_bar import column
+from trunkline.app.view.bindings.lifetime_bar import BarCell, TimeBar
 from trunkline.app.view.hands.columns import WORK_LOOKS, WorkPhase
 from trunkline.app.view.hands.history import DelegationHistory
 from trunkline.app.view.hands.runs import HandRuns
@@ -20,7 +18,7 @@ from trunkline.core.states.delegation import CallbackState
 
 
 class SpanPart(StrEnum):
-    """Meaning of a cell of a bar."""
+    """Meaning of a cell of a bar. In one cell, the part that comes last here is drawn."""
 
     NONE = "none"
     #: accepted, or ended, and nothing works on it yet
@@ -34,15 +32,6 @@ class SpanPart(StrEnum):
     ORPHANED = "orphaned"
     #: an end: of the work, or of the report
     END = "end"
-
-
-class SpanCell(msgspec.Struct, frozen=True):
-    """One cell. `later`: after the cursor. `tone` is that of an end."""
-
-    char: str
-    part: SpanPart
-    later: bool = False
-    tone: Tone = Tone.PLAIN
 
 
 #: the character of each part; every one is another character without Unicode, too
@@ -68,7 +57,6 @@ _ENDS = {
     CallbackState.UNDELIVERABLE: ("✗", Tone.BAD),
     CallbackState.SUPPRESSED: ("–", Tone.DIM),
 }
-_RANK = {part: rank for rank, part in enumerate(SpanPart)}
 
 
 def span_of(view: RunView, hands: HandRuns) -> tuple[float, float]:
@@ -76,76 +64,55 @@ def span_of(view: RunView, hands: HandRuns) -> tuple[float, float]:
     histories = hands.histories
     if not histories:
         return 0.0, 0.0
-    start = min(run.accepted.at for run in histories)
-    return start, max(view.time(run.last) for run in histories)
+    return min(run.accepted.at for run in histories), max(view.time(run.last) for run in histories)
 
 
 def run_bar(
     view: RunView, hands: HandRuns, run: DelegationHistory, span: tuple[float, float], now: float, width: int
-) -> list[SpanCell]:
+) -> list[BarCell]:
     """The whole life of a delegation in `width` cells; `now` is the time of the cursor."""
-    bar = _Bar(span, now, width)
-    end = span[1]
+    bar = TimeBar(SpanPart, span, now, width)
     finished = run.finished
-    bar.line(run.accepted.at, run.started[0].at if run.started else finished.at if finished else end, SpanPart.WAITS)
+    end = finished.at if finished is not None else span[1]
+    _line(bar, run.accepted.at, run.started[0].at if run.started else end, SpanPart.WAITS)
     if run.started:
-        bar.line(run.started[0].at, finished.at if finished else end, SpanPart.WORKS)
-        _orphaned(view, hands, run, bar, end)
+        _line(bar, run.started[0].at, end, SpanPart.WORKS)
+    _orphaned(view, hands, run, bar, end)
     if finished is not None:
-        _callback(run, bar, finished.at, end)
-        shape, tone = WORK_LOOKS[run.work(view.last, {})]
-        bar.put(finished.at, shape, tone)
+        _callback(run, bar, finished.at, span[1])
+        # Where both ends fall into one cell, the report wins, and the end of the work moves to its left.
+        x = bar.column(finished.at)
+        x -= bar.cells[x].part is SpanPart.END and x > 0
+        shape, tone, _ = WORK_LOOKS[run.work(view.last, {})]
+        bar.put(finished.at, shape, SpanPart.END, tone, x=x)
     return bar.cells
 
 
-def _orphaned(view: RunView, hands: HandRuns, run: DelegationHistory, bar: _Bar, end: float) -> None:
-    """The time without a process: from the death of one to the next start, or to the end."""
+def _line(bar: TimeBar, start: float, end: float, part: SpanPart) -> None:
+    if part is not SpanPart.NONE:
+        bar.line(start, end, CHARS[part], part)
+
+
+def _orphaned(view: RunView, hands: HandRuns, run: DelegationHistory, bar: TimeBar, end: float) -> None:
+    """Draw the time without a process: from the death of one to the next start, or to the end."""
     deaths = hands.messages.deaths
     for number, started in enumerate(run.started):
         died = deaths.get(started.generation)
-        if died is None or died < started.seq or run.work(died, deaths) is not WorkPhase.ORPHANED:
-            continue
-        until = run.finished.at if run.finished is not None else end
-        after = run.started[number + 1].at if number + 1 < len(run.started) else until
-        bar.line(view.time(died), after, SpanPart.ORPHANED)
+        if died is not None and died >= started.seq and run.work(died, deaths) is WorkPhase.ORPHANED:
+            after = run.started[number + 1].at if number + 1 < len(run.started) else end
+            _line(bar, view.time(died), after, SpanPart.ORPHANED)
 
 
-def _callback(run: DelegationHistory, bar: _Bar, finished: float, end: float) -> None:
-    """The report: each state as long as it lasted, and its last one."""
+def _callback(run: DelegationHistory, bar: TimeBar, finished: float, end: float) -> None:
+    """Draw the report: each state as long as it lasted, and its last one."""
     at, part = finished, SpanPart.WAITS
     for step in run.steps:
-        if step.at < finished:
-            continue
-        bar.line(at, step.at, part)
-        at, part = step.at, _PARTS.get(step.state, SpanPart.NONE)
+        if step.at >= finished:
+            _line(bar, at, step.at, part)
+            at, part = step.at, _PARTS.get(step.state, SpanPart.NONE)
     last = run.steps[-1] if run.steps else None
-    if last is None or last.state not in _ENDS:
-        bar.line(at, end, part)
     if last is not None and last.state in _ENDS:
         shape, tone = _ENDS[last.state]
-        bar.put(last.at, shape, tone, last=True)
-
-
-class _Bar:
-    def __init__(self, span: tuple[float, float], now: float, width: int) -> None:
-        self.cells = [SpanCell(" ", SpanPart.NONE)] * width
-        self._span, self._now, self._width = span, now, width
-        self._here = column(now, span, width)
-
-    def line(self, start: float, end: float, part: SpanPart) -> None:
-        if part is SpanPart.NONE:
-            return
-        for x in range(self._x(start), self._x(end) + 1):
-            if _RANK[part] >= _RANK[self.cells[x].part]:
-                self.cells[x] = SpanCell(CHARS[part], part, x > self._here or start > self._now)
-
-    def put(self, at: float, char: str, tone: Tone, *, last: bool = False) -> None:
-        """An end. Where two fall into one cell, the report wins, and the end of the work moves to its left."""
-        x = self._x(at)
-        cell = SpanCell(char, SpanPart.END, at > self._now, tone)
-        if not last and self.cells[x].part is SpanPart.END and x:
-            x -= 1
-        self.cells[x] = cell
-
-    def _x(self, at: float) -> int:
-        return column(at, self._span, self._width)
+        bar.put(last.at, shape, SpanPart.END, tone)
+    else:
+        _line(bar, at, end, part)

@@ -33,28 +33,17 @@ ENDED_AS = {
     HandOutcome.CANCELLED: WorkPhase.CANCELLED,
     HandOutcome.LOST: WorkPhase.LOST,
 }
-#: shape and tone of the work
-WORK_LOOKS: dict[WorkPhase, tuple[str, Tone]] = {
-    WorkPhase.LATER: ("·", Tone.DIM),
-    WorkPhase.ACCEPTED: ("○", Tone.PLAIN),
-    WorkPhase.RUNNING: ("◐", Tone.WARN),
-    WorkPhase.ORPHANED: ("╳", Tone.BAD),
-    WorkPhase.SUCCEEDED: ("●", Tone.GOOD),
-    WorkPhase.FAILED: ("✗", Tone.WARN),
-    WorkPhase.TIMED_OUT: ("✗", Tone.WARN),
-    WorkPhase.CANCELLED: ("–", Tone.DIM),
-    WorkPhase.LOST: ("╳", Tone.WARN),
-}
-WORK_MEANINGS: dict[WorkPhase, str] = {
-    WorkPhase.LATER: "it is delegated later in the run",
-    WorkPhase.ACCEPTED: "the task is stored, and the hand has not started",
-    WorkPhase.RUNNING: "the hand works on it",
-    WorkPhase.ORPHANED: "its process has died, and no other has taken over yet",
-    WorkPhase.SUCCEEDED: "the hand has returned a result",
-    WorkPhase.FAILED: "the hand has failed",
-    WorkPhase.TIMED_OUT: "its deadline passed without a result",
-    WorkPhase.CANCELLED: "it was ended before it had a result",
-    WorkPhase.LOST: "the process that ran it died, and it may not run again",
+#: shape, tone and meaning of the work
+WORK_LOOKS: dict[WorkPhase, tuple[str, Tone, str]] = {
+    WorkPhase.LATER: ("·", Tone.DIM, "it is delegated later in the run"),
+    WorkPhase.ACCEPTED: ("○", Tone.PLAIN, "the task is stored, and the hand has not started"),
+    WorkPhase.RUNNING: ("◐", Tone.WARN, "the hand works on it"),
+    WorkPhase.ORPHANED: ("╳", Tone.BAD, "its process has died, and no other has taken over yet"),
+    WorkPhase.SUCCEEDED: ("●", Tone.GOOD, "the hand has returned a result"),
+    WorkPhase.FAILED: ("✗", Tone.WARN, "the hand has failed"),
+    WorkPhase.TIMED_OUT: ("✗", Tone.WARN, "its deadline passed without a result"),
+    WorkPhase.CANCELLED: ("–", Tone.DIM, "it was ended before it had a result"),
+    WorkPhase.LOST: ("╳", Tone.WARN, "the process that ran it died, and it may not run again"),
 }
 #: shape, word and tone of the callback
 CALLBACK_LOOKS: dict[CallbackState, tuple[str, str, Tone]] = {
@@ -70,14 +59,3 @@ CALLBACK_LOOKS: dict[CallbackState, tuple[str, str, Tone]] = {
 
 #: reasons of a suppressed callback by which the result of what a hand delegated goes to that hand
 TO_PARENT = (None, Reason.PASSED_ON)
-
-
-def work_text(phase: WorkPhase) -> str:
-    """Shape and word of the work."""
-    return f"{WORK_LOOKS[phase][0]} {phase}"
-
-
-def callback_text(state: CallbackState) -> str:
-    """Shape and word of the callback."""
-    shape, word, _ = CALLBACK_LOOKS[state]
-    return f"{shape} {word}"

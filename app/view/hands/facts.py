@@ -1,31 +1,26 @@
-"""The facts of a delegation for the detail pane and the reports, and the places where its result was announced."""
+"""The facts of a delegation for the detail pane and the reports: both columns, its origin, its chain and its events."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
-from trunkline.app.text.cells import clean, quoted, seconds
-from trunkline.app.text.fact import Fact, Tone, because
-from trunkline.app.view.hands.chain import chain_facts
-from trunkline.app.view.hands.columns import (
-    CALLBACK_LOOKS,
-    OPEN_WORK,
-    WORK_LOOKS,
-    WORK_MEANINGS,
-    WorkPhase,
-)
+from trunkline.app.text.cells import quoted, seconds
+from trunkline.app.text.fact import Fact, Tone, because, under
+from trunkline.app.view.hands.columns import CALLBACK_LOOKS, OPEN_WORK, WORK_LOOKS, WorkPhase
 from trunkline.app.view.hands.history import DelegationHistory
-from trunkline.app.view.hands.origin import origin_facts, task_facts
 from trunkline.app.view.hands.row import HandRow
 from trunkline.app.view.hands.runs import HandRuns
 from trunkline.app.view.hands.silence import why_unseen
+from trunkline.app.view.index.message import MessageHistory
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.kinds import describe
+from trunkline.app.view.kinds import event_fact
 from trunkline.app.view.kinds.hands import CALLBACK_TEXTS, step_label
+from trunkline.app.view.labels.messages import WORDS
 from trunkline.app.view.labels.place_title import title
 from trunkline.core.events import Body, Event
 from trunkline.core.events.bindings import FallbackDenied, RouterDecided
-from trunkline.core.events.gateway import TurnStarted
+from trunkline.core.events.gateway import InboundReceived, TurnEnded, TurnStarted
 from trunkline.core.events.hands import (
     AnswerTurnedAway,
     CallbackChanged,
@@ -37,10 +32,11 @@ from trunkline.core.events.hands import (
     DelegationStarted,
 )
 from trunkline.core.states.delegation import CallbackState
+from trunkline.core.values import Peer
 from trunkline.sim.events.wire import WireAccepted
 
+#: labels of the events of a delegation, and of those that its message and its turn add
 _LABELS: dict[type[Body], str] = {
-    WireAccepted: "said",
     DelegationAccepted: "dispatch",
     DelegationStarted: "start",
     DelegationProgressed: "progress",
@@ -51,15 +47,13 @@ _LABELS: dict[type[Body], str] = {
     TurnStarted: "callback",
     CallbackChanged: "callback",
     DelegationFinished: "result",
+    CompletionPlanned: "plan",
 }
 
 
 def spoken(view: RunView, row: HandRow) -> str:
     """The places of its announcements, with their numbers."""
-    places: dict[str, int] = {}
-    for one in row.said:
-        name = title(view.places, one.address)
-        places[name] = places.get(name, 0) + 1
+    places = Counter(title(view.places, one.address) for one in row.said)
     return ", ".join(f"{name} {times}×" if times > 1 else name for name, times in places.items())
 
 
@@ -71,58 +65,72 @@ def hand_facts(view: RunView, hands: HandRuns, row: HandRow, seq: int) -> Iterat
     yield _callback(row)
     unseen = why_unseen(view, hands, row, seq)
     if unseen is not None and not row.over:
-        text, at = unseen
         usual = row.work in OPEN_WORK or row.later or row.callback is CallbackState.SUPPRESSED
-        tone = Tone.PLAIN if usual else Tone.WARN
-        yield Fact(label="unseen", text=f"nothing is visible: {text}", tone=tone, seq=at)
+        yield Fact("unseen", f"nothing is visible: {unseen[0]}", unseen[1], Tone.PLAIN if usual else Tone.WARN)
     for name in row.broken:
-        yield _broken(view, run, name)
-    yield from task_facts(row)
-    yield from chain_facts(view, hands, run, seq)
-    yield from origin_facts(view, run, row)
+        yield _broken(view, hands, run, name)
+    yield from _task(row)
+    yield from under("chain", _links(view, hands, run, seq))
+    yield from _origin(view, run, row)
     yield _deadline(view, row, seq)
     if row.waits is not None:
-        yield Fact(label="waits", text=f"for {seconds(row.waits)} s", tone=Tone.WARN, seq=row.finished)
+        yield Fact("waits", f"for {seconds(row.waits)} s", row.finished, Tone.WARN)
     if row.reason is not None:
         yield because(row.reason, row.finished)
-    yield from _relations(hands, run, row, seq)
-    yield from _late(run, seq)
-    for event in _story(view, run):
-        yield _event_fact(view, event)
+    above = hands.history(row.parent)
+    if above is not None:
+        text = f"{above.name}  {quoted(above.body.task)} for hand {above.body.hand}, which delegated this"
+        yield Fact("above", text, above.accepted.seq)
+    yield from under("below", (_below(hands.row(child, seq)) for child in run.children))
+    yield from under("late", (_late(run, event) for event in run.ignored if event.seq <= seq))
+    yield from _story(view, run)
 
 
 def _work(row: HandRow) -> Fact:
-    _, tone = WORK_LOOKS[row.work]
-    text = f"{row.work}: {WORK_MEANINGS[row.work]}"
+    _, tone, meaning = WORK_LOOKS[row.work]
+    text = f"{row.work}: {meaning}"
     if row.overdue:
         text = f"✗ L2  {row.work}: it is past its deadline, and its requester has no result"
-    elif row.work is WorkPhase.ACCEPTED and row.kind == "worker":
+    elif row.work is WorkPhase.ACCEPTED and row.body.hand_kind == "worker":
         text = f"{row.work}: no worker has taken the task"
     elif row.worker and row.work is WorkPhase.RUNNING:
-        text = f"{row.work}: worker {clean(row.worker)} works on it"
+        text = f"{row.work}: worker {row.worker} works on it"
     elif row.by:
-        text += f", by {clean(row.by)}"
-    return Fact(label="work", text=text, tone=Tone.BAD if row.overdue else tone, seq=row.finished or row.since)
+        text += f", by {row.by}"
+    return Fact("work", text, row.finished or row.since, Tone.BAD if row.overdue else tone)
 
 
 def _callback(row: HandRow) -> Fact:
-    _, _, tone = CALLBACK_LOOKS[row.callback]
-    text = f"{CALLBACK_LOOKS[row.callback][1]}: {CALLBACK_TEXTS[row.callback]}"
+    _, word, tone = CALLBACK_LOOKS[row.callback]
+    text = f"{word}: {CALLBACK_TEXTS[row.callback]}"
     if row.callback_reason is not None:
         text += f" ({row.callback_reason})"
     if row.over:
-        text, tone = f"✗ {CALLBACK_LOOKS[row.callback][1]}: the run is over and it was never reported", Tone.BAD
-    return Fact(label="callback", text=text, tone=tone, seq=row.callback_since or row.since)
+        text, tone = f"✗ {word}: the run is over and it was never reported", Tone.BAD
+    return Fact("callback", text, row.callback_since or row.since, tone)
 
 
-def _broken(view: RunView, run: DelegationHistory, name: str) -> Fact:
+def _broken(view: RunView, hands: HandRuns, run: DelegationHistory, name: str) -> Fact:
     """What an invariant found first about it; leads to the event that proves it."""
-    at = next(at for at, found in run.broken if found == name)
-    verdict = next((one for one in view.verdicts if one.id == name), None)
-    title = f" {verdict.title}" if verdict is not None else ""
-    found = next((one for one in view.marks.found if (one.at, one.invariant) == (at, name)), None)
-    summary = f": {clean(found.summary)}" if found is not None else ""
-    return Fact(label="broken", text=f"✗ {name}{title}{summary}", tone=Tone.BAD, seq=at)
+    at = hands.first_broken(run)[name]
+    titles = [f" {one.title}" for one in view.verdicts if one.id == name]
+    summaries = [f": {one.summary}" for one in view.marks.found if (one.at, one.invariant) == (at, name)]
+    return Fact("broken", "".join((f"✗ {name}", *titles[:1], *summaries[:1])), at, Tone.BAD)
+
+
+def _task(row: HandRow) -> Iterator[Fact]:
+    """What was asked of which hand, and how often it was tried."""
+    body = row.body
+    kind = f"{body.hand_kind} " if body.hand_kind in ("agent", "worker") else ""
+    yield Fact("task", f"{quoted(body.task)} for {kind}hand {body.hand}, by agent {row.agent or '?'}", row.since)
+    if body.label:
+        yield Fact("label", f"{quoted(body.label)}, the agent's own name for it", row.since)
+    if row.progress:
+        yield Fact("progress", quoted(row.progress), row.progressed)
+    if row.worker:
+        yield Fact("worker", row.worker, row.started)
+    if row.refused:
+        yield Fact("refused", f"{row.refused}×: see below", row.since, Tone.WARN)
 
 
 def _deadline(view: RunView, row: HandRow, seq: int) -> Fact:
@@ -142,49 +150,117 @@ def _deadline(view: RunView, row: HandRow, seq: int) -> Fact:
         text += f"; it was started {row.runs} times, each with as long" if row.runs > 1 else ""
     elif row.overran:
         text = f"passed: it was ended after {seconds(row.age)} s"
-    return Fact(label="deadline", text=text, tone=tone, seq=row.since)
+    return Fact("deadline", text, row.since, tone)
 
 
-def _relations(hands: HandRuns, run: DelegationHistory, row: HandRow, seq: int) -> Iterator[Fact]:
-    """The delegation above it, and those below it."""
-    above = hands.history(row.parent)
-    if above is not None:
-        text = f"{above.name}  {quoted(above.body.task)} for hand {above.body.hand}, which delegated this"
-        yield Fact(label="above", text=text, seq=above.accepted.seq)
-    for number, child in enumerate(run.children):
-        one = hands.row(child, seq)
-        text = f"{one.name}  {one.work}, {CALLBACK_LOOKS[one.callback][1]}  {quoted(one.task)} for {one.hand}"
-        yield Fact(label="" if number else "below", text=text, seq=one.since)
+def _below(row: HandRow) -> Fact:
+    """A delegation that the hand made."""
+    word, body = CALLBACK_LOOKS[row.callback][1], row.body
+    return Fact("", f"{row.name}  {row.work}, {word}  {quoted(body.task)} for {body.hand}", row.since)
 
 
-def _late(run: DelegationHistory, seq: int) -> Iterator[Fact]:
-    """Results that came after the first one."""
-    late = [event for event in run.ignored if event.seq <= seq]
-    for number, event in enumerate(late):
-        body = event.body
-        assert isinstance(body, DelegationIgnored)
-        who = f" from {clean(body.by)}" if body.by else ""
-        outcome = f"{body.outcome} " if body.outcome is not None else ""
-        text = f"{outcome}{quoted(body.text)}{who} after {seconds(event.at - _ended_at(run, event))} s: {body.reason}"
-        yield Fact(label="" if number else "late", text=text, tone=Tone.WARN, seq=event.seq)
-
-
-def _ended_at(run: DelegationHistory, event: Event) -> float:
-    return run.finished.at if run.finished is not None else event.at
-
-
-def _event_fact(view: RunView, event: Event) -> Fact:
+def _late(run: DelegationHistory, event: Event) -> Fact:
+    """A result that came after the first one."""
     body = event.body
-    if isinstance(body, CompletionPlanned):
-        text = "; ".join(step_label(view, step) for step in body.steps) or "no announcement"
-        return Fact(label="plan", text=f"#{event.seq} {seconds(event.at)} {text}", seq=event.seq)
-    label = _LABELS.get(type(body), "")
-    return Fact(label=label, text=f"#{event.seq} {seconds(event.at)} {describe(view, event)}", seq=event.seq)
+    assert isinstance(body, DelegationIgnored)
+    who = f" from {body.by}" if body.by else ""
+    outcome = f"{body.outcome} " if body.outcome is not None else ""
+    after = seconds(event.at - run.finished.at if run.finished is not None else 0.0)
+    return Fact("", f"{outcome}{quoted(body.text)}{who} after {after} s: {body.reason}", event.seq, Tone.WARN)
 
 
-def _story(view: RunView, run: DelegationHistory) -> list[Event]:
-    kinds = (*(kind for kind in _LABELS if kind is not WireAccepted), CompletionPlanned)
-    found = {event.seq: event for event in view.of_delegation(run.id, *kinds)}
-    found.update({event.seq: event for event in run.callbacks})
-    found.update({one.seq: view.event(one.seq) for one in run.said})
-    return [found[seq] for seq in sorted(found)]
+def _story(view: RunView, run: DelegationHistory) -> Iterator[Fact]:
+    """The events of the delegation, of its callback turns, and of what people saw of it."""
+    events = (*view.of_delegation(run.id, *_LABELS), *run.callbacks, *(view.event(one.seq) for one in run.said))
+    for _, event in sorted({event.seq: event for event in events}.items()):
+        body = event.body
+        if isinstance(body, CompletionPlanned):
+            text = "; ".join(step_label(view, step) for step in body.steps) or "no announcement"
+            yield Fact("plan", f"#{event.seq} {seconds(event.at)} {text}", event.seq)
+        else:
+            label = "said" if isinstance(body, WireAccepted) else _LABELS.get(type(body), "")
+            yield event_fact(view, event, label, timed=True)
+
+
+# ---------------------------------------------------------------- where it comes from
+
+
+def who(peer: Peer | None) -> str:
+    """A person by name, with the id of the platform."""
+    return "nobody" if peer is None else f"{peer.name} ({peer.id})" if peer.name else peer.id
+
+
+def _origin(view: RunView, run: DelegationHistory, row: HandRow) -> Iterator[Fact]:
+    """Where the person asked: place, person and message, turn and sessions, and the bot that heard it."""
+    asked = next((one for one in (run, *run.line) if one.body.origin is not None), run)
+    place = asked.body.origin
+    if place is None:
+        yield Fact("origin", "none: it was not requested in a place", row.since)
+    elif asked is run:
+        yield Fact("origin", f"{view.places.label(place)}, frozen at #{row.since}  ({place})", row.since)
+    else:
+        text = f"that of {asked.name}, for which it works: {view.places.label(place)}"
+        yield Fact("origin", text, row.since)
+    if place is not None:
+        below = f", below {place.parent}" if place.parent else ""
+        thread = f", thread {place.thread}" if place.thread else ""
+        yield Fact("", f"{place.kind} {place.conversation}{below}{thread}", asked.accepted.seq)
+        bot = view.places.bot(place)
+        heard = f", as bot {who(bot)}" if bot is not None else ""
+        yield Fact("", f"account {place.account} of {place.channel}{heard}", asked.accepted.seq)
+    message = f" by message {row.message_id}" if row.message_id else ""
+    yield Fact("asked by", f"{who(row.asked_by)}{message}", row.since)
+    event = run.accepted
+    made = f"turn {event.turn or '?'}, inbound {event.inbound or '?'}, at {seconds(event.at)} s"
+    yield Fact("asked in", made, row.since)
+    yield Fact("requester", row.body.session_key, row.since)
+    yield Fact("session", row.session or "none of its own", row.since)
+
+
+# ---------------------------------------------------------------- its chain
+
+
+def _links(view: RunView, hands: HandRuns, run: DelegationHistory, seq: int) -> Iterator[Fact]:
+    """From the message of the person to the ids of the platform, each link with its event."""
+    received = view.nearest(run.accepted.seq, InboundReceived)
+    if received is not None and isinstance(received.body, InboundReceived):
+        heard, event = received.body, view.posted(received.seq) or received
+        text = f"{heard.peer.name or heard.peer.id} {quoted(heard.text)} in {title(view.places, heard.address)}"
+        yield Fact("", f"message #{event.seq} {text} ({heard.message_id})", event.seq)
+    turn = view.nearest(run.accepted.seq, TurnStarted)
+    if turn is not None and isinstance(turn.body, TurnStarted):
+        yield _link("turn", turn, f"{turn.turn or '?'} of agent {turn.body.agent}")
+    yield _link("delegation", run.accepted, f"{run.name}  {run.id} to hand {run.body.hand}")
+    if run.finished is not None and isinstance(run.finished.body, DelegationFinished):
+        yield _link("result", run.finished, f"{run.finished.body.outcome} {quoted(run.finished.body.text)}")
+    for started in run.callbacks:
+        yield _link("callback turn", started, f"{started.turn or '?'}{_turn_outcome(view, started)}")
+    for history in filter(None, map(hands.messages.of, run.intents)):
+        yield from _message(view, history, seq)
+
+
+def _link(what: str, event: Event, text: str, tone: Tone = Tone.PLAIN) -> Fact:
+    return Fact("", f"→ {what} #{event.seq} {text}", event.seq, tone)
+
+
+def _turn_outcome(view: RunView, started: Event) -> str:
+    for event in view.of_inbound(started.inbound, TurnEnded):
+        if event.turn == started.turn and isinstance(event.body, TurnEnded):
+            return f" {event.body.outcome}" + (f" ({event.body.reason})" if event.body.reason else "")
+    return ", not ended"
+
+
+def _message(view: RunView, history: MessageHistory, seq: int) -> Iterator[Fact]:
+    """A row of the queue with its state after event `seq`, and what the platform accepted of it."""
+    begun = history.seq <= seq
+    step = history.step(seq) if begun else history.steps[0] if history.steps else None
+    _, word, tone = WORDS[step.state] if step is not None else ("", "?", Tone.WARN)
+    body = history.body
+    place = f" to {title(view.places, body.address)}" if body is not None else ""
+    why = f": {step.why}" if step is not None and step.why and begun else ""
+    first = history.prepared or history.first
+    yield _link("queue", first, f"{history.id} {word}{place}{why}", tone if begun else Tone.DIM)
+    for event in history.accepted:
+        if isinstance(event.body, WireAccepted):
+            place = title(view.places, event.body.address)
+            yield _link("platform", event, f"{event.body.provider_id} in {place}", Tone.GOOD)

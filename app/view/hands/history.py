@@ -4,16 +4,32 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import msgspec
 
 from trunkline.app.view.hands.columns import ENDED_AS, WorkPhase
 from trunkline.app.view.hands.row import Announcement
-from trunkline.core.events import Event
-from trunkline.core.events.hands import DelegationAccepted, DelegationFinished
+from trunkline.app.view.index.growing import EventHistory
+from trunkline.core.events import Body, Event
+from trunkline.core.events.bindings import RouterDecided
+from trunkline.core.events.delivery import IntentPrepared, IntentReopened, IntentSettled, IntentSuppressed
+from trunkline.core.events.gateway import InboundAdmitted, TurnEnded, TurnStarted
+from trunkline.core.events.hands import (
+    AnswerTurnedAway,
+    CallbackChanged,
+    CompletionPlanned,
+    CompletionStep,
+    DelegationAccepted,
+    DelegationFinished,
+    DelegationIgnored,
+    DelegationProgressed,
+    DelegationStarted,
+)
 from trunkline.core.reasons import Reason
 from trunkline.core.states.delegation import CallbackState
-from trunkline.core.values import IntentState, Peer
+from trunkline.core.values import IntentState, Peer, WorkKind
+from trunkline.sim.index.projection import on
 
 
 class CallbackStep(msgspec.Struct, frozen=True):
@@ -33,7 +49,13 @@ _OUTCOMES = (
 )
 
 
-class DelegationHistory:
+#: outcomes of a callback turn after which nobody is told anything
+_TURN_OUTCOMES = {"silent": CallbackState.SUPPRESSED, "failed": CallbackState.UNDELIVERABLE}
+#: counted beside the states of callbacks
+ACCEPTED, FINISHED = "accepted", "finished"
+
+
+class DelegationHistory(EventHistory):
     """One delegation with its events."""
 
     def __init__(self, accepted: Event, body: DelegationAccepted, name: str) -> None:
@@ -53,6 +75,12 @@ class DelegationHistory:
         self.finished: Event | None = None
         self.ignored: list[Event] = []
         self.refused: list[Event] = []
+        self._lists: dict[type[Body], list[Event]] = {
+            DelegationStarted: self.started,
+            DelegationProgressed: self.progress,
+            DelegationIgnored: self.ignored,
+            AnswerTurnedAway: self.refused,
+        }
         #: starts of its callback turns
         self.callbacks: list[Event] = []
         #: its requester was busy when it ended, for an unknown time
@@ -63,7 +91,8 @@ class DelegationHistory:
         self.steps: list[CallbackStep] = []
         #: whether the trace records how the callback changes; older ones leave it to be derived
         self.recorded = False
-        self.broken: list[tuple[int, str]] = []
+        #: the first event at which a violation of it was detected
+        self.broken_at: int | None = None
         #: the last event that concerns it
         self.last = accepted.seq
 
@@ -80,30 +109,6 @@ class DelegationHistory:
             above = above.above
 
     # ------------------------------------------------------------ the callback
-
-    def change(self, event: Event, state: CallbackState, reason: Reason | None) -> None:
-        """Take a recorded change; what was derived before gives way."""
-        if not self.recorded:
-            self.recorded = True
-            self.steps.clear()
-        self._append(event, state, reason)
-
-    def derive(self, event: Event, state: CallbackState, reason: Reason | None = None) -> None:
-        """A change that an older trace does not record."""
-        if not self.recorded and (self.steps[-1].state if self.steps else CallbackState.WAITING) is not state:
-            self._append(event, state, reason)
-
-    def settle(self, event: Event, intent: str, state: IntentState, reason: Reason) -> None:
-        """A message of it has ended; with the last one the report is over."""
-        self.intents[intent] = state
-        ends = self.intents.values()
-        if IntentState.PREPARED in ends:
-            return
-        found = next((end for end, states in _OUTCOMES if any(one in states for one in ends)), CallbackState.SUPPRESSED)
-        self.derive(event, found, None if found is CallbackState.DELIVERED else reason)
-
-    def _append(self, event: Event, state: CallbackState, reason: Reason | None) -> None:
-        self.steps.append(CallbackStep(event.seq, event.at, state, reason))
 
     def callback(self, seq: int) -> CallbackStep:
         """The callback after event `seq`."""
@@ -135,6 +140,100 @@ class DelegationHistory:
             return None
         began = self.accepted.at if started is None or self.body.hand_kind == "worker" else started.at
         return self.body.deadline + began - self.accepted.at
+
+    # ------------------------------------------------------------ one event after the other
+
+    def learn(self, event: Event) -> None:
+        """Take one event of the delegation, of its callback turn or of a message that reports it."""
+        self.last = event.seq
+        super().learn(event)
+
+    def counts(self) -> Iterator[tuple[int, tuple[str, int]]]:
+        """What it adds to the numbers of delegations, with the events."""
+        yield self.accepted.seq, (ACCEPTED, 1)
+        if self.finished is not None:
+            yield self.finished.seq, (FINISHED, 1)
+        for step in self.steps:
+            yield step.seq, (step.state, 1)
+        for before, step in pairwise(self.steps):
+            yield step.seq, (before.state, -1)
+
+    def _derive(self, event: Event, state: CallbackState, reason: Reason | None = None) -> None:
+        """Change the callback where an older trace does not record it."""
+        if not self.recorded and (self.steps[-1].state if self.steps else CallbackState.WAITING) is not state:
+            self.steps.append(CallbackStep(event.seq, event.at, state, reason))
+
+    @on(CallbackChanged)
+    def _changed(self, event: Event, body: CallbackChanged) -> None:
+        """Take a recorded change; what was derived before gives way."""
+        if not self.recorded:
+            self.recorded = True
+            self.steps.clear()
+        self.steps.append(CallbackStep(event.seq, event.at, body.state, body.reason))
+
+    @on(DelegationStarted, DelegationProgressed, DelegationIgnored, AnswerTurnedAway)
+    def _listed(self, event: Event, body: Body) -> None:
+        self._lists[type(body)].append(event)
+
+    @on(DelegationFinished)
+    def _finished(self, event: Event, _body: DelegationFinished) -> None:
+        self.finished = self.finished or event
+
+    @on(CompletionPlanned)
+    def _planned(self, event: Event, body: CompletionPlanned) -> None:
+        self.busy = body.requester_busy
+        if body.steps and all(map(_announces_nothing, body.steps)):
+            self._derive(event, CallbackState.SUPPRESSED, body.steps[0].reason)
+
+    @on(InboundAdmitted)
+    def _admitted(self, event: Event, body: InboundAdmitted) -> None:
+        if body.work is WorkKind.CALLBACK:
+            self._derive(event, CallbackState.PENDING_TURN)
+
+    @on(TurnStarted)
+    def _turn_started(self, event: Event, body: TurnStarted) -> None:
+        if body.work is WorkKind.CALLBACK:
+            self.callbacks.append(event)
+            self._derive(event, CallbackState.IN_TURN)
+
+    @on(TurnEnded)
+    def _turn_ended(self, event: Event, body: TurnEnded) -> None:
+        state = _TURN_OUTCOMES.get(body.outcome)
+        if state is not None and self.callbacks and self.callbacks[-1].turn == event.turn and not self.intents:
+            self._derive(event, state, body.reason)
+
+    @on(IntentSuppressed)
+    def _unsaid(self, event: Event, body: IntentSuppressed) -> None:
+        if self.finished is not None and not self.intents:
+            self._derive(event, CallbackState.SUPPRESSED, body.reason)
+
+    @on(IntentPrepared, IntentReopened)
+    def _queued(self, event: Event, body: IntentPrepared | IntentReopened) -> None:
+        prepared = isinstance(body, IntentPrepared) and self.finished is not None and event.delegation == self.id
+        if prepared or (isinstance(body, IntentReopened) and event.intent in self.intents):
+            self.intents[event.intent or ""] = IntentState.PREPARED
+            self._derive(event, CallbackState.QUEUED)
+
+    @on(IntentSettled)
+    def _settled(self, event: Event, body: IntentSettled) -> None:
+        """A message has ended; with the last one the report is over."""
+        if event.intent not in self.intents and self.finished is None:
+            return
+        self.intents[event.intent or ""] = body.state
+        ends = self.intents.values()
+        if IntentState.PREPARED in ends:
+            return
+        found = next((end for end, states in _OUTCOMES if any(one in states for one in ends)), CallbackState.SUPPRESSED)
+        self._derive(event, found, None if found is CallbackState.DELIVERED else body.reason)
+
+    @on(RouterDecided)
+    def _routed(self, _event: Event, body: RouterDecided) -> None:
+        key = body.target_session_key
+        self.session = self.session or (key if key != self.body.session_key else "")
+
+
+def _announces_nothing(step: CompletionStep) -> bool:
+    return step.mode == "kept" or (step.address is None and step.reason is Reason.REQUESTER_REPLACED)
 
 
 def last_of(events: Sequence[Event], seq: int) -> Event | None:

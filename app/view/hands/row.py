@@ -1,10 +1,11 @@
-"""One delegation after an event, as the Hands screen and the reports show it."""
+"""One delegation after an event, and how many there are, as the Hands screen and the reports show them."""
 
 from __future__ import annotations
 
 import msgspec
 
 from trunkline.app.view.hands.columns import WorkPhase
+from trunkline.core.events.hands import DelegationAccepted
 from trunkline.core.reasons import Reason
 from trunkline.core.states.delegation import CallbackState, HandOutcome
 from trunkline.core.values import Address, IntentKind, Peer
@@ -27,20 +28,14 @@ class HandRow(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     name: str
-    hand: str
-    task: str
-    #: ``function``, ``agent`` or ``worker``; blank in traces of older versions
-    kind: str = ""
-    label: str = ""
+    #: its task and its hand, where the person asked, and the session of the requester, as accepted
+    body: DelegationAccepted
     #: the agent that delegated
     agent: str
     #: who asked, and by which message
     asked_by: Peer | None = None
     message_id: str = ""
-    #: where the person asked
-    origin: Address | None
-    #: session of the requester, and of the run itself
-    requester: str
+    #: its own session
     session: str
     work: WorkPhase
     callback: CallbackState
@@ -98,3 +93,33 @@ class HandRow(msgspec.Struct, frozen=True, kw_only=True):
     def overran(self) -> bool:
         """It was ended by its deadline."""
         return self.reason is Reason.HAND_DEADLINE or self.outcome is HandOutcome.TIMEOUT
+
+
+class HandCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """The delegations after an event. `open`: their work has not ended."""
+
+    accepted: int
+    open: int
+    delivered: int
+    suppressed: int
+    parked: int
+    undeliverable: int
+
+    @property
+    def reporting(self) -> int:
+        """Those that have ended and whose report is on its way."""
+        ended = self.accepted - self.open
+        return ended - self.delivered - self.suppressed - self.parked - self.undeliverable
+
+    @property
+    def states(self) -> str:
+        """Those that there are: ``2 open, 1 delivered, 1 parked``."""
+        named = (
+            ("open", self.open),
+            ("on their way", self.reporting),
+            ("delivered", self.delivered),
+            ("suppressed", self.suppressed),
+            ("parked", self.parked),
+            ("undeliverable", self.undeliverable),
+        )
+        return ", ".join(f"{number} {name}" for name, number in named if number)

@@ -7,17 +7,16 @@ without a result is shown as wrong before any verdict is.
 
 from __future__ import annotations
 
-from bisect import insort
 from collections.abc import Iterator, Sequence
 
 from trunkline.app.text.lazy_sequence import LazySequence
 from trunkline.app.view.hands.columns import OPEN_WORK, WorkPhase
-from trunkline.app.view.hands.folds import learn
-from trunkline.app.view.hands.history import DelegationHistory, last_of, number_of
-from trunkline.app.view.hands.row import Announcement, HandRow
-from trunkline.app.view.hands.tally import HandCounts, HandTally
+from trunkline.app.view.hands.history import ACCEPTED, FINISHED, DelegationHistory, last_of, number_of
+from trunkline.app.view.hands.row import Announcement, HandCounts, HandRow
+from trunkline.app.view.index.evidence import BrokenThings
+from trunkline.app.view.index.growing import Tally
 from trunkline.app.view.index.messages import MessageHistories
-from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.index.run_index import GrowingView, RunView
 from trunkline.core.events import Event
 from trunkline.core.events.bindings import BindingBound
 from trunkline.core.events.delivery import IntentPrepared
@@ -32,6 +31,7 @@ from trunkline.core.keys import SessionKey
 from trunkline.core.states.delegation import CLOSED_CALLBACK, CallbackState
 from trunkline.core.values import WorkKind
 from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.index.projection import on
 from trunkline.sim.invariants.base import Violation
 
 #: seconds until the end of a run is written down; and within which an idle requester must begin to read it (L2)
@@ -40,47 +40,31 @@ _GRACE, _WITHIN = 1.0, 60.0
 _DUE = frozenset({CallbackState.WAITING, CallbackState.PENDING_TURN})
 
 
-class HandRuns(Sequence[str]):
+class HandRuns(GrowingView, Sequence[str]):
     """The delegations in order of acceptance; as a sequence, their ids."""
 
     def __init__(self, view: RunView, histories: MessageHistories) -> None:
-        self._view = view
-        self._lives = histories
+        super().__init__(view)
+        #: the messages of the run
+        self.messages = histories
         self._runs: dict[str, DelegationHistory] = {}
         self._ids: list[str] = []
         #: children below their parents
         self._order: list[DelegationHistory] = []
+        #: those that changed since the order and the numbers were computed
+        self._changed: dict[str, DelegationHistory] = {}
         #: callback turn -> its delegation; turn -> the first that it delegated
         self._turns: dict[str, DelegationHistory] = {}
         self._made: dict[str, DelegationHistory] = {}
         #: message -> the delegation that it reports
         self._intents: dict[str, DelegationHistory] = {}
-        self._tally = HandTally()
+        self._tally = Tally()
+        #: what each delegation adds to the numbers
+        self._counted: dict[str, list[tuple[int, tuple[str, int]]]] = {}
+        self._broken = BrokenThings()
         #: rows that change no more: from their last event on
         self._final: dict[str, tuple[int, HandRow]] = {}
-        self._judged = 0
-        #: violations that concern delegations before they are accepted
-        self._early: dict[str, list[Violation]] = {}
-        self._done = 0
         self.grow()
-
-    def grow(self) -> None:
-        """Take the events and violations that are new since the last call. The message histories have grown already."""
-        number = len(self._runs)
-        for event in self._view.events[self._done :]:
-            if event.delegation is not None or event.turn in self._turns or event.intent in self._intents:
-                self._learn(event)
-            if isinstance(event.body, WireAccepted):
-                self._say(event, event.body)
-            elif isinstance(event.body, BindingBound) and event.body.by == "spawn":
-                self._bind(event, event.body)
-        self._judge()
-        if len(self._runs) != number:
-            roots = (run for run in self._runs.values() if run.above is None)
-            self._order = [run for root in roots for run in _family(root)]
-        if self._view.last != self._done:
-            self._tally.count(self._runs.values())
-        self._done = self._view.last
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -100,11 +84,6 @@ class HandRuns(Sequence[str]):
         """All of them, children below their parents: the order of `rows`."""
         return self._order
 
-    @property
-    def messages(self) -> MessageHistories:
-        """The messages of the run."""
-        return self._lives
-
     def concerned(self, event: Event) -> str | None:
         """The delegation of an event: by its id, its callback turn, or its announcement."""
         if event.delegation in self._runs:
@@ -112,7 +91,7 @@ class HandRuns(Sequence[str]):
         run = self._turns.get(event.turn or "")
         if run is not None:
             return run.id
-        history = self._lives.of(event.intent)
+        history = self.messages.of(event.intent)
         near = history.prepared.delegation if history is not None and history.prepared is not None else None
         return near if near in self._runs else None
 
@@ -121,7 +100,7 @@ class HandRuns(Sequence[str]):
         own = self.concerned(event)
         if own is not None:
             return own
-        history = self._lives.of_event(event)
+        history = self.messages.of_event(event)
         turn = history.prepared.turn if history is not None and history.prepared is not None else event.turn
         made = self._made.get(turn or "") or self._made.get(event.inbound or "")
         return made.id if made is not None else None
@@ -134,17 +113,26 @@ class HandRuns(Sequence[str]):
 
     def counts(self, seq: int) -> HandCounts:
         """How many there are in which state after event `seq`."""
-        return self._tally.at(seq)
+        numbers = self._tally.at(seq)
+        accepted = numbers.get(ACCEPTED, 0)
+        return HandCounts(
+            accepted=accepted,
+            open=accepted - numbers.get(FINISHED, 0),
+            delivered=numbers.get(CallbackState.DELIVERED, 0),
+            suppressed=numbers.get(CallbackState.SUPPRESSED, 0),
+            parked=numbers.get(CallbackState.PARKED, 0),
+            undeliverable=numbers.get(CallbackState.UNDELIVERABLE, 0),
+        )
 
     def wrong(self, seq: int) -> list[int]:
         """The numbers of the rows that violate an invariant, are overdue or unreported."""
-        now, over = self._view.time(seq), self._view.over <= seq
+        now, over = self.view.time(seq), self.view.over <= seq
         return [at for at, run in enumerate(self._order) if self._wrong(run, seq, now, over=over)]
 
     def _wrong(self, run: DelegationHistory, seq: int, now: float, *, over: bool) -> bool:
         if run.accepted.seq > seq:
             return False
-        if run.broken and run.broken[0][0] <= seq:
+        if run.broken_at is not None and run.broken_at <= seq:
             return True
         callback = run.callback(seq).state
         if callback in CLOSED_CALLBACK:
@@ -162,29 +150,24 @@ class HandRuns(Sequence[str]):
         return row
 
     def _row(self, run: DelegationHistory, seq: int) -> HandRow:
-        now, body = self._view.time(seq), run.body
+        now = self.view.time(seq)
         ended = run.ended(seq)
-        done = ended.body if ended is not None and isinstance(ended.body, DelegationFinished) else None
-        work = run.work(seq, self._lives.deaths)
+        work = run.work(seq, self.messages.deaths)
         step = run.callback(seq)
         started = last_of(run.started, seq)
         progress = last_of(run.progress, seq)
         turn = last_of(run.callbacks, seq)
+        taken, reported, done = (event.body if event is not None else None for event in (started, progress, ended))
         deadline = run.deadline(started)
         later = work is WorkPhase.LATER
         due = ended is not None and step.state in _DUE
         return HandRow(
             id=run.id,
             name=run.name,
-            hand=body.hand,
-            task=body.task,
-            kind=body.hand_kind,
-            label=body.label,
+            body=run.body,
             agent=run.agent,
             asked_by=run.asked_by,
             message_id=run.message_id,
-            origin=body.origin,
-            requester=body.session_key,
             session=run.session,
             work=work,
             callback=step.state,
@@ -193,14 +176,12 @@ class HandRuns(Sequence[str]):
             since=run.accepted.seq,
             started=run.started[0].seq if started is not None else 0,
             runs=number_of(run.started, seq),
-            worker=started.body.worker if started is not None and isinstance(started.body, DelegationStarted) else "",
+            worker=taken.worker if isinstance(taken, DelegationStarted) else "",
             finished=ended.seq if ended is not None else 0,
-            outcome=done.outcome if done is not None else None,
-            reason=done.reason if done is not None else None,
-            by=done.by if done is not None else "",
-            progress=progress.body.text
-            if progress is not None and isinstance(progress.body, DelegationProgressed)
-            else "",
+            outcome=done.outcome if isinstance(done, DelegationFinished) else None,
+            reason=done.reason if isinstance(done, DelegationFinished) else None,
+            by=done.by if isinstance(done, DelegationFinished) else "",
+            progress=reported.text if isinstance(reported, DelegationProgressed) else "",
             progressed=progress.seq if progress is not None else 0,
             turn=turn.seq if turn is not None else 0,
             said=tuple(one for one in run.said if one.seq <= seq),
@@ -210,45 +191,51 @@ class HandRuns(Sequence[str]):
             depth=sum(1 for _ in run.line),
             age=max((ended.at if ended is not None else now) - run.accepted.at, 0.0),
             waits=now - ended.at if due and ended is not None else None,
-            broken=tuple(dict.fromkeys(name for at, name in run.broken if at <= seq)),
-            over=not later and self._view.over <= seq and _unreported(step.state),
+            broken=self._broken.names(run.id, seq),
+            over=not later and self.view.over <= seq and _unreported(step.state),
             deadline=deadline,
             left=deadline - now if deadline is not None and work in OPEN_WORK else None,
             overdue=not later and _overdue(run, step.state, seq, now),
         )
 
+    def first_broken(self, run: DelegationHistory) -> dict[str, int]:
+        """The invariants that a delegation broke, each with the event where it broke first."""
+        return self._broken.first(run.id)
+
     # ------------------------------------------------------------ over the run
 
-    def _learn(self, event: Event) -> None:
+    def take(self, event: Event) -> None:
+        """Show an event to its delegation. The message histories have grown already."""
         if isinstance(event.body, DelegationAccepted):
             self._accept(event, event.body)
-            return
-        named = self._runs.get(event.delegation or "")
-        run = named or self._turns.get(event.turn or "") or self._intents.get(event.intent or "")
-        if run is None:
-            return
-        learn(run, event)
-        if isinstance(event.body, TurnStarted) and event.body.work is WorkKind.CALLBACK:
-            self._turns[event.turn or ""] = run
-        elif isinstance(event.body, IntentPrepared) and event.intent in run.intents:
-            self._intents[event.intent] = run
+        elif event.delegation is not None or event.turn in self._turns or event.intent in self._intents:
+            named = self._runs.get(event.delegation or "")
+            run = named or self._turns.get(event.turn or "") or self._intents.get(event.intent or "")
+            if run is not None:
+                run.learn(event)
+                self._changed[run.id] = run
+                if isinstance(event.body, TurnStarted) and event.body.work is WorkKind.CALLBACK:
+                    self._turns[event.turn or ""] = run
+                elif isinstance(event.body, IntentPrepared) and event.intent in run.intents:
+                    self._intents[event.intent] = run
+        super().take(event)
 
     def _accept(self, event: Event, body: DelegationAccepted) -> None:
-        if event.delegation in self._runs:
+        if event.delegation is None or event.delegation in self._runs:
             return
-        run = DelegationHistory(event, body, self._view.delegations.of(event.delegation))
+        run = DelegationHistory(event, body, self.view.delegations.of(event.delegation))
         self._ids.append(run.id)
-        self._runs[run.id] = run
-        for violation in self._early.pop(run.id, ()):
-            self._break(run, violation)
+        self._runs[run.id] = self._changed[run.id] = run
+        # Violations may concern it before it is accepted.
+        self._mark(run)
         for made in (event.turn, event.inbound):
             if made:
                 self._made.setdefault(made, run)
-        turn = self._view.nearest(event.seq, TurnStarted)
+        turn = self.view.nearest(event.seq, TurnStarted)
         if body.hand_kind == "agent":
             run.session = str(SessionKey(agent=body.hand, subagent=run.id))
         run.agent = turn.body.agent if turn is not None and isinstance(turn.body, TurnStarted) else ""
-        heard = self._view.nearest(event.seq, InboundReceived)
+        heard = self.view.nearest(event.seq, InboundReceived)
         if heard is not None and isinstance(heard.body, InboundReceived):
             run.asked_by = run.asked_by or heard.body.peer
             run.message_id = run.message_id or heard.body.message_id
@@ -257,44 +244,50 @@ class HandRuns(Sequence[str]):
         if run.above is not None:
             run.above.children.append(run)
 
-    def _say(self, event: Event, body: WireAccepted) -> None:
-        """Record an accepted message that announces a finished run."""
-        history = self._lives.of(event.intent)
-        run = self._runs.get(history.prepared.delegation or "") if history is not None and history.prepared else None
-        if (
-            history is None
-            or history.body is None
-            or run is None
-            or run.finished is None
-            or history.seq < run.finished.seq
-        ):
+    @on(WireAccepted)
+    def _announced(self, event: Event, body: WireAccepted) -> None:
+        """Record an accepted message that announces a finished delegation."""
+        history = self.messages.of(event.intent)
+        if history is None or history.prepared is None or history.body is None:
             return
-        kind = history.body.intent_kind
-        run.said.append(Announcement(event.seq, event.at, body.address, history.id, kind, body.provider_id))
-        run.last = event.seq
+        run = self._runs.get(history.prepared.delegation or "")
+        if run is not None and run.finished is not None and history.seq >= run.finished.seq:
+            kind = history.body.intent_kind
+            run.said.append(Announcement(event.seq, event.at, body.address, history.id, kind, body.provider_id))
+            run.last = event.seq
 
-    def _bind(self, event: Event, body: BindingBound) -> None:
-        """Record the session of a run whose thread was bound to it."""
-        run = self._runs.get(event.delegation or "") or self._child(body.session_key)
+    @on(BindingBound)
+    def _bound(self, event: Event, body: BindingBound) -> None:
+        """Record the session of a delegation whose thread was bound to it."""
+        run = (self._runs.get(event.delegation or "") or self._child(body.session_key)) if body.by == "spawn" else None
         if run is not None:
             run.session = run.session or body.session_key
             run.last = event.seq
 
-    def _judge(self) -> None:
-        for violation in self._view.marks.found[self._judged :]:
-            self._judged += 1
-            for seq in violation.evidence:
-                event = self._view.event(seq) if 0 < seq <= self._view.last else None
-                run = self._runs.get(self.concerned(event) or "") if event is not None else None
-                if run is not None:
-                    self._break(run, violation)
-                elif event is not None and event.delegation is not None:
-                    self._early.setdefault(event.delegation, []).append(violation)
+    def judge(self, violation: Violation, event: Event) -> None:
+        delegation = self.concerned(event) or event.delegation
+        if delegation is not None:
+            self._broken.add(delegation, violation, event.seq)
+            self._final.pop(delegation, None)
+            if delegation in self._runs:
+                self._mark(self._runs[delegation])
 
-    def _break(self, run: DelegationHistory, violation: Violation) -> None:
-        insort(run.broken, (violation.at, violation.invariant))
-        run.last = max(run.last, violation.at)
-        self._final.pop(run.id, None)
+    def _mark(self, run: DelegationHistory) -> None:
+        """Tell a delegation when it was broken."""
+        ats = self._broken.ats(run.id)
+        run.broken_at, run.last = min(ats, default=None), max(run.last, *ats, 0)
+
+    def settle(self) -> None:
+        """Put children below their parents, and count what changed."""
+        if len(self._order) != len(self._runs):
+            roots = (run for run in self._runs.values() if run.above is None)
+            self._order = [run for root in roots for run in _family(root)]
+        for run in self._changed.values():
+            before, now = self._counted.get(run.id, []), list(run.counts())
+            self._tally.remove(*(count for count in before if count not in now))
+            self._tally.add(*(count for count in now if count not in before))
+            self._counted[run.id] = now
+        self._changed = {}
 
     def _child(self, key: str) -> DelegationHistory | None:
         """The run whose id is the end of a session key."""

@@ -60,7 +60,7 @@ def why_unseen(view: RunView, hands: HandRuns, row: HandRow, seq: int) -> tuple[
 
 def _working(row: HandRow) -> tuple[str, int]:
     """The work has not ended."""
-    if row.work is WorkPhase.ACCEPTED and row.kind == "worker":
+    if row.work is WorkPhase.ACCEPTED and row.body.hand_kind == "worker":
         return "no worker has taken the task", row.since
     text = _WORKING[row.work]
     if row.work is WorkPhase.RUNNING and row.progress:

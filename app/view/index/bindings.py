@@ -12,7 +12,7 @@ from enum import StrEnum
 
 import msgspec
 
-from trunkline.app.view.index.open_bindings import OpenBindings
+from trunkline.app.view.index.growing import KeyFrames
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.core.decisions import BOUND_TIER
 from trunkline.core.events import Body, Event
@@ -121,7 +121,8 @@ class BindingHistory:
         self._order: list[list[BindingRow]] = []
         self._by_place: dict[PlaceKey, list[str]] = {}
         self._points: dict[str, list[BarPoint]] = {}
-        self._open = OpenBindings()
+        #: which have not ended: a run may make thousands, and hold a few at any moment
+        self._open = KeyFrames[PlaceKey, tuple[str, ...], tuple[PlaceKey, str, bool]](_open_or_end)
         #: events about a binding, in order
         self._stories: dict[str, list[Event]] = {}
         self._first: float | None = None
@@ -247,12 +248,20 @@ class BindingHistory:
         """Record that a binding opened or ended."""
         is_open = row.status is not BindingStatus.ENDED
         if known is None or is_open != (known.status is not BindingStatus.ENDED):
-            self._open.change(row.last, row.conversation.lane, row.id, is_open=is_open)
+            self._open.add((row.last, (row.conversation.lane, row.id, is_open)))
 
     def _mark(self, binding: str, event: Event, mark: BarMark) -> None:
         points = self._points.setdefault(binding, [])
         if not points or points[-1].seq != event.seq:
             points.append(BarPoint(event.at, event.seq, mark))
+
+
+def _open_or_end(now: dict[PlaceKey, tuple[str, ...]], change: tuple[PlaceKey, str, bool]) -> None:
+    """Change the bindings of a conversation that have not ended, the oldest first."""
+    place, binding, is_open = change
+    now[place] = (*(other for other in now.get(place, ()) if other != binding), *((binding,) if is_open else ()))
+    if not now[place]:
+        del now[place]
 
 
 def _named(body: Body) -> str | None:

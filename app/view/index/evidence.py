@@ -74,6 +74,10 @@ class Evidence:
         if more:
             self._number_copies()
 
+    def upto(self, seq: int) -> int:
+        """The number of violations that were detected up to event `seq`."""
+        return bisect_right(self.violations, seq, key=lambda violation: violation.at)
+
     def of(self, seq: int) -> Sequence[Violation]:
         """Violations that this event is evidence of, that went wrong at it, or that were detected at it."""
         return self._by_evidence.get(seq, ())
@@ -138,6 +142,38 @@ class Evidence:
         foreign = [seq for seq in violation.evidence if self._kind(seq) == "mirror.appended"]
         missing = [] if foreign else self._accepted(violation)
         self.mirrors |= dict.fromkeys(foreign, "!") | dict.fromkeys(missing, "?")
+
+
+class BrokenThings:
+    """The violations that have an event of a thing as evidence, by the id of the thing."""
+
+    def __init__(self) -> None:
+        #: thing -> event of each violation, its invariant, and the evidence, in order
+        self._found: dict[str, list[tuple[int, str, int]]] = {}
+
+    def add(self, thing: str, violation: Violation, evidence: int) -> None:
+        """Record a violation, with the event of the thing that proves it."""
+        insort(self._found.setdefault(thing, []), (violation.at, violation.invariant, evidence))
+
+    def ats(self, thing: str) -> list[int]:
+        """The events at which violations of a thing were detected, in order."""
+        return [at for at, *_ in self._found.get(thing, ())]
+
+    def first(self, thing: str) -> dict[str, int]:
+        """The invariants that a thing broke, each with the event where it broke first."""
+        return {name: at for at, name, _ in reversed(self._found.get(thing, ()))}
+
+    def names(self, thing: str, seq: int) -> tuple[str, ...]:
+        """The invariants that a thing had broken after event `seq`, each once, in order."""
+        return tuple(dict.fromkeys(name for at, name, _ in self._found.get(thing, ()) if at <= seq))
+
+    def evidence(self, thing: str, seq: int) -> list[int]:
+        """The events of a thing that prove what it had broken after event `seq`."""
+        return [evidence for at, _, evidence in self._found.get(thing, ()) if at <= seq]
+
+    def upto(self, seq: int) -> list[str]:
+        """The things that had broken something after event `seq`."""
+        return [thing for thing, found in self._found.items() if found[0][0] <= seq]
 
 
 def _order(violation: Violation) -> tuple[int, str]:

@@ -1,15 +1,31 @@
-"""The history of one message: its attempts, and its state after any event. `messages` fills it."""
+"""The history of one message: its attempts, and its state after any event."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from enum import StrEnum
+from typing import Any
 
 import msgspec
 
-from trunkline.core.events import Event
-from trunkline.core.events.delivery import IntentPrepared
+from trunkline.app.view.index.growing import EventHistory
+from trunkline.core.events import Body, Event
+from trunkline.core.events.delivery import (
+    AttemptEnded,
+    AttemptStarted,
+    ChunkAcked,
+    Fallback,
+    IntentPrepared,
+    IntentReopened,
+    IntentSettled,
+    LaneWaiting,
+    MirrorAppended,
+    OperatorActed,
+    RecoveryDecided,
+)
 from trunkline.core.values import IntentState
+from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireLookedUp, WireRefused, WireResponseLost
+from trunkline.sim.index.projection import on
 
 
 class QueueState(StrEnum):
@@ -96,12 +112,23 @@ class AttemptRecord:
         self.settled: Event | None = None
 
 
-class MessageHistory:
+class SharedRecords:
+    """What the histories of a run share: attempts by event, and what each process works on."""
+
+    def __init__(self) -> None:
+        #: seq of an event -> its attempt
+        self.tries: dict[int, AttemptRecord] = {}
+        #: process -> the messages that it works on, by id
+        self.held: dict[int, dict[str, MessageHistory]] = {}
+
+
+class MessageHistory(EventHistory):
     """The history of one intent, or of a message that was never queued."""
 
-    def __init__(self, name: str, first: Event) -> None:
+    def __init__(self, name: str, first: Event, shared: SharedRecords) -> None:
         self.id = name
         self.first = first
+        self._shared = shared
         self.prepared: Event | None = None
         self.tries: list[AttemptRecord] = []
         self.steps: list[StateChange] = []
@@ -111,7 +138,7 @@ class MessageHistory:
         self.settled: list[Event] = []
         self.fallbacks: list[Event] = []
         #: an operator acted on it, and the resulting event has not come yet
-        self.operator_acted = False
+        self._operator_acted = False
         #: every event with its id
         self.events: list[Event] = []
 
@@ -159,3 +186,137 @@ class MessageHistory:
     def tried(self, seq: int) -> list[AttemptRecord]:
         """The attempts that had begun by event `seq`."""
         return [one for one in self.tries if one.event.seq <= seq]
+
+    # ------------------------------------------------------------ one event after the other
+
+    def learn(self, event: Event) -> None:
+        """Take the next event of the message."""
+        self.events.append(event)
+        super().learn(event)
+
+    def enter(self, event: Event, state: QueueState, why: object = "", **details: Any) -> None:
+        """Enter a state; the number of attempts stays unless `details` has one."""
+        tries = details.pop("tries", self._now.tries if self._now else 0)
+        self.steps.append(StateChange(seq=event.seq, at=event.at, state=state, tries=tries, why=str(why), **details))
+
+    @property
+    def _now(self) -> StateChange | None:
+        return self.steps[-1] if self.steps else None
+
+    @property
+    def _is_open(self) -> bool:
+        return self._now is not None and self._now.state in OPEN
+
+    def _begin(self, part: AttemptKind, event: Event, chunk: int = 0, number: int = 0) -> None:
+        record = self._shared.tries[event.seq] = AttemptRecord(part, event, chunk, number)
+        self.tries.append(record)
+
+    def _attempt_of(self, event: Event) -> AttemptRecord | None:
+        """The attempt of an event: by its cause, else by its chunk and attempt numbers, else the last one."""
+        record = self._shared.tries.get(event.cause or 0) or self._numbered(event)
+        record = record or (self.tries[-1] if self.tries else None)
+        if record is not None:
+            self._shared.tries[event.seq] = record
+        return record
+
+    def _numbered(self, event: Event) -> AttemptRecord | None:
+        chunk, number = getattr(event.body, "chunk", None), getattr(event.body, "attempt", None)
+        same = (one for one in reversed(self.tries) if one.chunk == chunk and number in (None, one.number))
+        return next(same, None) if chunk is not None else None
+
+    def _leave(self, event: Event) -> tuple[int, ...]:
+        """A process is done with it. Returns the processes that still work on it."""
+        self._shared.held.get(event.generation, {}).pop(self.id, None)
+        return tuple(one for one in self._now.owners if one != event.generation) if self._now else ()
+
+    @on(IntentPrepared)
+    def _prepared(self, event: Event, body: IntentPrepared) -> None:
+        self.prepared = self.prepared or event
+        self.enter(event, QueueState.PENDING, body.reason, tries=0, entered=True)
+
+    @on(AttemptStarted)
+    def _attempt(self, event: Event, body: AttemptStarted) -> None:
+        self._begin(AttemptKind.ATTEMPT, event, body.chunk, body.attempt)
+        self._shared.held.setdefault(event.generation, {})[self.id] = self
+        others = self._now.owners if self._now and self._now.state is QueueState.LEASED else ()
+        owners = tuple(dict.fromkeys((*others, event.generation)))
+        self.enter(event, QueueState.LEASED, tries=max(body.attempt, 1), owners=owners)
+
+    @on(AttemptEnded)
+    def _attempt_ended(self, event: Event, body: AttemptEnded) -> None:
+        record = self._attempt_of(event)
+        if record is not None:
+            record.ended = record.ended or event
+        left = self._leave(event)
+        if not self._is_open:
+            return
+        ending = self.ending
+        if left:
+            self.enter(event, QueueState.LEASED, body.reason, owners=left)
+        elif ending is not None:
+            # A process unaware of the end sent it again, which does not change the state in the queue.
+            why = f"sent again after its end, by process {event.generation}: {body.reason}"
+            self.enter(event, ending.state, why, back=True)
+        elif body.retry_at is not None:
+            self.enter(event, QueueState.RETRY, f"{body.decision}: {body.reason}", due=body.retry_at)
+
+    @on(RecoveryDecided)
+    def _recovered(self, event: Event, body: RecoveryDecided) -> None:
+        if body.decision not in ("send", "resend"):
+            self._begin(AttemptKind.RECOVERY, event, number=body.attempts)
+        state = QueueState.PENDING if body.at is None else QueueState.RETRY
+        why = f"recovery: {body.decision}, {body.reason}"
+        self.enter(event, state, why, tries=body.attempts, due=body.at)
+
+    @on(LaneWaiting)
+    def _waits(self, event: Event, body: LaneWaiting) -> None:
+        if self._is_open:
+            self.enter(event, QueueState.PENDING, f"waits: {body.reason}", due=body.until)
+
+    @on(WireAccepted, WireDeduplicated, WireRefused, WireResponseLost, WireLookedUp)
+    def _reacted(self, event: Event, body: Body) -> None:
+        record = self._attempt_of(event)
+        if record is not None:
+            record.wire.append(event)
+        if isinstance(body, WireAccepted):
+            self.accepted.append(event)
+
+    @on(ChunkAcked)
+    def _chunk_acked(self, event: Event, body: ChunkAcked) -> None:
+        record = self._attempt_of(event)
+        if record is not None:
+            record.acked = record.acked or event
+        self.acked.append(event)
+        if self._is_open and self.body and body.chunk + 1 < self.body.chunks:
+            self.enter(event, QueueState.PENDING, f"chunk {body.chunk + 1} is next", tries=0)
+
+    @on(MirrorAppended)
+    def _mirror_appended(self, event: Event, _body: MirrorAppended) -> None:
+        record = self._attempt_of(event)
+        if record is not None:
+            record.mirrored.append(event)
+        self.mirrored.append(event)
+
+    @on(IntentSettled)
+    def _ended(self, event: Event, body: IntentSettled) -> None:
+        record = self._attempt_of(event)
+        if record is not None:
+            record.settled = record.settled or event
+        self._leave(event)
+        self.settled.append(event)
+        self.enter(event, state_of(body.state), body.reason, reopened=self._operator_acted)
+        self._operator_acted = False
+
+    @on(IntentReopened)
+    def _reopened(self, event: Event, body: IntentReopened) -> None:
+        self.enter(event, QueueState.PENDING, body.reason, tries=0, reopened=True)
+        self._operator_acted = False
+
+    @on(OperatorActed)
+    def _operator(self, event: Event, _body: OperatorActed) -> None:
+        self._operator_acted = True
+        self._begin(AttemptKind.OPERATOR, event)
+
+    @on(Fallback)
+    def _fell_back(self, event: Event, _body: Fallback) -> None:
+        self.fallbacks.append(event)

@@ -7,8 +7,9 @@ a run that grew equals the same run opened whole.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator, Sequence
-from typing import Protocol, TypeVar, runtime_checkable
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TypeVar
 
 from trunkline.app.runs.model import Run, judgeable, so_far
 from trunkline.app.view.index.bindings import BindingHistory
@@ -26,24 +27,13 @@ from trunkline.core.decisions import BOUND_TIER
 from trunkline.core.events import Body, Event, Trace, TraceHeader
 from trunkline.core.events.base import RunEnded
 from trunkline.core.events.bindings import RouterDecided
+from trunkline.core.events.delivery import IntentPrepared
 from trunkline.core.events.gateway import InboundReceived, RouteDecided, SessionLeft
 from trunkline.core.values import Address
 from trunkline.sim.events.world import PeerSaid, PlatformPushed
 from trunkline.sim.index.projection import EventFeed, Projection, on
 from trunkline.sim.index.wire_side import RunWireSide
 from trunkline.sim.invariants.base import Status, Verdict, Violation
-
-
-@runtime_checkable
-class Growing(Protocol):
-    """A view that is computed from the index, and follows it when the run grows."""
-
-    def grow(self) -> None:
-        """Take the events and violations that are new since the last call."""
-        ...
-
-
-G = TypeVar("G", bound=Growing)
 
 
 class RunView(Projection):
@@ -86,7 +76,7 @@ class RunView(Projection):
         own = (self.places, self.session_moves, self.transcripts, self.visible, self.heartbeats, self.delegations)
         self._feed = EventFeed(*own, self)
         #: the views that grow with the run, each after those that it reads
-        self._views: list[Growing] = []
+        self._views: list[GrowingView] = []
         #: invariant -> number of violations that were indexed
         self._known: dict[str, int] = {}
         self.begin(self.header)
@@ -200,6 +190,15 @@ class RunView(Projection):
                 return self.event(step)
         return None
 
+    def nearest_body(self, seq: int, kind: type[B]) -> B | None:
+        """The body of the closest event of this kind on the path to the root."""
+        event = self.nearest(seq, kind)
+        return event.body if event is not None and isinstance(event.body, kind) else None
+
+    def prepared(self, event: Event) -> IntentPrepared | None:
+        """The intent of an event."""
+        return next((body for _, body in typed(self.of_intent(event.intent), IntentPrepared)), None)
+
     def said(self, channel: str, message_id: str) -> PeerSaid | None:
         """What a person posted under an id."""
         event = self.visible.posted(channel, message_id)
@@ -208,10 +207,8 @@ class RunView(Projection):
     def posted(self, seq: int) -> Event | None:
         """The post of a person that caused an event, also through a replay of the platform."""
         said = self.nearest(seq, PeerSaid)
-        pushed = None if said else self.nearest(seq, PlatformPushed)
-        if pushed is not None and isinstance(pushed.body, PlatformPushed):
-            return self.visible.posted(pushed.body.address.channel, pushed.body.original_id)
-        return said
+        pushed = None if said else self.nearest_body(seq, PlatformPushed)
+        return self.visible.posted(pushed.address.channel, pushed.original_id) if pushed else said
 
     def last_routes(self, seq: int) -> Iterator[tuple[Address, Event]]:
         """For each place, the last decision up to event `seq` about a message of it, other than by a binding."""
@@ -254,14 +251,57 @@ class RunView(Projection):
     @on(RouteDecided)
     def _routed(self, event: Event, body: RouteDecided) -> None:
         if body.matched_by != BOUND_TIER:
-            for received in self.of_inbound(event.inbound, InboundReceived)[:1]:
-                assert isinstance(received.body, InboundReceived)
-                where = received.body.address
-                self._routes.setdefault(where.lane, (where, []))[1].append(event)
+            for _, received in islice(typed(self.of_inbound(event.inbound), InboundReceived), 1):
+                self._routes.setdefault(received.address.lane, (received.address, []))[1].append(event)
 
     @on(RunEnded)
     def _ended(self, event: Event, _body: RunEnded) -> None:
         self.ended = event.seq
+
+
+class GrowingView(Projection):
+    """A view that is computed from the index, and takes each event and each violation of the run once.
+
+    Subclasses mark with `on` the methods that take events. Those that list something keep it in `GrowingRows`.
+    """
+
+    def __init__(self, view: RunView, *projections: Projection) -> None:
+        """`projections` take the same events."""
+        self.view = view
+        self._feed = EventFeed(self, *projections)
+        self._taken = 0
+        self._judged = 0
+
+    def grow(self) -> None:
+        """Take the events and violations that are new since the last call."""
+        for event in self.view.events[self._taken :]:
+            self.take(event)
+        self._taken = self.view.last
+        for violation in self.view.marks.found[self._judged :]:
+            for seq in violation.evidence:
+                if 0 < seq <= self.view.last:
+                    self.judge(violation, self.view.event(seq))
+        self._judged = self.view.marks.version
+        self.settle()
+
+    def take(self, event: Event) -> None:
+        """Take the next event."""
+        self._feed.deliver(event)
+
+    def judge(self, violation: Violation, event: Event) -> None:
+        """Take a violation that has an event as evidence."""
+
+    def settle(self) -> None:
+        """Compute again what depends on several events or violations."""
+
+
+G = TypeVar("G", bound=GrowingView)
+B = TypeVar("B", bound=Body)
+
+
+def typed(events: Iterable[Event], kind: type[B]) -> Iterator[tuple[Event, B]]:
+    """The events of a kind, with their bodies."""
+    return ((event, event.body) for event in events if isinstance(event.body, kind))
 
 
 def _of(groups: dict[str, list[Event]], key: str | None, kinds: tuple[type[Body], ...]) -> list[Event]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from trunkline.app.view.index.key_frames import KeyFrames
+from trunkline.app.view.index.growing import KeyFrames
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import IntentPrepared, MirrorAppended
 from trunkline.core.events.gateway import SessionCreated, SessionMoved, SessionReset, TranscriptAppended
@@ -59,7 +59,7 @@ class SessionStates(Projection):
 
     def _set(self, event: Event, session: SessionState, old_key: str | None = None) -> None:
         change = (old_key, session)
-        self._frames.add(event.seq, change)
+        self._frames.add((event.seq, change))
         _apply(self._now, change)
 
     @on(WorldSession)

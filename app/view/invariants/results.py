@@ -5,15 +5,16 @@ A run is judged as a whole, so exercise counts are for the whole run; only the v
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
+from operator import attrgetter
 
 import msgspec
 
 from trunkline.app.text.cells import clean, count, seconds
 from trunkline.app.text.fact import Fact, Tone, listed
-from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.index.growing import GrowingRows
+from trunkline.app.view.index.run_index import GrowingView, RunView
 from trunkline.app.view.kinds import describe
 from trunkline.sim.invariants.base import Status, Verdict, Violation
 
@@ -95,43 +96,40 @@ class FamilyRow(msgspec.Struct, frozen=True, kw_only=True):
     latest: int
 
 
-class Verdicts:
-    """The verdicts of a run, with its violations indexed by event."""
+class Verdicts(GrowingView):
+    """The verdicts of a run, with its violations by invariant."""
 
     def __init__(self, view: RunView) -> None:
-        self.view = view
-        self.all: tuple[Verdict, ...] = ()
-        self._violations: dict[str, list[Violation]] = {}
-        self._at: dict[str, list[int]] = {}
-        self._every: list[int] = []
-        self._done = 0
+        super().__init__(view)
+        self._violations: dict[str, GrowingRows[Violation]] = {}
+        self._listed = 0
         self.grow()
 
-    def grow(self) -> None:
-        """Read new verdicts and violations."""
-        self.all = self.view.verdicts
+    def settle(self) -> None:
+        """List the new violations."""
         # Of a watched run the header may come late, and with it others are judged.
         for verdict in self.all:
-            self._violations.setdefault(verdict.id, [])
-            self._at.setdefault(verdict.id, [])
-        marks = self.view.marks
-        for violation in marks.found[self._done :]:
-            insort(self._violations[violation.invariant], violation, key=lambda one: one.at)
-            insort(self._at[violation.invariant], violation.at)
-            insort(self._every, violation.at)
-        self._done = marks.version
+            self._violations.setdefault(verdict.id, GrowingRows(attrgetter("at")))
+        for violation in self.view.marks.found[self._listed :]:
+            self._violations[violation.invariant].add(violation)
+        self._listed = self.view.marks.version
+
+    @property
+    def all(self) -> tuple[Verdict, ...]:
+        """The verdicts so far, in catalog order."""
+        return self.view.verdicts
 
     def broken(self, seq: int) -> int:
         """Number of violations up to event `seq`."""
-        return bisect_right(self._every, seq)
+        return self.view.marks.upto(seq)
 
     def rows(self, seq: int) -> list[VerdictRow]:
         """Every invariant after event `seq`, in catalog order."""
         return [self._row(verdict, seq) for verdict in self.all]
 
     def _row(self, verdict: Verdict, seq: int) -> VerdictRow:
-        found = self._at[verdict.id]
-        broken = bisect_right(found, seq)
+        found = self._violations[verdict.id]
+        broken = found.upto(seq)
         judged = InvariantStatus.VIOLATED if broken else InvariantStatus.LATER if found else InvariantStatus.OK
         return VerdictRow(
             id=verdict.id,
@@ -141,8 +139,8 @@ class Verdicts:
             exercised=verdict.exercised,
             broken=broken,
             ahead=len(found) - broken,
-            first=found[0] if found else 0,
-            latest=found[broken - 1] if broken else 0,
+            first=found[0].at if found else 0,
+            latest=found[broken - 1].at if broken else 0,
         )
 
     def families(self, seq: int) -> list[FamilyRow]:
@@ -154,15 +152,9 @@ class Verdicts:
 
     def latest(self, seq: int) -> list[Violation]:
         """The violations at the last event up to `seq` that has any."""
-        number = bisect_right(self._every, seq)
-        if not number:
-            return []
-        at = self._every[number - 1]
-        return [
-            one
-            for name, found in self._violations.items()
-            for one in found[bisect_left(self._at[name], at) : bisect_right(self._at[name], at)]
-        ]
+        number = self.broken(seq)
+        at = self.view.marks.violations[number - 1].at if number else 0
+        return [one for found in self._violations.values() for one in found[found.upto(at - 1) : found.upto(at)]]
 
     def concerned(self, seq: int) -> str | None:
         """The invariant that is violated at an event, or has it as evidence."""
@@ -176,7 +168,7 @@ class Verdicts:
             return
         row = self._row(verdict, seq)
         sign, tone = SIGNS[row.judged]
-        yield Fact(label="promise", text=clean(verdict.sentence))
+        yield Fact("promise", clean(verdict.sentence))
         ahead = f", {row.ahead} ahead" if row.ahead else ""
         counts = f": {row.broken} so far{ahead}, first #{row.first}" if row.first else ""
         judged = "nothing happened in this run that it applies to: no proof that it holds"
@@ -184,32 +176,32 @@ class Verdicts:
             judged = "no proof that it holds"
         if row.exercised:
             judged = f"{count(row.exercised, 'time')} in the whole run"
-        yield Fact(label="status", text=f"{sign} {row.words}{counts}", tone=tone)
-        yield Fact(label="judged", text=judged, tone=Tone.DIM)
+        yield Fact("status", f"{sign} {row.words}{counts}", tone=tone)
+        yield Fact("judged", judged, tone=Tone.DIM)
         if verdict.note:
-            yield Fact(label="", text=clean(verdict.note), tone=Tone.DIM)
+            yield Fact("", clean(verdict.note), tone=Tone.DIM)
         if self.view.run.trace.cut:
-            yield Fact(label="cut", text=f"the trace is truncated: {NOT_JUDGED}", tone=Tone.WARN)
+            yield Fact("cut", f"the trace is truncated: {NOT_JUDGED}", tone=Tone.WARN)
         yield from self._violation_facts(name, seq)
 
     def _violation_facts(self, name: str, seq: int) -> Iterator[Fact]:
         found = self._violations[name]
-        here = bisect_right(self._at[name], seq)
+        here = found.upto(seq)
         start = max(0, min(here - MOST_SHOWN // 2, len(found) - MOST_SHOWN))
         if start:
-            yield Fact(label="earlier", text=f"{count(start, 'violation')} before these: N goes there", tone=Tone.DIM)
+            yield Fact("earlier", f"{count(start, 'violation')} before these: N goes there", tone=Tone.DIM)
         for number, violation in enumerate(found[start : start + MOST_SHOWN], start + 1):
             yield from violation_facts(self.view, violation, f"✗ {number} of {len(found)}")
         later = len(found) - start - MOST_SHOWN
         if later > 0:
-            yield Fact(label="later", text=f"{count(later, 'violation')} after these: n goes there", tone=Tone.DIM)
+            yield Fact("later", f"{count(later, 'violation')} after these: n goes there", tone=Tone.DIM)
 
 
 def violation_facts(view: RunView, violation: Violation, label: str) -> Iterator[Fact]:
     """One violation: its summary, expected against actual, and every event that proves it."""
     at = violation.at
     summary = clean(violation.summary)
-    yield Fact(label=label, text=f"#{at} {seconds(view.time(at))} {summary}", tone=Tone.BAD, seq=at)
+    yield Fact(label, f"#{at} {seconds(view.time(at))} {summary}", at, Tone.BAD)
     yield from listed("expected", violation.expected, at, Tone.GOOD)
     yield from listed("actual", violation.actual, at, Tone.BAD)
     shown = sorted({*violation.evidence} | ({violation.blamed} if violation.blamed else set[int]()))
@@ -231,11 +223,11 @@ def absence_fact(violation: Violation, of: str = "") -> Fact:
     """What should have followed a step and did not, as a line of its own below the step."""
     after = violation.missing_after or 0
     return Fact(
-        label="",
-        text=clean(f"missing: {violation.expected[0] if violation.expected else violation.summary}"),
-        tone=Tone.BAD,
+        "",
+        clean(f"missing: {violation.expected[0] if violation.expected else violation.summary}"),
+        after,
+        Tone.BAD,
         mark=f"✗ nothing followed #{after}{of}",
-        seq=after,
     )
 
 
@@ -246,11 +238,11 @@ def evidence_fact(view: RunView, seq: int, label: str, first_wrong: int | None) 
     number = f"{copy.number}× " if copy else ""
     mark = "✗ first wrong step" if seq == first_wrong else ""
     return Fact(
-        label=label,
-        text=f"{number}#{seq} {seconds(event.at)} {describe(view, event)}",
-        tone=Tone.BAD if copy and copy.number > 1 else Tone.PLAIN,
+        label,
+        f"{number}#{seq} {seconds(event.at)} {describe(view, event)}",
+        seq,
+        Tone.BAD if copy and copy.number > 1 else Tone.PLAIN,
         mark=mark,
-        seq=seq,
     )
 
 

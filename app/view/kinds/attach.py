@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from trunkline.app.text.cells import clean, quoted
+from trunkline.app.text.cells import quoted
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.kinds.registry import alarm, label, label_text, note, row
+from trunkline.app.view.kinds.registry import alarm, label, label_text, note, row, row_text
+from trunkline.app.view.labels.templates import FORMATS
 from trunkline.app.view.rows.row import Look, TimelineRow
 from trunkline.app.view.rows.row_builder import RowBuilder
 from trunkline.core.events import Event
@@ -55,7 +56,7 @@ def _exited(_view: RunView, _event: Event, body: GatewayExited) -> str:
 
 @label(GatewayReachedOut, row=alarm)
 def _reached_out(_view: RunView, _event: Event, body: GatewayReachedOut) -> str:
-    where = f"{clean(body.address)}, port {body.port} ({clean(body.protocol)})" if body.address else ""
+    where = f"{body.address}, port {body.port} ({body.protocol})" if body.address else ""
     whom = f"asks {where} for the name {quoted(body.name)}" if where and body.name else where or quoted(body.name)
     return f"THE GATEWAY REACHES OUT: {whom}" + ("" if body.stopped else "; NOTHING STOPS IT")
 
@@ -66,10 +67,10 @@ def _reached_out(_view: RunView, _event: Event, body: GatewayReachedOut) -> str:
 @label(WireCalled)
 def _called(view: RunView, _event: Event, body: WireCalled) -> str:
     if body.address is None:
-        return f"the gateway calls {clean(body.method)} of {clean(body.channel)}"
-    what = body.action.value if body.action is not None else {"send": "send"}.get(body.what, body.what)
+        return f"the gateway calls {body.method} of {body.channel}"
+    what = body.action.value if body.action is not None else body.what
     text = f" {quoted(body.text)}" if body.text else ""
-    of = f" message {clean(body.message_id)}" if body.message_id else ""
+    of = f" message {body.message_id}" if body.message_id else ""
     return f"a request to {what}{of}{text} arrives, for {view.places.label(body.address)}"
 
 
@@ -90,57 +91,30 @@ def _called_row(draw: RowBuilder, event: Event, body: WireCalled) -> TimelineRow
 @label(WireEdited)
 def _edited(view: RunView, _event: Event, body: WireEdited) -> str:
     now = "has this text already" if body.repeated else f"reads {quoted(body.text)} from now on"
-    return f"message {clean(body.message_id)} of {view.places.label(body.address)} {now}"
+    return f"message {body.message_id} of {view.places.label(body.address)} {now}"
 
 
 @row(WireEdited, arrow=True)
 def _edited_row(draw: RowBuilder, event: Event, body: WireEdited) -> TimelineRow:
-    if body.repeated:
-        return draw.outbound(event, Look.SUPPRESSED, body.address, f"edit {quoted(body.text)}: so already", "sup")
-    return _change_row(draw, event, body, f"edit {quoted(body.text)}")
+    return draw.change(event, body.address, f"edit {quoted(body.text)}", repeated=body.repeated)
 
 
 @label(WireDeleted)
 def _deleted(view: RunView, _event: Event, body: WireDeleted) -> str:
     gone = "was gone already" if body.repeated else f"is deleted; it read {quoted(body.before)}"
-    return f"message {clean(body.message_id)} of {view.places.label(body.address)} {gone}"
+    return f"message {body.message_id} of {view.places.label(body.address)} {gone}"
 
 
-@row(WireDeleted, arrow=True)
-def _deleted_row(draw: RowBuilder, event: Event, body: WireDeleted) -> TimelineRow:
-    return _change_row(draw, event, body, f"delete {quoted(body.before)}")
-
-
-def _change_row(draw: RowBuilder, event: Event, body: WireEdited | WireDeleted, text: str) -> TimelineRow:
-    marks = draw.view.marks
-    if event.seq in marks.copies or event.seq in marks.misplaced:
-        return draw.outbound(event, Look.COPY, body.address, text, "✗")
-    return draw.outbound(event, Look.DELIVERED, body.address, text)
-
-
-@label(WireResponded)
-def _responded(_view: RunView, _event: Event, body: WireResponded) -> str:
-    return f"{clean(body.channel)} answers {clean(body.method)} with {body.status}"
-
-
-@label(PlatformConfirming)
-def _confirming(view: RunView, _event: Event, body: PlatformConfirming) -> str:
-    return f"a confirmation of message {clean(body.message_id)} of {view.places.label(body.address)} arrives"
-
-
-@label(PlatformConfirmed)
-def _confirmed(view: RunView, _event: Event, body: PlatformConfirmed) -> str:
-    what = "has the platform discard" if body.dropped else "confirms"
-    return f"the gateway {what} message {clean(body.message_id)} of {view.places.label(body.address)}"
+row_text(WireDeleted, "delete {before:quoted}", look=Look.DELIVERED, at="address", arrow="out")
+label_text(WireResponded, "{channel} answers {method} with {status}")
+label_text(PlatformConfirming, "a confirmation of message {message_id} of {address:place} arrives")
+label_text(
+    PlatformConfirmed,
+    "the gateway {dropped:?has the platform discard|confirms} message {message_id} of {address:place}",
+)
 
 
 # ---------------------------------------------------------------- the model
-
-
-@label(ModelAsked)
-def _asked(view: RunView, _event: Event, body: ModelAsked) -> str:
-    beside = " beside a turn" if body.beside else ""
-    return f"the model is asked{beside}: {_prompt(view, body)}"
 
 
 def _prompt(view: RunView, body: ModelAsked) -> str:
@@ -148,6 +122,10 @@ def _prompt(view: RunView, body: ModelAsked) -> str:
     known = view.wire.questions if view.wire is not None else {}
     asked = [quoted(known[mark].body.text) for mark in body.marks if mark in known]
     return ", ".join(asked or map(quoted, body.said)) or "nothing new"
+
+
+FORMATS["prompt"] = _prompt
+label_text(ModelAsked, "the model is asked{beside:? beside a turn}: {body:prompt}")
 
 
 @label(ModelAnswered)

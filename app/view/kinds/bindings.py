@@ -1,10 +1,11 @@
-"""Session bindings, the completion router, identities, and chat commands."""
+"""Bindings and sessions: bound, ended, made, moved; transcripts, the completion router, identities, chat commands."""
 
 from __future__ import annotations
 
-from trunkline.app.text.cells import clean, count
+from trunkline.app.text.cells import quoted
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds.registry import alarm, label, label_text, row, row_text
+from trunkline.app.view.labels.templates import FORMATS
 from trunkline.app.view.rows.row import Look, TimelineRow
 from trunkline.app.view.rows.row_builder import RowBuilder
 from trunkline.core.events import Event
@@ -22,48 +23,47 @@ from trunkline.core.events.bindings import (
     PlaceReopened,
     RouterDecided,
 )
+from trunkline.core.events.delivery import MirrorAppended, MirrorRefused
+from trunkline.core.events.gateway import (
+    SessionCreated,
+    SessionLeft,
+    SessionMoved,
+    SessionReset,
+    SessionShared,
+    TranscriptAppended,
+)
+from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events.world import WorldSession
+
+
+def command(name: str) -> str:
+    """A chat command as people type it."""
+    return f"/{name.removeprefix('/')}"
+
+
+FORMATS["command"] = lambda _view, name: command(name)
 
 label_text(
     BindingBound,
     "{event.binding:binding} binds {conversation:place} to session {session_key}{label: (…)}, by {by}"
     "{instead_of:, instead of …|binding}",
 )
-
-
-@row(BindingBound)
-def _bound_row(draw: RowBuilder, event: Event, body: BindingBound) -> TimelineRow:
-    text = f"{draw.view.bindings.name(event.binding)} → {clean(body.label or body.session_key)}"
-    return draw.note(event, Look.NOTE, text, draw.lanes.of(body.conversation))
-
-
+row_text(BindingBound, "{event.binding:binding} → {label|session_key}", at="conversation")
 label_text(BindingTouched, "{event.binding:binding} touched by an {by} message{expires_at:, expires at …|seconds}")
-
-
-@label(BindingEnding)
-def _ending(view: RunView, event: Event, body: BindingEnding) -> str:
-    name = view.bindings.name(event.binding)
-    return f"{name} is ending, with {count(body.under_way, 'item')} in flight: {body.reason}"
-
-
+label_text(BindingEnding, "{event.binding:binding} is ending, with {under_way:count item} in flight: {reason}")
 row_text(BindingEnding, "{event.binding:binding} ending: {reason}", at="conversation")
 label_text(
     BindingEnded, "{event.binding:binding} has ended{by:, by …}: {reason}{detail: (…)}, {conversation:place} is free"
 )
 row_text(BindingEnded, "{event.binding:binding} ended: {reason}", at="conversation")
-
-
-@label(BindingRefused, row=alarm)
-def _refused(view: RunView, _event: Event, body: BindingRefused) -> str:
-    request = f"{body.verb} of {view.places.target(body.conversation)}" if body.conversation else body.verb
-    session = f" with session {body.session_key}" if body.session_key else ""
-    detail = f" ({body.detail})" if body.detail else ""
-    return f"{request}{session} refused: {body.reason}{detail}"
-
-
-@label(BindingDegraded)
-def _degraded(view: RunView, event: Event, body: BindingDegraded) -> str:
-    times = count(body.fallbacks, "send")
-    return f"{view.bindings.name(event.binding)} has lost {body.identity} after {times} as the bot: {body.reason}"
+label_text(
+    BindingRefused,
+    "{verb}{conversation: of …|target}{session_key: with session …} refused: {reason}{detail: (…)}",
+    row=alarm,
+)
+label_text(
+    BindingDegraded, "{event.binding:binding} has lost {identity} after {fallbacks:count send} as the bot: {reason}"
+)
 
 
 @row(BindingDegraded)
@@ -109,26 +109,37 @@ label_text(IdentityFallback, "chunk {chunk:number} goes out as {used} instead of
 row_text(IdentityFallback, "as {used}: {reason}", at="intent", tags=("FB",))
 label_text(PlaceReopened, "the gateway unarchives {address:place} to post there")
 row_text(PlaceReopened, "{address:place_name} unarchived by the gateway", at="address")
+label_text(ControlCalled, "{command:command}{argument: …}, sent by {by}")
+label_text(ControlEnded, "{command:command} {outcome}{reason:: …}{detail: (…)}")
+row_text(ControlEnded, "{command:command} {outcome}{reason:: …}")
+
+# ---------------------------------------------------------------- sessions
+
+label_text(SessionCreated, "session {session_key} created for {address:place}, by {by}")
+label_text(WorldSession, "session {session_key} is in the store{address:, of …|place}")
+label_text(SessionReset, "session {session_key} is reset, generation {generation}")
+row_text(SessionReset, "session reset, generation {generation}")
+label_text(SessionMoved, "session {old_key} moves to {session_key}: {reason}")
+row_text(SessionMoved, "session moved: {reason}")
+label_text(SessionLeft, "session {old_key} is left{session_key:, for …}: {reason}")
+row_text(SessionLeft, "session left: {reason}")
+label_text(SessionShared, "{people} people share session {session_key}, {peer.name|peer.id} is the newest: {reason}")
+row_text(SessionShared, "{people} people in one session: {reason}", look=Look.ALARM)
+label_text(TranscriptAppended, "transcript of {session_key}: {role} {text:quoted}")
+label_text(MirrorAppended, "mirrored into {session_key}{partial:? (in part)}")
 
 
-def command(body: ControlCalled | ControlEnded) -> str:
-    """A chat command as people type it."""
-    return f"/{body.command.removeprefix('/')}"
+@row(MirrorAppended, sometimes=True, arrow=True)
+def _mirrored_row(draw: RowBuilder, event: Event, body: MirrorAppended) -> TimelineRow | None:
+    """Only a mirror of what no platform accepted; and where none says so, the text that was sent."""
+    text = quoted(body.text)
+    if draw.view.of_intent(event.intent, WireAccepted):
+        return None
+    if draw.view.visible.witnessed:
+        tag = "m" + draw.view.marks.mirrors.get(event.seq, "!")
+        return draw.note(event, Look.MISPLACED, f"mirrored, never accepted: {text}", None, (tag,))
+    target = draw.target(event)
+    return draw.outbound(event, Look.DELIVERED, target, text) if target else draw.note(event, Look.NOTE, text)
 
 
-@label(ControlCalled)
-def _called(_view: RunView, _event: Event, body: ControlCalled) -> str:
-    return f"{command(body)} {body.argument}".rstrip() + f", sent by {body.by}"
-
-
-@label(ControlEnded)
-def _command_ended(_view: RunView, _event: Event, body: ControlEnded) -> str:
-    reason = f": {body.reason}" if body.reason else ""
-    detail = f" ({body.detail})" if body.detail else ""
-    return f"{command(body)} {body.outcome}{reason}{detail}"
-
-
-@row(ControlEnded)
-def _command_ended_row(draw: RowBuilder, event: Event, body: ControlEnded) -> TimelineRow:
-    reason = f": {body.reason}" if body.reason else ""
-    return draw.note(event, Look.NOTE, f"{clean(command(body))} {clean(body.outcome)}{reason}")
+label_text(MirrorRefused, "mirroring into {session_key} failed and will be retried: {reason} ({detail})", row=alarm)

@@ -1,8 +1,11 @@
-"""Intents on their way out: prepared, attempted, retried, recovered, settled; and where they wait or fall back."""
+"""Intents on their way out: prepared, attempted, retried, recovered, settled; where they wait or fall back.
+
+And what the platforms did with the requests: accepted, recognised, refused, answered into the void, looked up.
+"""
 
 from __future__ import annotations
 
-from trunkline.app.text.cells import count, seconds
+from trunkline.app.text.cells import quoted, seconds
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds.registry import alarm, label, label_text, row, row_text
 from trunkline.app.view.rows.row import Look, TimelineRow
@@ -23,7 +26,9 @@ from trunkline.core.events.delivery import (
     TransportFallback,
 )
 from trunkline.core.events.gateway import TurnStarted
+from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState
+from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireLookedUp, WireRefused, WireResponseLost
 
 #: tag and look of each state that is not a plain success
 _SETTLED = {
@@ -35,7 +40,8 @@ _SETTLED = {
     IntentState.UNKNOWN: ("??", Look.UNKNOWN),
     IntentState.MISPLACED: ("!!", Look.DEAD),
 }
-
+#: refusals that a later attempt may survive
+_MAY_PASS = frozenset({Reason.RATE_LIMITED, Reason.PLATFORM_ERROR, Reason.NOT_SENT, Reason.IDENTITY_GONE})
 
 label_text(IntentPrepared, "{intent_kind} prepared for {address:place}: {reason}")
 label_text(IntentSuppressed, "suppressed: {reason}")
@@ -67,11 +73,7 @@ def _attempt_ended_row(draw: RowBuilder, event: Event, body: AttemptEnded) -> Ti
     return draw.outbound(event, Look.UNKNOWN, address, f"{body.reason}: {body.decision}", "??")
 
 
-@label(RecoveryDecided)
-def _recovery(_view: RunView, _event: Event, body: RecoveryDecided) -> str:
-    return f"recovery: {body.decision}, {body.reason}, after {count(body.attempts, 'attempt')}"
-
-
+label_text(RecoveryDecided, "recovery: {decision}, {reason}, after {attempts:count attempt}")
 row_text(RecoveryDecided, "{decision}: {reason}")
 label_text(ChunkAcked, "receipt {provider_id} of chunk {chunk:number} stored: {reason}")
 label_text(IntentSettled, "intent {state}: {reason}{detail: (…)}")
@@ -96,3 +98,43 @@ row_text(TransportFallback, "by the {used} path, not the {instead_of} one", at="
 label_text(LaneWaiting, "{address:place} waits until {until:seconds}: {reason}{detail: (…)}")
 row_text(LaneWaiting, "waits: {reason}", look=Look.RETRY, at="address")
 label_text(BacklogWaiting, "the queue is full, {open} of {limit} open: new messages wait", row=alarm)
+
+# ---------------------------------------------------------------- the wire
+
+
+@label(WireAccepted)
+def _accepted(view: RunView, _event: Event, body: WireAccepted) -> str:
+    misplaced = body.requested.lane != body.address.lane
+    requested = f", requested for {view.places.label(body.requested)}" if misplaced else ""
+    place = view.places.short(view.places.of(body.address))
+    who = f", as {body.identity}" if body.identity else ""
+    return f"{body.address.channel} accepts {quoted(body.text)} in {place}{requested}{who}"
+
+
+@row(WireAccepted, arrow=True)
+def _accepted_row(draw: RowBuilder, event: Event, body: WireAccepted) -> TimelineRow:
+    look, tags = draw.accepted_look(event)
+    prepared = draw.view.of_intent(event.intent, IntentPrepared)
+    intent = prepared[0].body if prepared else None
+    chunks = intent.chunks if isinstance(intent, IntentPrepared) else 1
+    part = f"{body.chunk + 1}/{chunks} " if chunks > 1 else ""
+    return draw.outbound(event, look, body.address, part + quoted(body.text), *tags)
+
+
+label_text(
+    WireDeduplicated, "{address.channel} recognises the key and repeats the first receipt; nothing new is visible"
+)
+row_text(WireDeduplicated, "same key, kept one", look=Look.SUPPRESSED, at="address", tags=("sup",), arrow="out")
+label_text(WireRefused, "{address.channel} refuses{action: …}: {reason}{detail: (…)}")
+row_text(
+    WireRefused,
+    "refused: {reason}",
+    look=lambda _draw, body: Look.RETRY if body.reason in _MAY_PASS else Look.DEAD,
+    at="address",
+    tags=("✗",),
+    arrow="out",
+)
+label_text(WireResponseLost, "the response of {address.channel}{action: to …} is lost")
+row_text(WireResponseLost, "response lost", look=Look.UNKNOWN, at="address", tags=("??",), arrow="in")
+label_text(WireLookedUp, "look-up on {address.channel}: {found:?found|not found}")
+row_text(WireLookedUp, "look-up: {found:?found|not found}", at="address")

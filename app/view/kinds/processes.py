@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from trunkline.app.text.cells import clean, count
+from trunkline.app.text.cells import count
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.kinds.registry import alarm, label, label_text, note, row
+from trunkline.app.view.kinds.registry import alarm, label, label_text, note, row, row_text
 from trunkline.app.view.rows.row import Look, TimelineRow
 from trunkline.app.view.rows.row_builder import RowBuilder
 from trunkline.core.events import Event
@@ -32,10 +32,15 @@ def _started_row(draw: RowBuilder, event: Event, _body: ProcessStarted) -> Timel
     return draw.note(event, Look.NOTE, f"{how}, process {event.generation}")
 
 
+def _counted(**numbers: int) -> str:
+    """Numbers of things: ``2 intents, 1 send``."""
+    return ", ".join(count(number, noun) for noun, number in numbers.items() if number)
+
+
 @label(ProcessRecovered)
 def _recovered(_view: RunView, _event: Event, body: ProcessRecovered) -> str:
-    numbers = ((body.inbounds, "inbound"), (body.intents, "intent"), (body.delegations, "delegation"))
-    return f"recovered: {', '.join(count(number, noun) for number, noun in numbers if number) or 'nothing unfinished'}"
+    found = _counted(inbound=body.inbounds, intent=body.intents, delegation=body.delegations)
+    return f"recovered: {found or 'nothing unfinished'}"
 
 
 @row(ProcessRecovered, sometimes=True)
@@ -50,38 +55,18 @@ def _crashed(_view: RunView, _event: Event, body: ProcessCrashed) -> str:
 
 @row(ProcessCrashed)
 def _crashed_row(draw: RowBuilder, event: Event, body: ProcessCrashed) -> TimelineRow:
-    return draw.note(event, Look.ALARM, clean(_crashed(draw.view, event, body)), tags=("✗",))
+    return draw.note(event, Look.ALARM, _crashed(draw.view, event, body), tags=("✗",))
 
 
 label_text(ProcessStopped, "process stopped: {why}")
-
-
-@row(ProcessStopped, sometimes=True)
-def _stopped_row(draw: RowBuilder, event: Event, body: ProcessStopped) -> TimelineRow | None:
-    return None if body.why == "end" else draw.note(event, Look.NOTE, f"stopped: {clean(body.why)}")
-
-
-@label(ProcessFrozen)
-def _frozen(_view: RunView, event: Event, body: ProcessFrozen) -> str:
-    return f"{_process(event)} freezes: {body.why}"
-
-
-@row(ProcessFrozen)
-def _frozen_row(draw: RowBuilder, event: Event, body: ProcessFrozen) -> TimelineRow:
-    look = Look.ALARM if draw.view.wire_side else Look.NOTE
-    return draw.note(event, look, clean(_frozen(draw.view, event, body)))
-
-
-@label(ProcessThawed, row=note)
-def _thawed(_view: RunView, event: Event, _body: ProcessThawed) -> str:
-    return f"{_process(event)} resumes"
-
-
-def _process(event: Event) -> str:
-    """The name of a process; those of a gateway that is not ours have no number here."""
-    return f"process {event.generation}" if event.generation else "the gateway"
-
-
+row_text(ProcessStopped, "stopped: {why}", when=lambda body: body.why != "end")
+label_text(ProcessFrozen, "{event.generation:process} freezes: {why}")
+row_text(
+    ProcessFrozen,
+    "{event.generation:process} freezes: {why}",
+    look=lambda draw, _body: Look.ALARM if draw.view.wire_side else Look.NOTE,
+)
+label_text(ProcessThawed, "{event.generation:process} resumes", row=note)
 label_text(LeaseTaken, "process {event.generation} takes the store's lease{before: after …}: {reason}")
 
 
@@ -93,31 +78,19 @@ def _taken_row(draw: RowBuilder, event: Event, body: LeaseTaken) -> TimelineRow 
 
 label_text(LeaseAwaited, "process {event.generation} stands by, {holder} holds the store's lease: {reason}", row=note)
 label_text(LeaseGone, "process {event.generation} has lost the store's lease: {reason}", row=alarm)
-
-
-@label(RunJoined, row=note)
-def _joined(_view: RunView, _event: Event, body: RunJoined) -> str:
-    rest = f"; not shown: {', '.join(body.left_out)}" if body.left_out else ""
-    return f"joined while it went on: the store as it was after event {body.after}{rest}"
-
-
-@label(ConfigReloaded)
-def _reloaded(_view: RunView, _event: Event, body: ConfigReloaded) -> str:
-    return f"configuration {body.revision} takes effect: {', '.join(body.changed) or 'nothing'} changed"
-
-
-@row(ConfigReloaded)
-def _reloaded_row(draw: RowBuilder, event: Event, body: ConfigReloaded) -> TimelineRow:
-    return draw.note(event, Look.NOTE, f"configuration {body.revision}: {', '.join(body.changed) or 'the same'}")
-
-
+label_text(
+    RunJoined,
+    "joined while it went on: the store as it was after event {after}{left_out:; not shown: …|list}",
+    row=note,
+)
+label_text(ConfigReloaded, "configuration {revision} takes effect: {changed:list}{changed:?|nothing} changed")
+row_text(ConfigReloaded, "configuration {revision}: {changed:list}{changed:?|the same}")
 label_text(StoreFailed, "store: {error}; again in {retry_in:g} s", row=alarm)
 
 
 @label(StorePruned, row=note)
 def _pruned(_view: RunView, _event: Event, body: StorePruned) -> str:
-    kinds = ((body.intents, "intent"), (body.inbounds, "inbound"), (body.sends, "send"))
-    return f"removed: {', '.join(count(number, noun) for number, noun in kinds if number)}: {body.reason}"
+    return f"removed: {_counted(intent=body.intents, inbound=body.inbounds, send=body.sends)}: {body.reason}"
 
 
 label_text(AdapterInstalled, "the adapter of {channel} {account} is installed", row=note)

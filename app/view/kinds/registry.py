@@ -6,11 +6,12 @@ A kind without a row is internal: the timeline folds it into the visible row bef
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from trunkline.app.text.cells import clean
+from trunkline.app.text.cells import clean, seconds
+from trunkline.app.text.fact import Fact, Tone
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.labels.templates import Template
 from trunkline.app.view.rows.row import Look, TimelineRow
@@ -20,6 +21,8 @@ from trunkline.core.events import Body, Event
 B = TypeVar("B", bound=Body)
 Label = Callable[[RunView, Event, B], str]
 DrawRow = Callable[[RowBuilder, Event, B], TimelineRow | None]
+#: whether a row of one lane is an arrow: from the gateway to the lane, or from the lane to the gateway
+Arrow = Literal["", "out", "in"]
 
 
 class KindView(msgspec.Struct):
@@ -65,30 +68,34 @@ def label_text(body: type[Body], template: str, *, row: DrawRow[Body] | None = N
 
 
 def row_text(
-    body: type[Body],
+    body: type[B],
     template: str,
     *,
-    look: Look = Look.NOTE,
+    look: Look | Callable[[RowBuilder, B], Look] = Look.NOTE,
     at: str = "",
     tags: tuple[str, ...] = (),
-    arrow: bool = False,
+    arrow: Arrow = "",
+    when: Callable[[B], bool] | None = None,
 ) -> None:
-    """Register a row whose text is a template: a note, or an arrow from the gateway.
+    """Register a row whose text is a template: a note at a lane, or an arrow between it and the gateway.
 
-    `at` names the field with the address of its lane; ``intent`` means the address of the event's intent. The default
-    is the gateway's lane.
+    `at` names the field with the address or the hand of its lane; ``intent`` means the address of the event's intent.
+    The default is the gateway's lane. `when`: only some of these events have a row.
     """
     text = Template(body, template)
     if at not in ("", "intent", *body.__struct_fields__):
         raise AttributeError(f"{body.__name__} has no field {at}")
 
-    def draw_row(draw: RowBuilder, event: Event, body: Body) -> TimelineRow:
-        address = draw.target(event) if at == "intent" else getattr(body, at) if at else None
-        start, end = draw.lanes.gateway, draw.lanes.of(address)
-        line = clean(text(draw.view, event, body))
-        return draw.arrow(event, look, start if arrow else end, end, line, tags=tags)
+    def draw_row(draw: RowBuilder, event: Event, body: B) -> TimelineRow | None:
+        if when is not None and not when(body):
+            return None
+        where = draw.target(event) if at == "intent" else getattr(body, at) if at else None
+        gateway, lane = draw.lanes.gateway, draw.lanes.hand(where) if isinstance(where, str) else draw.lanes.of(where)
+        start, end = {"": (lane, lane), "out": (gateway, lane), "in": (lane, gateway)}[arrow]
+        look_now = look if isinstance(look, Look) else look(draw, body)
+        return draw.arrow(event, look_now, start, end, text(draw.view, event, body), tags=tags)
 
-    row(body, arrow=arrow)(draw_row)
+    row(body, sometimes=when is not None, arrow=bool(arrow))(draw_row)
 
 
 def note(draw: RowBuilder, event: Event, _body: Body) -> TimelineRow:
@@ -105,6 +112,14 @@ def describe(view: RunView, event: Event) -> str:
     """The label of an event, without its number and time."""
     kind = KINDS.get(type(event.body))
     return clean(kind.label(view, event, event.body)) if kind else event.kind
+
+
+def event_fact(
+    view: RunView, event: Event, label: str = "", tone: Tone = Tone.PLAIN, *, mark: str = "", timed: bool = False
+) -> Fact:
+    """An event as a fact: its number, its time if wanted, and its label."""
+    at = f"{seconds(event.at)} " if timed else ""
+    return Fact(label, f"#{event.seq} {at}{describe(view, event)}", event.seq, tone, mark)
 
 
 def row_of(draw: RowBuilder, event: Event) -> TimelineRow | None:

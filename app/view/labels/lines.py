@@ -14,7 +14,7 @@ class ListLine(msgspec.Struct, frozen=True, kw_only=True):
     #: the event that Enter leads to
     seq: int
     cells: dict[str, LabelCell] = {}
-    #: of a copy or of something wrong, in the first column: ``2×``, ``✗``
+    #: of a copy or of something wrong, in the first column: ``2×``, ``!!``, ``✗``
     tag: str = ""
     #: the text of a mark
     mark: str = ""

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import insort
-from collections.abc import Iterable
-
 import msgspec
 
 from trunkline.app.text.cells import clean, quoted
 from trunkline.app.text.fact import Tone
 from trunkline.app.view.index.message import AttemptRecord, MessageHistory, QueueState, StateChange, state_of
-from trunkline.app.view.index.messages import MessageHistories
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.labels.place_title import title
 from trunkline.core.events import Event
@@ -43,7 +39,7 @@ NOTHING = "·"
 UNDER = "▸"
 
 
-class LabelCell(msgspec.Struct, frozen=True, kw_only=True):
+class LabelCell(msgspec.Struct, frozen=True):
     """A cell: its text, a longer text for wide screens, and its event."""
 
     text: str = NOTHING
@@ -60,43 +56,7 @@ class LabelCell(msgspec.Struct, frozen=True, kw_only=True):
 
 EMPTY = LabelCell(tone=Tone.DIM)
 #: the state of a message that has not begun
-LATER = LabelCell(text="· later", tone=Tone.DIM)
-
-
-#: event of a violation, its invariant, and the event of the message that proves it
-Broken = tuple[int, str, int]
-
-
-class ViolationsByMessage(dict[str, list[Broken]]):
-    """Message -> the violations that have one of its events as evidence, in order."""
-
-    def __init__(self, view: RunView, histories: MessageHistories) -> None:
-        super().__init__()
-        self._view = view
-        self._lives = histories
-        self._done = 0
-        self.grow()
-
-    def grow(self) -> None:
-        view, marks = self._view, self._view.marks
-        for violation in marks.found[self._done :]:
-            for seq in violation.evidence:
-                history = self._lives.of_event(view.event(seq)) if 0 < seq <= view.last else None
-                if history is not None:
-                    insort(self.setdefault(history.id, []), (violation.at, violation.invariant, seq))
-        self._done = marks.version
-
-
-def broken_words(found: Iterable[Broken], seq: int) -> str:
-    """The invariants that were violated by then, each once."""
-    return " ".join(dict.fromkeys(name for at, name, _ in found if at <= seq))
-
-
-def evidence_of(view: RunView, found: Iterable[Broken], seq: int) -> int:
-    """The best evidence against a message by then: a delivery, else the last event; 0 for none."""
-    shown = [evidence for at, _, evidence in found if at <= seq]
-    seen = [one for one in shown if isinstance(view.event(one).body, WireAccepted)]
-    return max(seen or shown, default=0)
+LATER = LabelCell("· later", tone=Tone.DIM)
 
 
 def state_words(step: StateChange) -> tuple[str, Tone]:
@@ -133,7 +93,7 @@ def where(view: RunView, history: MessageHistory) -> str:
 
 def place_cell(place: str) -> LabelCell:
     """The name of a place, without spaces on narrow screens."""
-    return LabelCell(text=place.replace(f" {UNDER} ", UNDER), more=place)
+    return LabelCell(place.replace(f" {UNDER} ", UNDER), place)
 
 
 def wire_word(view: RunView, event: Event) -> tuple[str, str, Tone]:

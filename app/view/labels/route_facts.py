@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from rich.cells import cell_len
 
 from trunkline.app.text.cells import clean, count, pad, quoted
-from trunkline.app.text.fact import Fact, Tone, because, clean_fact, listed, reason_text
+from trunkline.app.text.fact import Fact, Tone, because, facts, listed, reason_text, under
 from trunkline.core.decisions import BOUND_TIER
 from trunkline.core.events import Body
 from trunkline.core.events.delivery import SendJoined, SendPreviewed, SendRefused, SendRequested, TargetResolved
@@ -43,12 +43,6 @@ def place_of(address: Address | None) -> str:
     return f"{address} ({address.kind}{under})"
 
 
-def _why(reason: Reason, detail: str, seq: int) -> Iterator[Fact]:
-    yield because(reason, seq)
-    if detail:
-        yield clean_fact("detail", detail, seq)
-
-
 def _numbered(seq: int) -> str:
     return f"#{seq} " if seq else ""
 
@@ -58,28 +52,25 @@ def route_facts(body: RouteDecided, name: Name, seq: int = 0, more: Iterable[Fac
     rule = "binding" if body.matched_by == BOUND_TIER else "route rule"
     default = f": {Reason.DEFAULT_AGENT.sentence}" if body.matched_by == "default" else ""
     won = f"{rule} {body.binding} ({body.matched_by})" if body.binding else f"{body.matched_by}{default}"
-    yield clean_fact("route", f"{_numbered(seq)}agent {body.agent}, by {won}", seq)
-    yield clean_fact("session", body.session_key, seq)
-    if body.scope:
-        later = f"  (configuration {body.revision})" if body.revision > 1 else ""
-        yield clean_fact("scope", f"{body.scope}{later}", seq)
-    yield clean_fact("answer to", f"{name(body.reply_to)}  {reason_text(body.reply_reason)}", seq)
+    yield Fact("route", f"{_numbered(seq)}agent {body.agent}, by {won}", seq)
+    yield Fact("session", body.session_key, seq)
+    later = f"  (configuration {body.revision})" if body.revision > 1 else ""
+    yield from facts(seq, ("scope", body.scope and f"{body.scope}{later}"))
+    yield Fact("answer to", f"{name(body.reply_to)}  {reason_text(body.reply_reason)}", seq)
     yield from more
-    yield from _rules(body, seq)
+    yield from under("rules", _rules(body, seq))
 
 
 def _rules(body: RouteDecided, seq: int) -> Iterator[Fact]:
     """A line for each route rule, in columns: mark, name, tier, reason code and its sentence."""
     rows = [(clean(one.binding), one.tier, one.reason.value) for one in body.candidates]
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
-    for number, (row, one) in enumerate(zip(rows, body.candidates, strict=True)):
-        cells = [pad(text, width) for text, width in zip(row, widths, strict=True)]
-        text = f"{WON if one.chosen else LOST} {_GAP.join(cells)}{_GAP}{one.reason.sentence}"
-        yield Fact(label="" if number else "rules", text=text, tone=Tone.GOOD if one.chosen else Tone.DIM, seq=seq)
+    for row, one in zip(rows, body.candidates, strict=True):
+        cells = _GAP.join(pad(text, width) for text, width in zip(row, widths, strict=True))
+        text = f"{WON if one.chosen else LOST} {cells}{_GAP}{one.reason.sentence}"
+        yield Fact("", text, seq, Tone.GOOD if one.chosen else Tone.DIM)
     if body.others:
-        label = "" if rows else "rules"
-        text = f"{count(body.others, 'other route rule')}: unrelated to this message"
-        yield clean_fact(label, text, seq, Tone.DIM)
+        yield Fact("", f"{count(body.others, 'other route rule')}: unrelated to this message", seq, Tone.DIM)
 
 
 def target_facts(
@@ -90,41 +81,30 @@ def target_facts(
     entry: SessionEntry | None = None,
 ) -> Iterator[Fact]:
     """How a target was resolved: its place, then `more`, the session that remembers it, its entry, and the steps."""
-    yield clean_fact("target", f"{_numbered(seq)}{quoted(body.target)} on {body.channel}", seq)
-    yield clean_fact("place", name(body.address), seq)
+    yield Fact("target", f"{_numbered(seq)}{quoted(body.target)} on {body.channel}", seq)
+    yield Fact("place", name(body.address), seq)
     yield from more
-    yield clean_fact("session", body.session_key, seq)
-    if entry is not None:
-        yield from entry_facts(entry, seq)
+    yield Fact("session", body.session_key, seq)
+    yield from entry_facts(entry, seq)
     yield from listed("steps", (f"{number} {step}" for number, step in enumerate(body.steps, 1)), seq)
 
 
-def entry_facts(entry: SessionEntry, seq: int = 0) -> Iterator[Fact]:
+def entry_facts(entry: SessionEntry | None, seq: int = 0) -> Iterator[Fact]:
     """How a session describes its conversation."""
-    account = f", account {entry.account}" if entry.account is not None else ""
-    thread = f", thread {entry.thread}" if entry.thread is not None else ""
-    yield clean_fact("entry", f"{entry.chat_type} on {entry.provider} ({entry.surface}){account}{thread}", seq)
-    yield clean_fact("", f"from {entry.sender}, to {entry.to}", seq)
-    yield clean_fact("", f"origin {entry.originating_channel}, {entry.originating_to}", seq)
+    if entry is not None:
+        account = f", account {entry.account}" if entry.account is not None else ""
+        thread = f", thread {entry.thread}" if entry.thread is not None else ""
+        yield Fact("entry", f"{entry.chat_type} on {entry.provider} ({entry.surface}){account}{thread}", seq)
+        yield Fact("", f"from {entry.sender}, to {entry.to}", seq)
+        yield Fact("", f"origin {entry.originating_channel}, {entry.originating_to}", seq)
 
 
 def requested_facts(body: SendRequested, seq: int = 0) -> Iterator[Fact]:
     """The request of a client."""
     where = f" on {body.channel}" if body.channel else ""
-    yield clean_fact("asked", f"{_numbered(seq)}{quoted(body.text)} to {quoted(body.target)}{where}", seq)
-    yield clean_fact("key", body.key, seq)
-    if body.session_key:
-        yield clean_fact("session", f"{body.session_key}, named by the client", seq)
-
-
-def config_facts(body: ConfigReloaded, seq: int = 0) -> Iterator[Fact]:
-    """What a reload changed, and the settings since."""
-    changed = ", ".join(body.changed) or "nothing"
-    yield clean_fact(
-        "config", f"{_numbered(seq)}revision {body.revision} applies from here on; changed: {changed}", seq
-    )
-    yield clean_fact("scope", f"direct conversations {body.dm_scope}, groups {body.group_scope}", seq)
-    yield from listed("linked", (f"{person}: {', '.join(ids)}" for person, ids in body.identity_links.items()), seq)
+    yield Fact("asked", f"{_numbered(seq)}{quoted(body.text)} to {quoted(body.target)}{where}", seq)
+    yield Fact("key", body.key, seq)
+    yield from facts(seq, ("session", body.session_key and f"{body.session_key}, named by the client"))
 
 
 def own_facts(body: Body, name: Name, seq: int = 0) -> Iterator[Fact]:
@@ -136,20 +116,24 @@ def own_facts(body: Body, name: Name, seq: int = 0) -> Iterator[Fact]:
             yield from requested_facts(body, seq)
         case SendJoined():
             ended = "has ended: this one gets its result" if body.ended else "is still under way: this one waits for it"
-            yield clean_fact("key", f"{body.key}; the first send {ended}", seq)
+            yield Fact("key", f"{body.key}; the first send {ended}", seq)
             yield because(body.reason, seq)
         case SendRefused():
-            yield clean_fact("refused", f"{body.key}: nothing was sent or stored", seq, Tone.WARN)
-            yield from _why(body.reason, body.detail, seq)
+            yield Fact("refused", f"{body.key}: nothing was sent or stored", seq, Tone.WARN)
+            yield from facts(seq, ("because", body.reason), ("detail", body.detail))
         case SendPreviewed():
-            yield clean_fact("dry run", f"{body.key}: nothing was sent or stored", seq)
-            yield clean_fact("to", name(body.address), seq)
-            yield clean_fact("session", body.session_key or "no session would remember it", seq)
+            yield Fact("dry run", f"{body.key}: nothing was sent or stored", seq)
+            yield Fact("to", name(body.address), seq)
+            yield Fact("session", body.session_key or "no session would remember it", seq)
             yield from listed("says", map(quoted, body.chunks), seq)
-            if body.media:
-                yield clean_fact("files", ", ".join(body.media), seq)
+            yield from facts(seq, ("files", ", ".join(body.media)))
         case ConfigReloaded():
-            yield from config_facts(body, seq)
+            changed = ", ".join(body.changed) or "nothing"
+            text = f"{_numbered(seq)}revision {body.revision} applies from here on; changed: {changed}"
+            yield Fact("config", text, seq)
+            yield Fact("scope", f"direct conversations {body.dm_scope}, groups {body.group_scope}", seq)
+            linked = (f"{person}: {', '.join(ids)}" for person, ids in body.identity_links.items())
+            yield from listed("linked", linked, seq)
         case _:
             yield from _session_facts(body, name, seq)
 
@@ -157,31 +141,26 @@ def own_facts(body: Body, name: Name, seq: int = 0) -> Iterator[Fact]:
 def _session_facts(body: Body, name: Name, seq: int) -> Iterator[Fact]:
     match body:
         case SessionCreated():
-            yield clean_fact("session", body.session_key, seq)
             made = f"{body.session_id}, generation {body.generation}, by {body.by}, for {name(body.address)}"
-            yield clean_fact("created", made, seq)
-            if body.entry is not None:
-                yield from entry_facts(body.entry, seq)
+            yield from facts(seq, ("session", body.session_key), ("created", made))
+            yield from entry_facts(body.entry, seq)
         case SessionReset():
-            yield clean_fact("session", body.session_key, seq)
-            yield clean_fact("reset", f"generation {body.generation} is {body.session_id}", seq)
-            yield clean_fact("before", f"{body.before}: its pending results are not applied to the new one", seq)
+            yield Fact("session", body.session_key, seq)
+            yield Fact("reset", f"generation {body.generation} is {body.session_id}", seq)
+            yield Fact("before", f"{body.before}: its pending results are not applied to the new one", seq)
         case SessionMoved():
-            yield clean_fact("moved", f"from {body.old_key}", seq)
-            yield clean_fact("to", body.session_key, seq)
-            yield clean_fact("session", f"{body.session_id}: it continues with its transcript", seq)
-            yield from _why(body.reason, body.detail, seq)
+            yield Fact("moved", f"from {body.old_key}", seq)
+            yield Fact("to", body.session_key, seq)
+            yield Fact("session", f"{body.session_id}: it continues with its transcript", seq)
+            yield from facts(seq, ("because", body.reason), ("detail", body.detail))
         case SessionLeft():
-            yield clean_fact(
-                "left", f"{body.old_key} (session {body.old_session_id}): it keeps its transcript", seq, Tone.WARN
-            )
-            yield clean_fact("now", body.session_key or "no session", seq)
-            yield from _why(body.reason, body.detail, seq)
+            left = f"{body.old_key} (session {body.old_session_id}): it keeps its transcript"
+            yield Fact("left", left, seq, Tone.WARN)
+            yield Fact("now", body.session_key or "no session", seq)
+            yield from facts(seq, ("because", body.reason), ("detail", body.detail))
         case SessionShared():
             who = body.peer.name or body.peer.id
-            yield clean_fact(
-                "shared", f"{body.session_key}: {who} is one of {body.people} people in it", seq, Tone.WARN
-            )
+            yield Fact("shared", f"{body.session_key}: {who} is one of {body.people} people in it", seq, Tone.WARN)
             yield because(body.reason, seq)
         case _:
             pass

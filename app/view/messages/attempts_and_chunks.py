@@ -87,7 +87,7 @@ def span_facts(
         bar = f"{_bar(view, claim, span, seq)} " if drawn else ""
         yield _span_fact(view, claim, seq, bar, "claims" if not index else "")
     if len(found) > MOST:
-        yield Fact(label="", text=f"and {len(found) - MOST} more", tone=Tone.DIM)
+        yield Fact("", f"and {len(found) - MOST} more", tone=Tone.DIM)
 
 
 def _bar(view: RunView, claim: AttemptSpan, span: tuple[float, float], seq: int) -> str:
@@ -105,7 +105,7 @@ def _span_fact(view: RunView, claim: AttemptSpan, seq: int, bar: str, label: str
     words += ", while another process had it too" if claim.overlaps else ""
     text = f"{process(claim.owner)} {bar}{when}  {chunk}try {claim.one.number} {shape}".rstrip() + words
     tone = Tone.BAD if claim.overlaps else Tone.WARN if tone is Tone.BAD else Tone.PLAIN
-    return Fact(label=label, text=text, tone=tone, seq=claim.seq)
+    return Fact(label, text, claim.seq, tone)
 
 
 class ChunkStrip(msgspec.Struct, frozen=True, kw_only=True):

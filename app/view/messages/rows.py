@@ -5,7 +5,6 @@ A repeat has an extra row: a second accepted attempt, or the same text of anothe
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -15,15 +14,13 @@ from trunkline.app.text.fact import Tone
 from trunkline.app.view.index.message import OPEN, AttemptKind, AttemptRecord, MessageHistory, QueueState, state_of
 from trunkline.app.view.index.messages import MessageHistories
 from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.labels.lines import ListLine
 from trunkline.app.view.labels.messages import (
     EMPTY,
     LATER,
     NO_END,
     NOTHING,
     LabelCell,
-    ViolationsByMessage,
-    broken_words,
-    evidence_of,
     place_cell,
     process,
     says,
@@ -48,26 +45,10 @@ from trunkline.sim.events.wire import WireAccepted, WireResponseLost
 STAGES: tuple[str, ...] = ("admitted", "routed", "prepared", "tried", "wire", "acked", "mirrored", "terminal")
 #: stages of an attempt
 _OF_TRY = frozenset({"tried", "wire", "acked", "mirrored", "terminal"})
-_BLANK = LabelCell(text="")
+_BLANK = LabelCell("")
 #: bodies that a message can originate from
 _SOURCES = (SendRequested, InboundAdmitted, DelegationFinished)
 _SOURCE_WORDS: dict[type[Body], str] = {SendRequested: "client", DelegationFinished: "hand"}
-
-
-class MessageLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One row. `sub`: it belongs to the message above it."""
-
-    id: str
-    #: the event that Enter leads to
-    seq: int
-    what: LabelCell
-    cells: dict[str, LabelCell]
-    #: ``2×``, ``!!``, ``✗``
-    tag: str = ""
-    #: ids of the invariants that it broke
-    broken: str = ""
-    sub: bool = False
-    later: bool = False
 
 
 class MessageRows:
@@ -76,32 +57,27 @@ class MessageRows:
     def __init__(self, view: RunView, histories: MessageHistories) -> None:
         self._view = view
         self.histories = histories
-        #: message -> its violations
-        self._broken = ViolationsByMessage(view, histories)
         self._admitted: dict[tuple[str, int], LabelCell] = {}
-
-    def grow(self) -> None:
-        self._broken.grow()
 
     def __len__(self) -> int:
         return len(self.histories)
 
     def begun(self, seq: int) -> int:
         """The number of messages that had begun by event `seq`."""
-        return bisect_right(self.histories, seq, key=lambda history: history.seq)
+        return self.histories.all.upto(seq)
 
     def broken(self, history: MessageHistory, seq: int) -> str:
         """The invariants that a message had broken after event `seq`."""
-        return broken_words(self._broken.get(history.id, ()), seq)
+        return " ".join(self.histories.broken.names(history.id, seq))
 
     def wrong(self, seq: int) -> list[int]:
         """Numbers of the messages that had broken something after event `seq`, in order."""
-        histories = (self.histories.of(name) for name, found in self._broken.items() if found[0][0] <= seq)
+        histories = map(self.histories.of, self.histories.broken.upto(seq))
         return sorted(self.histories.place(history) for history in histories if history is not None)
 
     # ------------------------------------------------------------ a message
 
-    def head(self, history: MessageHistory, seq: int) -> MessageLine:
+    def head(self, history: MessageHistory, seq: int) -> ListLine:
         """One message after event `seq`. Later stages are shown too, marked as later."""
         later = history.seq > seq
         cells = self._cells(history, self._view.last if later else seq)
@@ -110,15 +86,13 @@ class MessageRows:
         else:
             ahead = self._cells(history, self._view.last)
             cells = {name: _ahead(cell, ahead[name]) for name, cell in cells.items()}
-        return MessageLine(
-            id=history.id,
-            seq=evidence_of(self._view, self._broken.get(history.id, ()), seq) or history.seq,
-            what=LabelCell(text=says(history)),
-            cells=cells,
-            tag=self._tag(history, seq),
-            broken=self.broken(history, seq),
-            later=later,
-        )
+        cells |= {
+            "id": LabelCell(history.id),
+            "message": LabelCell(says(history)),
+            "broken": LabelCell(self.broken(history, seq), tone=Tone.BAD),
+        }
+        shown = self.histories.evidence(history, seq) or history.seq
+        return ListLine(seq=shown, cells=cells, tag=self._tag(history, seq), later=later)
 
     def _cells(self, history: MessageHistory, seq: int) -> dict[str, LabelCell]:
         return {
@@ -141,7 +115,7 @@ class MessageRows:
             if source is not None:
                 body = source.body
                 word = str(body.work) if isinstance(body, InboundAdmitted) else _SOURCE_WORDS.get(type(body), "")
-                known = LabelCell(text=f"#{source.seq}", more=f"#{source.seq} {word}", seq=source.seq)
+                known = LabelCell(f"#{source.seq}", f"#{source.seq} {word}", seq=source.seq)
             self._admitted[history.id, history.seq] = known
         return known
 
@@ -151,7 +125,7 @@ class MessageRows:
             return EMPTY
         reason = f"  {history.body.reason}" if history.body else ""
         if any(event.seq <= seq for event in history.fallbacks):
-            return LabelCell(text=f"FB {place}", more=f"FB {place}{reason}", tone=Tone.WARN, seq=history.seq)
+            return LabelCell(f"FB {place}", f"FB {place}{reason}", Tone.WARN, history.seq)
         return msgspec.structs.replace(place_cell(place), more=f"{place}{reason}", seq=history.seq)
 
     def _wire(self, history: MessageHistory, seq: int) -> LabelCell:
@@ -169,33 +143,33 @@ class MessageRows:
         twice = len({getattr(event.body, "chunk", 0) for event in accepted}) < len(accepted)
         tone = Tone.BAD if wrong or twice else Tone.GOOD
         place = place_cell(title(self._view.places, last.body.address)).text
-        return LabelCell(text=text, more=f"{text} {place} #{last.seq}", tone=tone, seq=last.seq)
+        return LabelCell(text, f"{text} {place} #{last.seq}", tone, last.seq)
 
     def _wire_cell(self, event: Event) -> LabelCell:
         shape, words, tone = wire_word(self._view, event)
         words = place_cell(words).text
-        return LabelCell(text=f"{shape} #{event.seq}", more=f"{shape} {words} #{event.seq}", tone=tone, seq=event.seq)
+        return LabelCell(f"{shape} #{event.seq}", f"{shape} {words} #{event.seq}", tone, event.seq)
 
     def _mirrored(self, mirrored: Sequence[Event], accepted: Iterable[Event], seq: int) -> LabelCell:
         marks = self._view.marks.mirrors
         for event in (*mirrored, *accepted):
             if event.seq <= seq and event.seq in marks and self._seen(event.seq, seq):
                 text = f"m{marks[event.seq]}"
-                return LabelCell(text=text, more=f"{text} #{event.seq}", tone=Tone.BAD, seq=event.seq)
+                return LabelCell(text, f"{text} #{event.seq}", Tone.BAD, event.seq)
         done = [event for event in mirrored if event.seq <= seq]
         if not done:
             return EMPTY
         part = isinstance(done[-1].body, MirrorAppended) and done[-1].body.partial
         shape = "½" if part else "✓"
-        return LabelCell(text=shape, more=f"{shape} #{done[-1].seq}", tone=Tone.GOOD, seq=done[-1].seq)
+        return LabelCell(shape, f"{shape} #{done[-1].seq}", Tone.GOOD, done[-1].seq)
 
     def _terminal(self, history: MessageHistory, seq: int) -> LabelCell:
         step = history.step(seq)
         if step.state in OPEN and self._view.over <= seq and not history.endings(seq):
             shape, word, tone = NO_END
-            return LabelCell(text=f"{shape} {word}", tone=tone, seq=step.seq)
+            return LabelCell(f"{shape} {word}", tone=tone, seq=step.seq)
         text, tone = state_words(step)
-        return LabelCell(text=text, more=f"{text}  {step.why}" if step.why else "", tone=tone, seq=step.seq)
+        return LabelCell(text, f"{text}  {step.why}" if step.why else "", tone, step.seq)
 
     def _seen(self, evidence: int, seq: int) -> bool:
         """Whether a violation with this evidence was detected by then."""
@@ -226,26 +200,19 @@ class MessageRows:
         others = sorted({seq for group in groups for seq in self._view.marks.groups[group]} - own)
         return [*history.tries, *(self._view.event(seq) for seq in others)]
 
-    def part(self, history: MessageHistory, part: AttemptRecord | Event, seq: int) -> MessageLine:
+    def part(self, history: MessageHistory, part: AttemptRecord | Event, seq: int) -> ListLine:
         """One row below an opened message, after event `seq`."""
         return self._try(history, part, seq) if isinstance(part, AttemptRecord) else self._twin(part, seq)
 
-    def _try(self, history: MessageHistory, one: AttemptRecord, seq: int) -> MessageLine:
+    def _try(self, history: MessageHistory, one: AttemptRecord, seq: int) -> ListLine:
         later = one.event.seq > seq
         cells = self._try_cells(one, self._view.last if later else seq)
         if not later:
             ahead = self._try_cells(one, self._view.last)
             cells = {name: _ahead(cell, ahead[name]) for name, cell in cells.items()}
         number = max((self._copy(event, seq) for event in one.wire), default=0)
-        return MessageLine(
-            id=history.id,
-            seq=_target(one),
-            what=_try_words(history, one),
-            cells=cells,
-            tag=f"{number}×" if number else "",
-            sub=True,
-            later=later,
-        )
+        cells["message"] = _try_words(history, one)
+        return ListLine(seq=_target(one), cells=cells, tag=f"{number}×" if number else "", later=later)
 
     def _try_cells(self, one: AttemptRecord, seq: int) -> dict[str, LabelCell]:
         wire = [event for event in one.wire if event.seq <= seq]
@@ -267,28 +234,19 @@ class MessageRows:
         cells["terminal"] = _decided(one, seq)
         return cells
 
-    def _twin(self, event: Event, seq: int) -> MessageLine:
+    def _twin(self, event: Event, seq: int) -> ListLine:
         history = self.histories.of_event(event)
+        name = history.id if history is not None else ""
         cells = dict.fromkeys(STAGES, _BLANK)
         number = self._copy(event, seq)
         tone = Tone.BAD if number > 1 else Tone.PLAIN
+        cells["message"] = LabelCell("└ copy", f"└ copy by {name or 'an unknown intent'}", Tone.DIM)
         cells["wire"] = msgspec.structs.replace(self._wire_cell(event), tone=tone)
-        cells["terminal"] = LabelCell(
-            text="◀ a copy", more=f"◀ the same thing, by {history.id if history else ''}", tone=tone
-        )
+        cells["terminal"] = LabelCell("◀ a copy", f"◀ the same thing, by {name}", tone)
         if history is not None and history.body is not None:
             cells["routed"] = self._routed(history, seq)
-        return MessageLine(
-            id=history.id if history else "",
-            seq=event.seq,
-            what=LabelCell(
-                text="└ copy", more=f"└ copy by {history.id if history else 'an unknown intent'}", tone=Tone.DIM
-            ),
-            cells=cells,
-            tag=f"{number}×" if number else "",
-            sub=True,
-            later=event.seq > seq,
-        )
+        tag = f"{number}×" if number else ""
+        return ListLine(seq=event.seq, cells=cells, tag=tag, later=event.seq > seq)
 
 
 def _ahead(cell: LabelCell, end: LabelCell) -> LabelCell:
@@ -300,7 +258,7 @@ def _event_cell(event: Event | None, seq: int, *, at: bool = False) -> LabelCell
     if event is None or event.seq > seq:
         return EMPTY
     more = f"#{event.seq} {seconds(event.at)}" if at else ""
-    return LabelCell(text=f"#{event.seq}", more=more, seq=event.seq)
+    return LabelCell(f"#{event.seq}", more, seq=event.seq)
 
 
 def _tried(history: MessageHistory, seq: int) -> LabelCell:
@@ -310,7 +268,7 @@ def _tried(history: MessageHistory, seq: int) -> LabelCell:
     chunks = history.body.chunks if history.body else 1
     tone = Tone.WARN if len(tries) > chunks else Tone.PLAIN
     text = str(len(tries))
-    return LabelCell(text=text, more=f"{text} from #{tries[0].event.seq}", tone=tone, seq=tries[0].event.seq)
+    return LabelCell(text, f"{text} from #{tries[0].event.seq}", tone, tries[0].event.seq)
 
 
 def _acked(history: MessageHistory, seq: int) -> LabelCell:
@@ -320,7 +278,7 @@ def _acked(history: MessageHistory, seq: int) -> LabelCell:
     chunks = history.body.chunks if history.body else 1
     text = f"{len(acked)}/{chunks}"
     tone = Tone.GOOD if len(acked) == chunks else Tone.WARN
-    return LabelCell(text=text, more=f"{text} #{acked[-1].seq}", tone=tone, seq=acked[-1].seq)
+    return LabelCell(text, f"{text} #{acked[-1].seq}", tone, acked[-1].seq)
 
 
 def _decided(one: AttemptRecord, seq: int) -> LabelCell:
@@ -330,12 +288,12 @@ def _decided(one: AttemptRecord, seq: int) -> LabelCell:
         word = "DELIVERED" if state is QueueState.DELIVERED else state.upper()
         more = f"{word}  {one.settled.body.reason}"
         tone = Tone.GOOD if state is QueueState.DELIVERED else Tone.WARN
-        return LabelCell(text=word, more=more, tone=tone, seq=one.settled.seq)
+        return LabelCell(word, more, tone, one.settled.seq)
     if one.ended is not None and one.ended.seq <= seq and isinstance(one.ended.body, AttemptEnded):
         body = one.ended.body
         due = f" at {seconds(body.retry_at)}" if body.retry_at is not None else ""
         text = str(body.reason if body.decision == "settle" else body.decision)
-        return LabelCell(text=text, more=f"{body.decision}{due}  {body.reason}", seq=one.ended.seq)
+        return LabelCell(text, f"{body.decision}{due}  {body.reason}", seq=one.ended.seq)
     return EMPTY
 
 
@@ -348,12 +306,12 @@ def _target(one: AttemptRecord) -> int:
 def _try_words(history: MessageHistory, one: AttemptRecord) -> LabelCell:
     body, owner = one.event.body, process(one.event.generation)
     if isinstance(body, RecoveryDecided):
-        return LabelCell(text=f"└ {owner} {body.decision}", more=f"└ {owner} recovers: {body.decision}", tone=Tone.DIM)
+        return LabelCell(f"└ {owner} {body.decision}", f"└ {owner} recovers: {body.decision}", Tone.DIM)
     if isinstance(body, OperatorActed):
-        return LabelCell(text=f"└ {body.verb}", more=f"└ operator: {body.verb}", tone=Tone.DIM)
+        return LabelCell(f"└ {body.verb}", f"└ operator: {body.verb}", Tone.DIM)
     if history.body is None or history.body.chunks < 2:
-        return LabelCell(text=f"└ try {one.number} {owner}", tone=Tone.DIM)
+        return LabelCell(f"└ try {one.number} {owner}", tone=Tone.DIM)
     part, total = one.chunk + 1, history.body.chunks
     more = f"└ part {part} of {total}, try {one.number} {owner}"
     again = f" ↻{one.number}" if one.number > 1 else ""
-    return LabelCell(text=f"└ {part}/{total}{again}", more=more, tone=Tone.DIM)
+    return LabelCell(f"└ {part}/{total}{again}", more, Tone.DIM)

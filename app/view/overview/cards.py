@@ -135,20 +135,20 @@ def latest_facts(
     facts = [*(_violated(view, found, brief=brief) if found else _calm(view, verdicts, seq))]
     facts += [delegated] if delegated is not None else []
     if story and not found:
-        facts.append(Fact(label="story", text=clean(" ".join(story.split())), tone=Tone.DIM))
+        facts.append(Fact("story", clean(" ".join(story.split())), tone=Tone.DIM))
     return facts
 
 
 def _violated(view: RunView, found: Sequence[Violation], *, brief: bool) -> Iterator[Fact]:
     main, *others = found
     at = main.at
-    yield Fact(label=f"✗ {main.invariant}", text=f"#{at} {clean(main.summary)}", tone=Tone.BAD, seq=at)
+    yield Fact(f"✗ {main.invariant}", f"#{at} {clean(main.summary)}", at, Tone.BAD)
     yield from _copies(view, main, brief=brief)
     for label, texts, tone in (("expected", main.expected, Tone.GOOD), ("actual", main.actual, Tone.BAD)):
         for index, one in enumerate(texts):
-            yield Fact(label="" if index else label, text=clean(one), tone=tone, seq=at)
+            yield Fact("" if index else label, clean(one), at, tone)
     for other in others:
-        yield Fact(label=f"✗ {other.invariant}", text=clean(other.summary), tone=Tone.BAD, seq=at)
+        yield Fact(f"✗ {other.invariant}", clean(other.summary), at, Tone.BAD)
     yield from blame_facts(view, main, "step")
     yield from standing_facts(view, at)
 
@@ -161,11 +161,11 @@ def _copies(view: RunView, violation: Violation, *, brief: bool) -> Iterator[Fac
         at = "" if brief else f" {seconds(view.time(seq))}"
         wrong = "wrong place" if seq in view.marks.misplaced else "copy" if copy.number > 1 else ""
         yield Fact(
-            label=f"{copy.number}×",
-            text=f"#{seq}{at} {_copied(view, seq, brief=brief)}",
-            tone=Tone.BAD if wrong else Tone.PLAIN,
+            f"{copy.number}×",
+            f"#{seq}{at} {_copied(view, seq, brief=brief)}",
+            seq,
+            Tone.BAD if wrong else Tone.PLAIN,
             mark=f"✗ {wrong}" if wrong else "",
-            seq=seq,
         )
 
 
@@ -188,21 +188,21 @@ def _calm(view: RunView, verdicts: Verdicts, seq: int) -> Iterator[Fact]:
     """The facts of a run without a violation so far."""
     ahead = [row.id for row in verdicts.rows(seq) if row.judged is InvariantStatus.LATER]
     if ahead:
-        yield Fact(label="ahead", text=f"{' '.join(ahead)} will break: n goes there", tone=Tone.WARN)
+        yield Fact("ahead", f"{' '.join(ahead)} will break: n goes there", tone=Tone.WARN)
     elif not view.exercised:
-        yield Fact(label="verdict", text="nothing happened that an invariant judges", tone=Tone.DIM)
+        yield Fact("verdict", "nothing happened that an invariant judges", tone=Tone.DIM)
     else:
         total = len(view.verdicts)
         text = f"✓ all hold{view.so_far or ' in the whole run'}, {view.exercised} of {total} exercised"
-        yield Fact(label="verdict", text=text, tone=Tone.GOOD)
+        yield Fact("verdict", text, tone=Tone.GOOD)
     if view.cut:
-        yield Fact(label="cut", text=f"the trace is truncated: {NOT_JUDGED}", tone=Tone.WARN)
+        yield Fact("cut", f"the trace is truncated: {NOT_JUDGED}", tone=Tone.WARN)
     for unmet in view.unmet if not view.marks.violations else ():
-        yield Fact(label="unmet", text=clean(unmet.summary), tone=Tone.BAD)
-    yield Fact(label="run", text=clean(view.header.title))
+        yield Fact("unmet", clean(unmet.summary), tone=Tone.BAD)
+    yield Fact("run", clean(view.header.title))
     yield from standing_facts(view, seq)
     for bug in view.header.bugs:
-        yield Fact(label="defect", text=clean(bug), tone=Tone.WARN)
+        yield Fact("defect", clean(bug), tone=Tone.WARN)
 
 
 def hands_fact(hands: HandRuns, seq: int) -> Fact | None:
@@ -211,7 +211,7 @@ def hands_fact(hands: HandRuns, seq: int) -> Fact | None:
     if not counts.accepted:
         return None
     tone = Tone.WARN if counts.parked or counts.undeliverable else Tone.PLAIN
-    return Fact(label="hands", text=f"{counts.accepted} delegated: {counts.states}", tone=tone)
+    return Fact("hands", f"{counts.accepted} delegated: {counts.states}", tone=tone)
 
 
 # ---------------------------------------------------------------- queue

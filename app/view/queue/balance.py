@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
 from collections import Counter
 from collections.abc import Iterable
 from operator import itemgetter
 
 import msgspec
 
+from trunkline.app.view.index.growing import GrowingRows, Tally
 from trunkline.app.view.index.message import MessageHistory, QueueState
 
 #: the term of each state; the terms that are always shown come first
@@ -27,8 +27,8 @@ TERMS = {
     QueueState.CANCELLED: "cancelled",
 }
 ALWAYS = ("delivered", "open", "retry", "dead")
-#: changes between two stored counts
-_EVERY = 64
+#: counted beside the terms: messages that were prepared in this run, and those of an earlier one
+PREPARED, FOUND = "prepared", "found"
 
 
 class QueueBalance(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,85 +72,60 @@ class QueueBalance(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BalanceCounter:
-    """Counts of messages by state after any event: all changes, with stored counts at intervals."""
+    """Counts of messages by term after any event, and the messages that ended or were claimed twice."""
 
-    def __init__(self, histories: Iterable[MessageHistory]) -> None:
-        self._prepared: list[int] = []
-        #: messages found in the store -> their first event; and these events in order
-        self._unprepared: dict[str, int] = {}
-        self._found: list[int] = []
-        #: seqs of repeated endings without a reopening, with the message
-        self._twice: list[tuple[int, str]] = []
-        self._double: list[tuple[int, str]] = []
-        #: message -> counted changes, its current term, and whether it has ended
+    def __init__(self) -> None:
+        self._tally = Tally()
+        #: repeated endings without a reopening, and claims by two processes, each with its message
+        self._ended_twice = GrowingRows[tuple[int, str]](itemgetter(0))
+        self._claimed_twice = GrowingRows[tuple[int, str]](itemgetter(0))
+        #: message -> counted changes of state, its current term, and whether it has ended
         self._counted: dict[str, tuple[int, str, bool]] = {}
-        self._changes: list[tuple[int, str, int]] = []
-        self._seqs: list[int] = []
-        self._now: Counter[str] = Counter()
-        self._frames: list[Counter[str]] = [Counter()]
-        self.grow(histories)
+        #: messages found in the store -> the event that they are counted at
+        self._found: dict[str, int] = {}
 
-    def grow(self, histories: Iterable[MessageHistory]) -> None:
+    def count(self, histories: Iterable[MessageHistory]) -> None:
         """Count the new changes of these histories."""
-        changes: list[tuple[int, str, int]] = []
+        counts: list[tuple[int, tuple[str, int]]] = []
         for history in histories:
-            self._find(history)
-            self._count(history, changes)
-        changes.sort(key=itemgetter(0))
-        if changes and self._seqs and changes[0][0] < self._seqs[-1]:
-            # A message turned out to have been queued earlier: count everything again.
-            changes = sorted([*self._changes, *changes], key=itemgetter(0))
-            self._changes, self._seqs, self._now, self._frames = [], [], Counter(), [Counter()]
-        for change in changes:
-            self._changes.append(change)
-            self._seqs.append(change[0])
-            self._now[change[1]] += change[2]
-            if not len(self._changes) % _EVERY:
-                self._frames.append(self._now.copy())
-        # Nearly in order, since new changes come last.
-        self._prepared.sort()
-        self._twice.sort()
-        self._double.sort()
+            if history.prepared is None and history.id not in self._found:
+                self._found[history.id] = history.seq
+                counts.append((history.seq, (FOUND, 1)))
+            self._count(history, counts)
+            if history.prepared is not None and history.id in self._found:
+                counts.append((self._found.pop(history.id), (FOUND, -1)))
+        self._tally.add(*counts)
 
-    def _find(self, history: MessageHistory) -> None:
-        if history.prepared is None and history.id not in self._unprepared:
-            self._unprepared[history.id] = history.seq
-            insort(self._found, history.seq)
-        elif history.prepared is not None and history.id in self._unprepared:
-            self._found.remove(self._unprepared.pop(history.id))
-
-    def _count(self, history: MessageHistory, changes: list[tuple[int, str, int]]) -> None:
+    def _count(self, history: MessageHistory, counts: list[tuple[int, tuple[str, int]]]) -> None:
         """An ended message leaves its count only if an operator reopens it; other changes are repeats."""
         done, name, over = self._counted.get(history.id, (0, "", False))
         for step in history.steps[done:]:
-            ends = step.ends
             if step.entered or step.reopened or not over:
                 if name and (step.reopened or not over):
-                    changes.append((step.seq, name, -1))
-                name, over = TERMS[step.state], ends
-                changes.append((step.seq, name, 1))
-            elif ends:
-                self._twice.append((step.seq, history.id))
-                changes.append((step.seq, TERMS[step.state], 1))
+                    counts.append((step.seq, (name, -1)))
+                name, over = TERMS[step.state], step.ends
+                counts.append((step.seq, (name, 1)))
+            elif step.ends:
+                self._ended_twice.add((step.seq, history.id))
+                counts.append((step.seq, (TERMS[step.state], 1)))
             if step.entered:
-                self._prepared.append(step.seq)
+                counts.append((step.seq, (PREPARED, 1)))
             if len(step.owners) > 1:
-                self._double.append((step.seq, history.id))
+                self._claimed_twice.add((step.seq, history.id))
         self._counted[history.id] = len(history.steps), name, over
 
-    def at(self, seq: int) -> tuple[Counter[str], int, int]:
-        """Counts of the states, and how many were prepared and found, after event `seq`."""
-        index = bisect_right(self._seqs, seq)
-        frame = index // _EVERY
-        counts = self._frames[frame].copy()
-        for _, name, by in self._changes[frame * _EVERY : index]:
-            counts[name] += by
-        return counts, bisect_right(self._prepared, seq), bisect_right(self._found, seq)
+    def at(self, seq: int) -> Counter[str]:
+        """The numbers of the terms, and of messages prepared and found, after event `seq`."""
+        return Counter(self._tally.at(seq))
 
-    def twice(self, seq: int) -> list[str]:
+    def ended_twice(self, seq: int) -> tuple[str, ...]:
         """The messages with more than one ending."""
-        return list(dict.fromkeys(name for at, name in self._twice if at <= seq))
+        return _names(self._ended_twice, seq)
 
-    def claimed_twice(self, seq: int) -> list[str]:
+    def claimed_twice(self, seq: int) -> tuple[str, ...]:
         """The messages that two processes worked on at the same time."""
-        return list(dict.fromkeys(name for at, name in self._double if at <= seq))
+        return _names(self._claimed_twice, seq)
+
+
+def _names(rows: GrowingRows[tuple[int, str]], seq: int) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for _, name in rows[: rows.upto(seq)]))

@@ -13,16 +13,16 @@ import msgspec
 from rich.cells import cell_len
 
 from trunkline.app.view.index.places import Place, PlaceKey
-from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.rows.lane_badges import AUDIENCE, TOKENS, TokenUse
-from trunkline.core.events import Body
+from trunkline.app.view.index.run_index import GrowingView, RunView
+from trunkline.core.events import Event
 from trunkline.core.events.bindings import BindingBound
 from trunkline.core.events.delivery import IntentPrepared
 from trunkline.core.events.hands import DelegationAccepted
-from trunkline.core.values import Address
+from trunkline.core.values import Address, ChatKind
 from trunkline.sim.events.model import ModelAsked
 from trunkline.sim.events.wire import WireAccepted, WireRefused
-from trunkline.sim.events.world import PeerSaid, ThreadClosed, ThreadOpened
+from trunkline.sim.events.world import CredentialRotated, PeerSaid, ThreadClosed, ThreadOpened
+from trunkline.sim.index.projection import Projection, on
 
 #: cells of a lane: at least, and at most when there is room
 LANE_MIN, LANE_MAX = 7, 14
@@ -49,6 +49,8 @@ class LaneKind(Enum):
     MODEL = "model"
 
 
+#: audiences, from one person to everybody
+AUDIENCE = {ChatKind.DIRECT: "dm", ChatKind.GROUP: "group", ChatKind.CHANNEL: "public"}
 #: lanes to the right of the gateway
 AT_THE_RIGHT = frozenset({LaneKind.HAND, LaneKind.MODEL})
 
@@ -70,19 +72,51 @@ class TimelineLane(msgspec.Struct, frozen=True, kw_only=True):
     idle: bool = False
 
 
-class TimelineLanes:
+class TokenUse(Projection):
+    """The tokens of accounts, for runs in which one was rotated. An account is a channel and its name there."""
+
+    def __init__(self) -> None:
+        #: number of a token, and when the gateway got it
+        self._given: dict[tuple[str, str], list[tuple[float, int]]] = {}
+        #: event and time of a request, and the number of its token
+        self._used: dict[tuple[str, str], list[tuple[int, float, int]]] = {}
+
+    @on(CredentialRotated)
+    def _rotated(self, event: Event, body: CredentialRotated) -> None:
+        self._given.setdefault((body.channel, body.account), []).append((event.at + body.tell, body.number))
+
+    @on(WireAccepted, WireRefused)
+    def _requested(self, event: Event, body: WireAccepted | WireRefused) -> None:
+        if body.credential:
+            used = self._used.setdefault((body.address.channel, body.address.account), [])
+            used.append((event.seq, event.at, body.credential))
+
+    def badge(self, account: tuple[str, str], seq: int, now: float) -> str:
+        """``tok#2``, or ``tok#1!`` if the last request used an older one than the gateway had.
+
+        Nothing where no token was ever changed.
+        """
+        if account not in self._given:
+            return ""
+        given_at, given = max(((at, number) for at, number in self._given[account] if at <= now), default=(0.0, 1))
+        last = max((use for use in self._used.get(account, ()) if use[0] <= seq), default=None)
+        if last is not None and last[1] >= given_at and last[2] < given:
+            return f"tok#{last[2]}!"
+        return f"tok#{given}"
+
+
+class TimelineLanes(GrowingView):
     """All lanes of a run, left to right."""
 
     def __init__(self, view: RunView) -> None:
-        self._view = view
-        self._done = 0
+        self.tokens = TokenUse()
+        super().__init__(view, self.tokens)
         #: places with any event
         self._used: set[PlaceKey] = set()
         self._hands: dict[str, int] = {}
         #: the model has a lane where the gateway's own steps are unknown
         self._modelled = False
         self._model = 0
-        self.tokens = TokenUse()
         self._places: dict[PlaceKey, int] = {}
         self._shape: tuple[int, ...] = ()
         self.gateway = 0
@@ -93,35 +127,41 @@ class TimelineLanes:
         self.version = 0
         self.grow()
 
-    def grow(self) -> None:
-        view = self._view
-        for event in view.events[self._done :]:
-            self._learn(event.body)
-            if type(event.body) in TOKENS:
-                self.tokens.learn(event)
-        self._done = view.last
+    @on(DelegationAccepted)
+    def _delegated(self, _event: Event, body: DelegationAccepted) -> None:
+        self._hands.setdefault(body.hand, 0)
+
+    @on(BindingBound)
+    def _bound(self, _event: Event, body: BindingBound) -> None:
+        self._used.add(body.conversation.lane)
+
+    @on(ModelAsked)
+    def _asked(self, _event: Event, _body: ModelAsked) -> None:
+        self._modelled = self.view.wire_side
+
+    @on(PeerSaid, WireAccepted, WireRefused, ThreadClosed, ThreadOpened, IntentPrepared)
+    def _addressed(
+        self,
+        _event: Event,
+        body: PeerSaid | WireAccepted | WireRefused | ThreadClosed | ThreadOpened | IntentPrepared,
+    ) -> None:
+        self._used.add(body.address.lane)
+
+    def settle(self) -> None:
+        """Lay the lanes again if there are others."""
+        view = self.view
         shape = (view.places.version, len(self._used), len(view.bindings.lanes), len(self._hands), self._modelled)
         if shape != self._shape:
             self._shape = shape
             self._lay()
             self.version += 1
 
-    def _learn(self, body: Body) -> None:
-        if isinstance(body, DelegationAccepted):
-            self._hands.setdefault(body.hand, 0)
-        elif isinstance(body, BindingBound):
-            self._used.add(body.conversation.lane)
-        elif isinstance(body, ModelAsked):
-            self._modelled = self._view.wire_side
-        elif isinstance(body, _USES):
-            self._used.add(body.address.lane)
-
     def _lay(self) -> None:
-        known = self._view.places
+        known = self.view.places
         # A parent stays beside its thread, so that a message that lands there instead is visible.
         busy = self._used | {parent for key in self._used if key in known and (parent := known.at(key).parent)}
         places = known.in_order()
-        lanes = [_place_lane(self._view, place, busy) for place in places]
+        lanes = [_place_lane(self.view, place, busy) for place in places]
         self.gateway = self._model = len(lanes)
         model = (TimelineLane(kind=LaneKind.MODEL, label="model", group="model"),) if self._modelled else ()
         self._model += len(model)
@@ -146,10 +186,6 @@ class TimelineLanes:
     def model(self) -> int:
         """Index of the lane of the model; the gateway's where it has none."""
         return self._model
-
-
-#: bodies that mark the place of their address as used
-_USES = (PeerSaid, WireAccepted, WireRefused, ThreadClosed, ThreadOpened, IntentPrepared)
 
 
 def _place_lane(view: RunView, place: Place, busy: Collection[PlaceKey]) -> TimelineLane:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trunkline.app.text.cells import clean
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.rows.lanes import TimelineLanes
 from trunkline.app.view.rows.row import Look, TimelineRow
@@ -16,7 +17,6 @@ from trunkline.core.events.delivery import (
     TargetResolved,
 )
 from trunkline.core.events.gateway import InboundReceived, SessionCreated
-from trunkline.core.events.leases import LeaseAwaited
 from trunkline.core.values import Address, IntentState
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import WorldSession
@@ -28,16 +28,8 @@ class RowBuilder:
     def __init__(self, view: RunView, lanes: TimelineLanes) -> None:
         self.view = view
         self.lanes = lanes
-        self._fallbacks: set[str | None] = set()
         #: processes that had to wait for the lease
         self.stood_by: set[int] = set()
-
-    def learn(self, event: Event) -> None:
-        """Remember an event that changes the look of other rows."""
-        if isinstance(event.body, Fallback | IdentityFallback):
-            self._fallbacks.add(event.intent)
-        elif isinstance(event.body, LeaseAwaited):
-            self.stood_by.add(event.generation)
 
     def lane_of(self, body: Body) -> int:
         """The lane of an internal event: that of its address, else the gateway's."""
@@ -47,6 +39,8 @@ class RowBuilder:
     def arrow(
         self, event: Event, look: Look, start: int, end: int, text: str, *, who: str = "", tags: tuple[str, ...] = ()
     ) -> TimelineRow:
+        """A row from one lane to another; a note, if they are the same."""
+        text = clean(text)
         return TimelineRow(seq=event.seq, at=event.at, look=look, start=start, end=end, text=text, who=who, tags=tags)
 
     def note(
@@ -54,15 +48,17 @@ class RowBuilder:
     ) -> TimelineRow:
         """A row at one lane, by default the gateway's."""
         at = self.lanes.gateway if lane is None else lane
-        return TimelineRow(seq=event.seq, at=event.at, look=look, start=at, end=at, text=text, tags=tags)
+        return self.arrow(event, look, at, at, text, tags=tags)
 
     def outbound(self, event: Event, look: Look, address: Address, text: str, *tags: str) -> TimelineRow:
         """A row from the gateway to the lane of an address."""
         return self.arrow(event, look, self.lanes.gateway, self.lanes.of(address), text, tags=tags)
 
-    def at_place(self, event: Event, address: Address, text: str) -> TimelineRow:
-        """A note about a place, at its lane."""
-        return self.note(event, Look.NOTE, f"{self.view.places.of(address).name} {text}", self.lanes.of(address))
+    def change(self, event: Event, address: Address, text: str, *, repeated: bool) -> TimelineRow:
+        """A change of a message that people see; a repeated one changes nothing."""
+        if repeated:
+            return self.outbound(event, Look.SUPPRESSED, address, f"{text}: so already", "sup")
+        return self.outbound(event, Look.DELIVERED, address, text)
 
     def target(self, event: Event) -> Address | None:
         """The destination of the intent of an event."""
@@ -72,7 +68,7 @@ class RowBuilder:
 
     def fell_back(self, event: Event) -> bool:
         """A fallback was recorded for the intent of this event."""
-        return event.intent is not None and event.intent in self._fallbacks
+        return bool(self.view.of_intent(event.intent, Fallback, IdentityFallback))
 
     def accepted_look(self, event: Event) -> tuple[Look, tuple[str, ...]]:
         """Look and tags of an accepted delivery: violations decide first, then the events."""

@@ -6,53 +6,70 @@ evidence and mirrors may change, and the affected rows are drawn again.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import overload
+from bisect import bisect_right
+from collections.abc import Callable, Container
 
 import msgspec
+from rich.cells import cell_len
 
-from trunkline.app.view.index.run_index import RunView
+from trunkline.app.text.lazy_sequence import LazySequence
+from trunkline.app.view.index.evidence import Evidence
+from trunkline.app.view.index.growing import GrowingRows
+from trunkline.app.view.index.run_index import GrowingView, RunView
 from trunkline.app.view.kinds import has_row, is_arrow, row_or_label
 from trunkline.app.view.kinds.attach import OUTCOMES
-from trunkline.app.view.rows.lanes import TimelineLanes, WantedWidths
+from trunkline.app.view.rows.lanes import (
+    GAP_MAX,
+    HAND_GAP_MAX,
+    HAND_GAP_MIN,
+    LABEL_EDGES,
+    NO_WIDTHS,
+    TimelineLanes,
+    WantedWidths,
+)
 from trunkline.app.view.rows.row import Look, TimelineRow
 from trunkline.app.view.rows.row_builder import RowBuilder
-from trunkline.app.view.timeline.copy_brackets import CopyBrackets
-from trunkline.app.view.timeline.label_widths import LabelWidths
-from trunkline.core.events import Event
+from trunkline.core.events import Body, Event
 from trunkline.core.events.base import RunEnded
 from trunkline.core.events.bindings import IdentityFallback
 from trunkline.core.events.delivery import Fallback, IntentSettled, MirrorAppended
+from trunkline.core.events.leases import LeaseAwaited
 from trunkline.core.values import IntentState
 from trunkline.sim.events.wire import WireAccepted, WireCalled
+from trunkline.sim.index.projection import on
 
+#: wider labels get no more room
+MOST_PLACES = GAP_MAX - LABEL_EDGES
+MOST_HANDS = HAND_GAP_MIN + HAND_GAP_MAX - LABEL_EDGES + 1
+MOST_WIDTHS = WantedWidths(MOST_PLACES, MOST_HANDS)
 #: drawn rows that are cached
 KEPT = 50_000
 
 
-class LazyRows(Sequence[TimelineRow]):
-    """Rows by index, drawn on access."""
+class CopyBrackets:
+    """Brackets in the gutter that join copies: ``┏ ┃ ┣ ┗``. Where groups overlap, ends take precedence over bars."""
 
-    def __init__(self, seqs: Sequence[int], make: Callable[[int], TimelineRow]) -> None:
-        self._seqs = seqs
-        self._make = make
+    def __init__(self, marks: Evidence, shown: Container[int]) -> None:
+        """`shown` contains the events that have a row."""
+        #: member of a group -> its sign
+        self._ends: dict[int, str] = {}
+        #: ranges with a bar, without overlaps
+        self._starts: list[int] = []
+        self._stops: list[int] = []
+        groups = [[seq for seq in group if seq in shown] for group in marks.groups]
+        for first, *others in sorted(group for group in groups if len(group) > 1):
+            last = others[-1]
+            self._ends |= {first: "┏", **dict.fromkeys(others, "┣"), last: "┗"}
+            if self._stops and first <= self._stops[-1]:
+                self._stops[-1] = max(self._stops[-1], last)
+            else:
+                self._starts.append(first)
+                self._stops.append(last)
 
-    def __len__(self) -> int:
-        return len(self._seqs)
-
-    def __iter__(self) -> Iterator[TimelineRow]:
-        return map(self._make, self._seqs)
-
-    @overload
-    def __getitem__(self, index: int) -> TimelineRow: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[TimelineRow]: ...
-
-    def __getitem__(self, index: int | slice) -> TimelineRow | Sequence[TimelineRow]:
-        if isinstance(index, slice):
-            return [self._make(seq) for seq in self._seqs[index]]
-        return self._make(self._seqs[index])
+    def of(self, seq: int) -> str:
+        """The sign beside a row; empty beside most."""
+        index = bisect_right(self._starts, seq) - 1
+        return self._ends.get(seq) or ("┃" if index >= 0 and seq < self._stops[index] else "")
 
 
 class VisibleRows:
@@ -61,52 +78,44 @@ class VisibleRows:
     A cursor on an event without a row of its own stands on the last row before it.
     """
 
-    def __init__(self, view: RunView, lanes: TimelineLanes, make: Callable[[int], TimelineRow]) -> None:
-        self.view = view
+    def __init__(self, lanes: TimelineLanes, make: Callable[[int], TimelineRow]) -> None:
+        self.marks = lanes.view.marks
+        self._lanes = lanes
         #: the events that have a row, in order
-        self.seqs: list[int] = []
-        self.rows = LazyRows(self.seqs, make)
-        #: incremented when earlier rows change or disappear
+        self.seqs = GrowingRows[int]()
+        self.rows = LazySequence(self.seqs, make, keep=False)
+        #: changed when earlier rows look different, or are others
         self.version: int = 0
-        self._widest = LabelWidths(lanes)
-        #: cache of the broken rows: the version, the number of indexed violations, and the rows in order
-        self._broken: tuple[int, int, list[int]] = (0, 0, [])
+        #: cells that the widest labels need on each side of the gateway, up to the most that they get
+        self.wish = NO_WIDTHS
+        #: the version of the rows and the number of violations that the broken rows were found for
+        self._broken_of = (0, 0)
+        self._broken = GrowingRows[int]()
         self._broken_rows: tuple[int, ...] = ()
-        #: incremented when rows disappear or are inserted
-        self.removed: int = 0
 
     def __contains__(self, seq: object) -> bool:
         """Whether an event has a row of its own."""
-        if not isinstance(seq, int):
-            return False
-        index = bisect_left(self.seqs, seq)
-        return index < len(self.seqs) and self.seqs[index] == seq
+        return isinstance(seq, int) and self.seqs.place(seq) is not None
 
     @property
     def broken(self) -> tuple[int, ...]:
         """Indexes of the rows with a violation; the same tuple until they change."""
-        found = self.view.marks.found
-        removed, done, rows = self._broken
-        if removed != self.removed:
-            done, rows = 0, []
-        if done != len(found):
-            for violation in found[done:]:
+        version, done = self._broken_of
+        if version != self.seqs.version:
+            done, self._broken = 0, GrowingRows[int]()
+        now = self.seqs.version, self.marks.version
+        if now != self._broken_of:
+            for violation in self.marks.found[done:]:
                 index = self.row_at(violation.at)
-                at = bisect_left(rows, index)
-                if index >= 0 and rows[at : at + 1] != [index]:
-                    rows.insert(at, index)
-            self._broken = self.removed, len(found), rows
-            self._broken_rows = tuple(rows)
+                if index >= 0 and index not in self._broken:
+                    self._broken.add(index)
+            self._broken_of = now
+            self._broken_rows = tuple(self._broken)
         return self._broken_rows
-
-    @property
-    def wish(self) -> WantedWidths:
-        """Cells that the widest labels need beside the gateway."""
-        return self._widest.wish
 
     def row_at(self, seq: int) -> int:
         """Index of the row that stands for an event; -1 before the first row."""
-        return bisect_right(self.seqs, seq) - 1
+        return self.seqs.upto(seq) - 1
 
     def neighbour(self, seq: int, step: int) -> int:
         """The seq `step` rows further down or up, clamped to both ends."""
@@ -116,107 +125,99 @@ class VisibleRows:
 
     def find(self, seq: int, step: int, wanted: Callable[[TimelineRow], bool]) -> int | None:
         """The next (`step` 1) or previous (-1) row that is wanted, as a seq."""
-        index = bisect_right(self.seqs, seq) if step > 0 else bisect_left(self.seqs, seq) - 1
+        index = self.row_at(seq) + 1 if step > 0 else self.row_at(seq - 1)
         while 0 <= index < len(self.seqs):
             if wanted(self.rows[index]):
                 return self.seqs[index]
             index += step
         return None
 
+    def list_row(self, row: TimelineRow) -> None:
+        """Add a row, and measure its label."""
+        self.seqs.add(row.seq)
+        self.measure(row)
 
-class FilteredRows(VisibleRows):
-    """Some rows of a timeline."""
-
-    def __init__(self, whole: Timeline) -> None:
-        super().__init__(whole.view, whole.lanes, whole.row)
-
-    def add(self, rows: Iterable[TimelineRow]) -> None:
-        """Add more rows, in order."""
-        for row in rows:
-            self.seqs.append(row.seq)
-            self._widest.add(row)
-
-    def put(self, row: TimelineRow, *, kept: bool) -> None:
-        """Add or remove an earlier row."""
-        at = bisect_left(self.seqs, row.seq)
-        if (self.seqs[at : at + 1] == [row.seq]) is kept:
+    def measure(self, row: TimelineRow) -> None:
+        """Give the labels as much room as this one needs."""
+        gateway, wish, right = self._lanes.gateway, self.wish, max(row.start, row.end)
+        if row.is_note or right < gateway:
             return
-        self.removed += 1
-        if kept:
-            self.seqs.insert(at, row.seq)
-            self._widest.add(row)
+        width = cell_len(row.text) + (cell_len(row.who) + 1 if row.who else 0)
+        if right > gateway:
+            self.wish = WantedWidths(wish.places, max(wish.hands, min(width, MOST_HANDS)))
         else:
-            del self.seqs[at]
+            self.wish = WantedWidths(max(wish.places, min(width, MOST_PLACES)), wish.hands)
 
 
-class Timeline(VisibleRows):
+class Timeline(VisibleRows, GrowingView):
     """All rows of a run; `unfolded`: one for every event."""
 
     def __init__(self, view: RunView, lanes: TimelineLanes, *, unfolded: bool = False) -> None:
-        super().__init__(view, lanes, self.row)
+        GrowingView.__init__(self, view)
+        VisibleRows.__init__(self, lanes, self.row)
         self.lanes = lanes
         self.unfolded = unfolded
         self._builder = RowBuilder(view, lanes)
-        self._marked = 0
-        #: the version of the lanes that rows were drawn for
-        self._laid = -1
+        #: the violations, the lanes and the groups of copies that rows were drawn for
+        self._drawn_for = (0, -1)
         self._groups: object = None
         self._brackets = CopyBrackets(view.marks, ())
         self._made: dict[int, TimelineRow] = {}
-        self._done = 0
         self.grow()
 
-    def grow(self) -> None:
-        """Take the events and violations that are new since the last call. The lanes have grown already."""
-        for event in self.view.events[self._done :]:
-            self._builder.learn(event)
-            if event.intent:
-                self._look_back(event)
-            elif event.cause is not None and isinstance(event.body, OUTCOMES):
-                self._answer(event.cause)
-            elif isinstance(event.body, RunEnded):
-                # What was on its way is lost now.
-                self._made.clear()
-                self.version += 1
-            if self.unfolded or has_row(self._builder, event):
-                self.seqs.append(event.seq)
-                if is_arrow(event) and not self._widest.full:
-                    self._widest.add(self._plain(event))
-        self._done = self.view.last
-        marks, lanes = self.view.marks, self._builder.lanes
-        if self._laid != lanes.version or self._marked != marks.version:
-            self._made.clear()
-            self.version += 1
-            if self._marked != marks.version and marks.groups is not self._groups:
-                self._groups, self._brackets = marks.groups, CopyBrackets(marks, self)
-            self._marked, self._laid = marks.version, lanes.version
+    def take(self, event: Event) -> None:
+        """List the row of an event, if it has one. The lanes have grown already."""
+        super().take(event)
+        if self.unfolded or has_row(self._builder, event):
+            if is_arrow(event) and self.wish != MOST_WIDTHS:
+                self.list_row(self._plain(event))
+            else:
+                self.seqs.add(event.seq)
 
-    def _look_back(self, event: Event) -> None:
-        """Redraw accepted rows that an event changes; an accept hides the row of its earlier mirror."""
-        body = event.body
-        if isinstance(body, WireAccepted):
+    @on(*OUTCOMES)
+    def _came_of(self, event: Event, body: Body) -> None:
+        """Hide what has a row only until this comes of it: an earlier mirror of a delivery, or a request."""
+        if event.intent and isinstance(body, WireAccepted):
             for mirror in self.view.of_intent(event.intent, MirrorAppended):
                 if mirror.seq < event.seq:
                     self._hide(mirror.seq)
-        elif self._made and (
-            isinstance(body, MirrorAppended | Fallback | IdentityFallback)
-            or (isinstance(body, IntentSettled) and body.state is IntentState.MISPLACED)
-        ):
+        called = event.cause if not event.intent and event.cause in self else None
+        if called is not None and isinstance(self.view.event(called).body, WireCalled):
+            self._hide(called)
+
+    @on(MirrorAppended, Fallback, IdentityFallback, IntentSettled)
+    def _looks_different(self, event: Event, body: Body) -> None:
+        """Draw the deliveries again that an event changes."""
+        if self._made and not (isinstance(body, IntentSettled) and body.state is not IntentState.MISPLACED):
             for accepted in self.view.of_intent(event.intent, WireAccepted):
                 if self._made.pop(accepted.seq, None) is not None:
                     self.version += 1
 
-    def _answer(self, called: int) -> None:
-        """Hide a request that had a row of its own while nothing had come of it."""
-        if called in self and isinstance(self.view.event(called).body, WireCalled):
-            self._hide(called)
+    @on(LeaseAwaited)
+    def _stood_by(self, event: Event, _body: LeaseAwaited) -> None:
+        self._builder.stood_by.add(event.generation)
+
+    @on(RunEnded)
+    def _ended(self, _event: Event, _body: RunEnded) -> None:
+        """Draw everything again: what was on its way is lost now."""
+        self._made.clear()
+        self.version += 1
+
+    def settle(self) -> None:
+        """Draw everything again if there are other lanes or violations."""
+        marks, drawn_for = self.view.marks, (self.view.marks.version, self.lanes.version)
+        if drawn_for != self._drawn_for:
+            self._drawn_for = drawn_for
+            self._made.clear()
+            self.version += 1
+            if marks.groups is not self._groups:
+                self._groups, self._brackets = marks.groups, CopyBrackets(marks, self)
 
     def _hide(self, seq: int) -> None:
         self._made.pop(seq, None)
         self.version += 1
         if not self.unfolded and seq in self:
-            del self.seqs[bisect_left(self.seqs, seq)]
-            self.removed += 1
+            self.seqs.remove(seq)
 
     # ------------------------------------------------------------ one row
 

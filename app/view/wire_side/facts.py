@@ -28,7 +28,7 @@ def wire_facts(view: RunView, event: Event) -> Iterator[Fact]:
     if isinstance(body, GatewayAttached):
         yield from _attached(event, body)
     elif isinstance(body, GatewayLaunched):
-        yield Fact(label="command", text=clean(" ".join(body.command)), seq=event.seq)
+        yield Fact("command", clean(" ".join(body.command)), event.seq)
     elif isinstance(body, GatewayExited):
         yield from listed("log", body.log, event.seq)
     elif view.wire is not None:
@@ -37,8 +37,8 @@ def wire_facts(view: RunView, event: Event) -> Iterator[Fact]:
 
 def _attached(event: Event, body: GatewayAttached) -> Iterator[Fact]:
     name = f"{body.gateway} {body.version}".strip()
-    yield Fact(label="gateway", text=clean(name), seq=event.seq)
-    yield Fact(label="patience", text=f"a question that nothing followed within {body.patience:g} s counts as lost")
+    yield Fact("gateway", clean(name), event.seq)
+    yield Fact("patience", f"a question that nothing followed within {body.patience:g} s counts as lost")
     yield from listed("notices", map(quoted, body.notices), event.seq)
 
 
@@ -51,14 +51,14 @@ def _of_question(view: RunView, event: Event) -> Iterator[Fact]:
     if sent is not None and question is None:
         sign, words, tone, seq = outcome(view, sent, view.last)
         where = view.places.label(sent.body.address)
-        yield Fact(label="sends", text=f"{quoted(sent.body.text)} to {where}", seq=sent.seq)
-        yield Fact(label="outcome", text=f"{sign} {words}", tone=tone, seq=seq)
-        yield Fact(label="question", text="none: no mark says what it answers", tone=Tone.DIM, seq=sent.seq)
+        yield Fact("sends", f"{quoted(sent.body.text)} to {where}", sent.seq)
+        yield Fact("outcome", f"{sign} {words}", seq, tone)
+        yield Fact("question", "none: no mark says what it answers", sent.seq, Tone.DIM)
     if isinstance(event.body, ModelAsked):
         yield from listed("said", map(quoted, event.body.said), event.seq)
-        yield Fact(label="prompt", text=f"…{clean(event.body.tail)}", tone=Tone.DIM, seq=event.seq)
+        yield Fact("prompt", f"…{clean(event.body.tail)}", event.seq, Tone.DIM)
     if question is not None or sent is not None:
-        yield Fact(label="inside", text=not_known(view.header), tone=Tone.DIM)
+        yield Fact("inside", not_known(view.header), tone=Tone.DIM)
 
 
 def question_facts(view: RunView, rows: QuestionRows, question: MarkedQuestion) -> Iterator[Fact]:
@@ -67,14 +67,14 @@ def question_facts(view: RunView, rows: QuestionRows, question: MarkedQuestion) 
     who = view.places.person(body.address.channel, body.peer.id, body.peer.name)
     where = view.places.label(body.address)
     said = f"#{question.event.seq} {who} in {where}: {quoted(without_marks(body.text))}"
-    yield Fact(label="question", text=said, seq=question.event.seq)
+    yield Fact("question", said, question.event.seq)
     for turn in rows.turns(question, seq):
         answered = "not answered"
         if turn.answered is not None:
             answered = f"answered at #{turn.answered.seq} after {seconds(turn.answered.at - turn.event.at)} s"
         tone = Tone.PLAIN if turn.answered is not None else Tone.WARN
         text = f"#{turn.event.seq} the model is asked, {answered}"
-        yield Fact(label="asked", text=text, tone=tone, seq=turn.event.seq)
+        yield Fact("asked", text, turn.event.seq, tone)
     for sent in rows.sends.of_question(question.mark):
         sign, words, tone, shown = outcome(view, sent, seq)
         marks = [mark for mark in sent.marks if mark.question == question.mark]
@@ -82,14 +82,14 @@ def question_facts(view: RunView, rows: QuestionRows, question: MarkedQuestion) 
         generation = f"answer {marks[0].generation}" if marks else "an answer"
         place = view.places.label(sent.body.address)
         text = f"#{sent.seq} {generation} to {place}: {sign} {words}{again}"
-        yield Fact(label="sent", text=text, tone=tone, seq=shown)
+        yield Fact("sent", text, shown, tone)
     found = seen_answers(rows.wire, question, seq)
     for number, one in enumerate(found, 1):
         yield _seen(view, rows.wire, question, one, number, len(found))
     if not found:
-        yield Fact(label="seen", text="no answer was seen", tone=Tone.WARN, seq=question.event.seq)
+        yield Fact("seen", "no answer was seen", question.event.seq, Tone.WARN)
         for one in notices(rows.wire, question, seq):
-            yield Fact(label="notice", text=f"#{one.accepted.seq} {quoted(one.text)}", seq=one.accepted.seq)
+            yield Fact("notice", f"#{one.accepted.seq} {quoted(one.text)}", one.accepted.seq)
 
 
 def _seen(view: RunView, wire: RunWireSide, question: MarkedQuestion, one: SeenAnswer, number: int, of: int) -> Fact:
@@ -102,4 +102,4 @@ def _seen(view: RunView, wire: RunWireSide, question: MarkedQuestion, one: SeenA
     mark = "✗ wrong place" if misplaced else "✗ again" if number > 1 and not one.gone else ""
     after = seconds(max(view.time(one.seq) - question.event.at, 0))
     text = f"#{one.seq} {many}in {where} after {after} s: {quoted(one.text)}{state}"
-    return Fact(label="seen", text=text, tone=Tone.BAD if mark else Tone.GOOD, mark=mark, seq=one.seq)
+    return Fact("seen", text, one.seq, Tone.BAD if mark else Tone.GOOD, mark=mark)

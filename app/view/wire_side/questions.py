@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from bisect import insort
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import msgspec
 
 from trunkline.app.text.cells import quoted, seconds
 from trunkline.app.text.fact import Tone
-from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.index.evidence import BrokenThings
+from trunkline.app.view.index.run_index import GrowingView, RunView
 from trunkline.app.view.labels.lines import ListLine
-from trunkline.app.view.labels.messages import EMPTY, LATER, Broken, LabelCell, broken_words, place_cell
+from trunkline.app.view.labels.messages import EMPTY, LATER, LabelCell, place_cell
 from trunkline.app.view.wire_side.sent import WireSends, copy_number
 from trunkline.core.events import Event
 from trunkline.sim.events.world import PeerSaid
 from trunkline.sim.index.answer_parts import ModelTurn
 from trunkline.sim.index.bot_messages import BotMessage
 from trunkline.sim.index.marks import without_marks
+from trunkline.sim.index.projection import on
 from trunkline.sim.index.wire_side import MarkedQuestion, RunWireSide
+from trunkline.sim.invariants.base import Violation
 
 #: the way of a question, as columns
 WAY: tuple[str, ...] = ("given", "asked", "answered", "sent", "seen", "end")
@@ -67,34 +70,31 @@ def notices(wire: RunWireSide, question: MarkedQuestion, seq: int) -> list[BotMe
     return [one for one in own if wire.notified(one.text)]
 
 
-class QuestionRows:
+class QuestionRows(GrowingView):
     """Every question of a run, as it was after any event."""
 
     def __init__(self, view: RunView, sends: WireSends) -> None:
-        self._view = view
+        super().__init__(view)
         self.wire = view.wire if view.wire is not None else RunWireSide()
         self.sends = sends
         self._all: list[MarkedQuestion] = []
         self._index: dict[str, int] = {}
         self._by_said: dict[int, MarkedQuestion] = {}
-        self._broken: dict[str, list[Broken]] = {}
-        self._judged = 0
+        self._broken = BrokenThings()
         self.grow()
 
-    def grow(self) -> None:
-        """Take new questions and violations."""
-        for question in list(self.wire.questions.values())[len(self._all) :]:
-            self._index[question.mark] = len(self._all)
-            self._all.append(question)
-            self._by_said[question.event.seq] = question
-        marks = self._view.marks
-        for violation in marks.found[self._judged :]:
-            for seq in violation.evidence:
-                question = self.of(seq)
-                if question is not None:
-                    found = (violation.at, violation.invariant, seq)
-                    insort(self._broken.setdefault(question.mark, []), found)
-        self._judged = marks.version
+    @on(PeerSaid)
+    def _asked(self, _event: Event, _body: PeerSaid) -> None:
+        if len(self._all) < len(self.wire.questions):
+            for question in islice(self.wire.questions.values(), len(self._all), None):
+                self._index[question.mark] = len(self._all)
+                self._all.append(question)
+                self._by_said[question.event.seq] = question
+
+    def judge(self, violation: Violation, event: Event) -> None:
+        question = self.of(event.seq)
+        if question is not None:
+            self._broken.add(question.mark, violation, event.seq)
 
     def __len__(self) -> int:
         return len(self._all)
@@ -104,9 +104,9 @@ class QuestionRows:
 
     def of(self, seq: int) -> MarkedQuestion | None:
         """The question that an event comes from."""
-        if not 0 < seq <= self._view.last:
+        if not 0 < seq <= self.view.last:
             return None
-        said = self._view.nearest(seq, PeerSaid)
+        said = self.view.nearest(seq, PeerSaid)
         return self._by_said.get(said.seq) if said is not None else None
 
     def place(self, event: Event) -> int | None:
@@ -117,16 +117,15 @@ class QuestionRows:
     def seqs(self, index: int) -> frozenset[int]:
         """A question with all its effects."""
         seq = self._all[index].event.seq
-        return frozenset((seq, *self._view.causes.effects(seq)))
+        return frozenset((seq, *self.view.causes.effects(seq)))
 
     def wrong(self, seq: int) -> tuple[int, ...]:
         """Numbers of the questions that had broken something after event `seq`."""
-        found = (self._index[mark] for mark, broken in self._broken.items() if broken[0][0] <= seq)
-        return tuple(sorted(found))
+        return tuple(sorted(self._index[mark] for mark in self._broken.upto(seq)))
 
     def broken(self, question: MarkedQuestion, seq: int) -> str:
         """The invariants that a question had broken after event `seq`."""
-        return broken_words(self._broken.get(question.mark, ()), seq)
+        return " ".join(self._broken.names(question.mark, seq))
 
     def turns(self, question: MarkedQuestion, seq: int) -> list[ModelTurn]:
         """The requests to the model that ask it, up to event `seq`."""
@@ -138,33 +137,33 @@ class QuestionRows:
         """One question after event `seq`; what comes later is shown as later."""
         question = self._all[index]
         later = question.event.seq > seq
-        cells = self._cells(question, self._view.last if later else seq)
+        cells = self._cells(question, self.view.last if later else seq)
         if later:
             cells["end"] = LATER
         else:
-            ahead = self._cells(question, self._view.last)
+            ahead = self._cells(question, self.view.last)
             cells = {
                 name: msgspec.structs.replace(ahead[name], later=True) if cell.empty and not ahead[name].empty else cell
                 for name, cell in cells.items()
             }
         broken = self.broken(question, seq)
-        copies = [copy_number(self._view, one.message.accepted.seq) for one in self._seen(question, seq)]
+        copies = [copy_number(self.view, one.message.accepted.seq) for one in self._seen(question, seq)]
         tag = f"{max(copies)}×" if any(copies) else "✗" if broken else ""
-        cells["broken"] = LabelCell(text=broken, tone=Tone.BAD)
+        cells["broken"] = LabelCell(broken, tone=Tone.BAD)
         return ListLine(seq=question.event.seq, cells=cells, tag=tag, later=later)
 
     def _seen(self, question: MarkedQuestion, seq: int) -> list[SeenAnswer]:
         return seen_answers(self.wire, question, seq)
 
     def _cells(self, question: MarkedQuestion, seq: int) -> dict[str, LabelCell]:
-        view, body = self._view, question.body
+        view, body = self.view, question.body
         who = view.places.person(body.address.channel, body.peer.id, body.peer.name)
         turns = self.turns(question, seq)
         answered = [one.answered for one in turns if one.answered is not None and one.answered.seq <= seq]
         sent = [one for one in self.sends.of_question(question.mark) if one.seq <= seq]
         return {
-            "question": LabelCell(text=quoted(without_marks(body.text)), seq=question.event.seq),
-            "who": LabelCell(text=who),
+            "question": LabelCell(quoted(without_marks(body.text)), seq=question.event.seq),
+            "who": LabelCell(who),
             "place": place_cell(view.places.label(body.address)),
             "given": self._given(question, seq),
             "asked": _numbered([one.event for one in turns], warn=len(turns) > 1),
@@ -176,10 +175,10 @@ class QuestionRows:
 
     def _given(self, question: MarkedQuestion, seq: int) -> LabelCell:
         """When the platform handed it out, or the gateway confirmed it."""
-        children = (self._view.event(one) for one in self._view.causes.children(question.event.seq))
+        children = (self.view.event(one) for one in self.view.causes.children(question.event.seq))
         handed = [one for one in children if one.kind.startswith("platform.") and one.seq <= seq]
         if question.lost and not handed:
-            return LabelCell(text="lost", more="lost by a fault", tone=Tone.WARN)
+            return LabelCell("lost", "lost by a fault", Tone.WARN)
         return _numbered(handed[:1])
 
     def _seen_cell(self, question: MarkedQuestion, seq: int) -> LabelCell:
@@ -189,13 +188,13 @@ class QuestionRows:
         shown = [one for one in found if not one.gone]
         elsewhere = [one for one in found if not self.wire.in_place(question, one.message.address)]
         number = f"{len(found)}× " if len(found) > 1 else ""
-        where = f" {self._view.places.label(elsewhere[0].message.address)}" if elsewhere else ""
+        where = f" {self.view.places.label(elsewhere[0].message.address)}" if elsewhere else ""
         gone = "" if shown else " gone"
         sign = "!!" if elsewhere else "✓" if shown else "–"
         tone = Tone.BAD if elsewhere or len(found) > 1 else Tone.GOOD if shown else Tone.WARN
         last = found[-1].seq
         text = f"{sign} {number}#{last}{gone}"
-        return LabelCell(text=text, more=f"{sign} {number}#{last}{where}{gone}", tone=tone, seq=last)
+        return LabelCell(text, f"{sign} {number}#{last}{where}{gone}", tone, last)
 
     def _end(self, question: MarkedQuestion, seq: int) -> LabelCell:
         """Answered, or open; whether it was lost is the judge's to say."""
@@ -203,15 +202,15 @@ class QuestionRows:
         if any(not one.gone for one in found):
             first = found[0]
             after = first.message.accepted.at - question.event.at
-            return LabelCell(text="✓ ANSWERED", more=f"✓ ANSWERED after {seconds(max(after, 0))} s", tone=Tone.GOOD)
+            return LabelCell("✓ ANSWERED", f"✓ ANSWERED after {seconds(max(after, 0))} s", Tone.GOOD)
         if found:
-            return LabelCell(text="– TAKEN BACK", tone=Tone.WARN)
+            return LabelCell("– TAKEN BACK", tone=Tone.WARN)
         if notices(self.wire, question, seq):
-            return LabelCell(text="– NOTIFIED", more="– NOTIFIED, not answered", tone=Tone.WARN)
+            return LabelCell("– NOTIFIED", "– NOTIFIED, not answered", Tone.WARN)
         broken = self.broken(question, seq)
-        over = self._view.over <= seq
+        over = self.view.over <= seq
         text = "✗ NO ANSWER" if over else "○ OPEN"
-        return LabelCell(text=text, tone=Tone.BAD if over and broken else Tone.WARN if over else Tone.PLAIN)
+        return LabelCell(text, tone=Tone.BAD if over and broken else Tone.WARN if over else Tone.PLAIN)
 
 
 def _numbered(events: Sequence[Event], *, warn: bool = False) -> LabelCell:
@@ -221,4 +220,4 @@ def _numbered(events: Sequence[Event], *, warn: bool = False) -> LabelCell:
     many = f"{len(events)}× " if len(events) > 1 else ""
     text = f"{many}#{events[0].seq}"
     tone = Tone.WARN if warn else Tone.PLAIN
-    return LabelCell(text=text, more=f"{text} {seconds(events[0].at)}", tone=tone, seq=events[0].seq)
+    return LabelCell(text, f"{text} {seconds(events[0].at)}", tone, events[0].seq)

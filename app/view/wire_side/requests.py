@@ -22,9 +22,6 @@ class RequestRows:
         self._view = view
         self.sends = sends
 
-    def grow(self) -> None:
-        """Nothing: the requests have grown already."""
-
     def __len__(self) -> int:
         return len(self.sends.rows)
 
@@ -81,14 +78,14 @@ class RequestRows:
         what = f"{body.action.value} " if body.action is not None else ""
         marks = " ".join(f"{mark.question} g{mark.generation}" for mark in row.marks)
         cells = {
-            "state": LATER if later else LabelCell(text=f"{sign} {words.upper()}", tone=tone, seq=shown),
-            "what": LabelCell(text=f"{what}{quoted(body.text)}"),
+            "state": LATER if later else LabelCell(f"{sign} {words.upper()}", tone=tone, seq=shown),
+            "what": LabelCell(f"{what}{quoted(body.text)}"),
             "place": place_cell(self._view.places.label(body.address)),
-            "try": LabelCell(text=str(row.number), tone=Tone.WARN if row.number > 1 else Tone.PLAIN),
-            "answers": LabelCell(text=marks) if marks else EMPTY,
-            "arrived": LabelCell(text=seconds(row.called.at)),
+            "try": LabelCell(str(row.number), tone=Tone.WARN if row.number > 1 else Tone.PLAIN),
+            "answers": LabelCell(marks) if marks else EMPTY,
+            "arrived": LabelCell(seconds(row.called.at)),
             "response": EMPTY if later else self._response(row, seq),
-            "broken": LabelCell(text=broken, tone=Tone.BAD),
+            "broken": LabelCell(broken, tone=Tone.BAD),
         }
         number = max((copy_number(self._view, one.seq) for one in row.outcomes), default=0)
         return ListLine(seq=shown, cells=cells, tag=f"{number}×" if number else "", later=later)
@@ -96,9 +93,9 @@ class RequestRows:
     def _response(self, row: SentOnWire, seq: int) -> LabelCell:
         """What the gateway got to know."""
         if row.lost(seq):
-            return LabelCell(text="lost", more="lost on its way", tone=Tone.WARN)
+            return LabelCell("lost", "lost on its way", Tone.WARN)
         done = row.responded
         if done is None or done.seq > seq or not isinstance(done.body, WireResponded):
-            return LabelCell(text="none", tone=Tone.WARN)
+            return LabelCell("none", tone=Tone.WARN)
         after = done.at - row.called.at
-        return LabelCell(text=str(done.body.status), more=f"{done.body.status} after {seconds(after)} s")
+        return LabelCell(str(done.body.status), f"{done.body.status} after {seconds(after)} s")

@@ -6,14 +6,15 @@ from collections import Counter
 from collections.abc import Sequence
 
 from trunkline.app.text.fact import Tone
-from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.index.run_index import GrowingView, RunView
 from trunkline.app.view.kinds.attach import OUTCOMES
 from trunkline.app.view.labels.messages import place_cell, wire_word
-from trunkline.core.events import Event
+from trunkline.core.events import Body, Event
 from trunkline.sim.events.attach import GatewayExited, GatewayLaunched
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
 from trunkline.sim.events.wire import WireAccepted, WireCalled, WireDeleted, WireEdited, WireResponded, WireResponseLost
 from trunkline.sim.index.marks import AnswerMark, answers_in
+from trunkline.sim.index.projection import on
 
 #: what is drawn as a mark between requests: starts, ends and freezes of the gateway
 MARKERS = (GatewayLaunched, GatewayExited, ProcessCrashed, ProcessStopped, ProcessFrozen, ProcessThawed)
@@ -49,48 +50,40 @@ class SentOnWire:
         return any(isinstance(one.body, WireResponseLost) and one.seq <= seq for one in self.outcomes)
 
 
-class WireSends:
+class WireSends(GrowingView):
     """Every such request of a run, and the marks between them, in order."""
 
     def __init__(self, view: RunView) -> None:
-        self._view = view
-        self._done = 0
+        super().__init__(view)
         self._by_seq: dict[int, SentOnWire] = {}
         self._again = Counter[tuple[object, ...]]()
         self._of_question: dict[str, list[SentOnWire]] = {}
         #: requests, and marks between them
         self.rows: list[SentOnWire | Event] = []
-        self.requests = 0
         self.grow()
 
-    def grow(self) -> None:
-        """Take the new events."""
-        for event in self._view.events[self._done :]:
-            self._learn(event)
-        self._done = self._view.last
+    @on(*MARKERS)
+    def _marked(self, event: Event, body: Body) -> None:
+        if not (isinstance(body, GatewayLaunched) and body.number == 1):
+            self.rows.append(event)
 
-    def _learn(self, event: Event) -> None:
-        body = event.body
-        if isinstance(body, WireCalled):
-            if body.what in ("send", "act") and body.address is not None:
-                self._begin(event, body)
-        elif isinstance(body, MARKERS):
-            if not (isinstance(body, GatewayLaunched) and body.number == 1):
-                self.rows.append(event)
-        elif (sent := self._by_seq.get(event.cause or 0)) is not None:
-            if isinstance(body, WireResponded):
-                sent.responded = event
-            elif isinstance(body, OUTCOMES):
-                sent.outcomes.append(event)
-                self._by_seq[event.seq] = sent
+    @on(*OUTCOMES, WireResponded)
+    def _came_of(self, event: Event, body: Body) -> None:
+        sent = self._by_seq.get(event.cause or 0)
+        if sent is not None and isinstance(body, WireResponded):
+            sent.responded = event
+        elif sent is not None:
+            sent.outcomes.append(event)
+            self._by_seq[event.seq] = sent
 
-    def _begin(self, event: Event, body: WireCalled) -> None:
-        assert body.address is not None
+    @on(WireCalled)
+    def _called(self, event: Event, body: WireCalled) -> None:
+        if body.what not in ("send", "act") or body.address is None:
+            return
         what = (body.method, body.address, body.text, body.message_id, body.action)
         self._again[what] += 1
         sent = self._by_seq[event.seq] = SentOnWire(event, body, self._again[what])
         self.rows.append(sent)
-        self.requests += 1
         for name in dict.fromkeys(mark.question for mark in sent.marks):
             self._of_question.setdefault(name, []).append(sent)
 

@@ -20,10 +20,8 @@ def not_known(header: TraceHeader) -> str:
 def shown_instead(what: str) -> list[Fact]:
     """What a screen says in place of things that are inside of the gateway."""
     return [
-        Fact(
-            label="what", text=f"{what} are inside of the gateway: neither its requests nor what people see show them"
-        ),
-        Fact(label="3", text="shows each question of a person, what the model was asked, and what people saw of it"),
-        Fact(label="4", text="shows each place: what the model was asked and said, beside what people saw"),
-        Fact(label="6", text="shows each request of the gateway to send or to change a message, and what came of it"),
+        Fact("what", f"{what} are inside of the gateway: neither its requests nor what people see show them"),
+        Fact("3", "shows each question of a person, what the model was asked, and what people saw of it"),
+        Fact("4", "shows each place: what the model was asked and said, beside what people saw"),
+        Fact("6", "shows each request of the gateway to send or to change a message, and what came of it"),
     ]

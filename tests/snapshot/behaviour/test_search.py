@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from textual.widgets import Input
 
+from tests.support.app.listed_runs import ENTRIES
 from tests.support.app.pilot import WIDE_SCREEN, app, press, settle, text_of, until
 from trunkline.app.tui.screens.dialogs.alternatives import AlternativesDialog
 from trunkline.app.tui.screens.dialogs.breakpoints import BreakpointsDialog
@@ -63,6 +64,24 @@ def test_why_not_in_ascii(screen_compare):
 
 
 # ---------------------------------------------------------------- behaviour
+
+
+async def test_the_cursor_may_go_to_a_message_that_the_filter_hides():
+    one = app(ENTRIES[1])
+    async with one.run_test(size=(80, 24)) as pilot:
+        await press(pilot, "3")
+        shown, *_, hidden = one.workspace.run.histories
+        one.workspace.search.set_filter(f"id:{shown.id}")
+        one.sync()
+        messages = one.screen.query_one(MessageList)
+        assert (messages.count, messages.selected) == (1, 0)
+        one.workspace.seek(hidden.seq)
+        one.sync()
+        assert (messages.count, messages.selected) == (1, 0)
+        one.workspace.search.filter = None
+        one.workspace.seek(hidden.seq + 1)
+        one.sync()
+        assert messages.selected == messages.count - 1 > 0
 
 
 async def test_the_filter_is_shown_followed_and_cleared():

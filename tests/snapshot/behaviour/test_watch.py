@@ -313,13 +313,13 @@ async def test_lines_that_make_no_sense_leave_what_came_before(
         growing.tell(12)
         # The queue is made by now, and it is what does not understand an event.
         await press(pilot, "6")
-        learn = MessageHistories._learn
+        take = MessageHistories.take
 
         def confused(self: MessageHistories, event: Event) -> None:
-            learn(self, event)
+            take(self, event)
             assert event.seq != bad
 
-        monkeypatch.setattr(MessageHistories, "_learn", confused)
+        monkeypatch.setattr(MessageHistories, "take", confused)
         growing.tell(24)
         monkeypatch.undo()
         await settle(one)

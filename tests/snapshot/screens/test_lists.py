@@ -117,7 +117,7 @@ async def test_a_hand_past_its_deadline_turns_wrong_by_itself(size):
     async with one.run_test(size=size) as pilot:
         await press(pilot, "$", "7")
         rows = one.screen.query_one(HandList).rows
-        assert [row.hand for row in rows if row.overdue] == ["cook"]
+        assert [row.body.hand for row in rows if row.overdue] == ["cook"]
         (cook,) = (line for line in text_of(one).splitlines() if "✗ ORPHAN" in line)
         assert "cook" in cook
         assert "✗ L2" in cook

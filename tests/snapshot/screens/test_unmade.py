@@ -53,7 +53,7 @@ async def test_a_screen_says_that_it_cannot_be_made(name, size, monkeypatch):
 
 
 async def test_without_the_lives_of_messages_three_screens_say_so(monkeypatch):
-    monkeypatch.setattr(open_run, "MessageHistories", lambda events: broken() if events else MessageHistories(events))
+    monkeypatch.setattr(open_run, "MessageHistories", lambda view: broken() if view.events else MessageHistories(view))
     one = app()
     async with one.run_test(size=(120, 40)) as pilot:
         for key in ("3", "6", "7", "1", "4"):

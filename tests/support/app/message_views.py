@@ -21,7 +21,7 @@ class Shown:
 
     def __init__(self, run: Run) -> None:
         self.view = RunView(run)
-        self.histories = MessageHistories(self.view.events)
+        self.histories = MessageHistories(self.view)
         self.messages = MessageRows(self.view, self.histories)
         self.queue = QueueRows(self.view, self.histories)
         self.last = self.view.last

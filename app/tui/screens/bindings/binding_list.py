@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from enum import StrEnum
 
-from rich.cells import cell_len
 from rich.style import Style
 
 from trunkline.app.text.cells import WALL_CLOCK, seconds
@@ -13,7 +13,7 @@ from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.column_list import ChoosableList, ListColumn, Span, StyledCell, columns
 from trunkline.app.tui.widgets.fact_list import DetailPane
-from trunkline.app.view.bindings.lifetime_bar import BarCell, BarPart, column, life_bar
+from trunkline.app.view.bindings.lifetime_bar import BarPart, life_bar
 from trunkline.app.view.explain.binding_facts import record_facts
 from trunkline.app.view.index.bindings import BindingRow, Standing, active
 from trunkline.app.view.index.places import PlaceKey
@@ -78,21 +78,10 @@ class BindingList(ChoosableList[BindingRow]):
     def draw_title(self, canvas: Canvas, column: ListColumn, x: int, size: int) -> None:
         """Draw a title; above the life bars their scale, and the cursor on it."""
         if column.title == LIFE:
-            self._draw_scale(canvas, x, size)
+            bindings = self.workspace.run.view.bindings
+            self.draw_scale(canvas, x, size, bindings.span, bindings.time(self.workspace.cursor), 1)
         else:
             super().draw_title(canvas, column, x, size)
-
-    def _draw_scale(self, canvas: Canvas, x: int, size: int) -> None:
-        bindings = self.workspace.run.view.bindings
-        start, end = bindings.span
-        first, last = f"{start:.1f} s", f"{end:.1f} s"
-        if cell_len(first) + cell_len(last) + 5 <= size:
-            # The cells at both ends are the cursor's.
-            canvas.put(x + 1, first, self.palette.dim)
-            canvas.put(x + size - cell_len(last) - 1, last, self.palette.dim)
-        now = bindings.time(self.workspace.cursor)
-        if now >= start:
-            canvas.put(x + column(now, bindings.span, size), "▼", self.palette.primary + Style(bold=True))
 
     def cells(self, index: int) -> dict[str, StyledCell]:
         row = self.rows[index]
@@ -105,7 +94,7 @@ class BindingList(ChoosableList[BindingRow]):
 
     def draw_cell(self, canvas: Canvas, index: int, column: ListColumn, cell: StyledCell, span: Span) -> None:
         if column.title == LIFE:
-            self._draw_life(canvas, span[0], self._life(self.rows[index], span[1]))
+            self._draw_life(canvas, self.rows[index], span)
         else:
             super().draw_cell(canvas, index, column, cell, span)
 
@@ -123,16 +112,13 @@ class BindingList(ChoosableList[BindingRow]):
             "ends": "·" if ends is None or later else _short(ends),
         }
 
-    def _life(self, row: BindingRow, width: int) -> Sequence[BarCell]:
-        """The whole life; the part after the cursor is faint."""
+    def _draw_life(self, canvas: Canvas, row: BindingRow, span: Span) -> None:
+        """Draw the whole life; the part after the cursor is faint."""
         bindings = self.workspace.run.view.bindings
         whole = bindings.row(row.id, self.workspace.run.view.last) or row
         now = bindings.time(self.workspace.cursor)
-        return life_bar(whole, bindings.points(row.id), bindings.span, now, width)
-
-    def _draw_life(self, canvas: Canvas, x: int, cells: Sequence[BarCell]) -> None:
         palette = self.palette
-        styles = {
+        styles: dict[StrEnum, Style] = {
             BarPart.NONE: palette.base,
             BarPart.LIVE: palette.good,
             BarPart.TOUCH: palette.good + Style(bold=True),
@@ -140,8 +126,8 @@ class BindingList(ChoosableList[BindingRow]):
             BarPart.END: palette.base,
             BarPart.WRONG: palette.fill_bad,
         }
-        for offset, cell in enumerate(cells):
-            canvas.put(x + offset, cell.char, palette.faint if cell.later else styles[cell.part])
+        for x, cell in enumerate(life_bar(whole, bindings.points(row.id), bindings.span, now, span[1]), span[0]):
+            canvas.put(x, cell.char, palette.faint if cell.later else styles[cell.part])
 
     def _style(self, standing: Standing, *, strong: bool) -> Style:
         palette = self.palette
@@ -179,5 +165,5 @@ class BindingRecord(DetailPane):
         if row is None:
             if view.wire_side:
                 return "Binding", shown_instead("bindings")
-            return "Binding", [Fact(label=label, text=text) for label, text in _EMPTY]
+            return "Binding", [Fact(label, text) for label, text in _EMPTY]
         return f"Binding {view.bindings.name(row.id)}", record_facts(view, row, self.workspace.cursor)

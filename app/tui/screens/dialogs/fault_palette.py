@@ -79,15 +79,15 @@ class FaultPalette(Dialog[str]):
     def _facts(self) -> Iterator[Fact]:
         option = self.list.chosen
         if self._error:
-            yield Fact(label="failed", text=self._error, tone=Tone.BAD)
+            yield Fact("failed", self._error, tone=Tone.BAD)
         if option is not None:
             yield from _effect_facts(option, self.list.number_of(option))
         words = ", ".join(map(fault_label, self.workspace.branch.faults))
         if words:
-            yield Fact(label="placed", text=f"{words}  (u takes the last one back)", tone=Tone.WARN)
+            yield Fact("placed", f"{words}  (u takes the last one back)", tone=Tone.WARN)
         moment = None if option is None else option.moment(self.list.number_of(option))
         if moment is not None and moment.step is not None:
-            yield Fact(label="step", text=clean(moment.written), tone=Tone.DIM)
+            yield Fact("step", clean(moment.written), tone=Tone.DIM)
 
     def repaint(self) -> None:
         self.list.fill()
@@ -132,8 +132,8 @@ def _effect_facts(option: FaultOption, number: int) -> Iterator[Fact]:
     moment = option.moment(number)
     if moment is None:
         label, _, why = option.why.partition(": ")
-        yield Fact(label=label if label == "not here" else "never", text=clean(why), tone=Tone.WARN)
+        yield Fact(label if label == "not here" else "never", clean(why), tone=Tone.WARN)
         return
     which = f"{moment.label}  ({number + 1} of {len(option.moments)})" if len(option.moments) > 1 else moment.label
-    yield Fact(label="when", text=which)
-    yield Fact(label="what", text=clean(moment.sentence))
+    yield Fact("when", which)
+    yield Fact("what", clean(moment.sentence))

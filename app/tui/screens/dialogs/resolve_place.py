@@ -72,12 +72,12 @@ class ResolvePlaceDialog(Dialog[Resolution]):
             for place in view.places.in_order():
                 found = resolve(view, place.address, cursor)
                 tone = Tone.GOOD if found.binding else Tone.DIM
-                yield Fact(label="", text=answer(view, found), tone=tone, seq=0)
+                yield Fact("", answer(view, found), 0, tone)
             return
         try:
             place = read_place(view.places, text)
         except UsageError as error:
-            yield Fact(label="unknown", text=error_text(error), tone=Tone.WARN)
+            yield Fact("unknown", error_text(error), tone=Tone.WARN)
             return
         self._found = resolve(view, place, cursor)
         yield from resolution_facts(view, self._found)

@@ -142,10 +142,10 @@ class DiffRecord(FactList):
             return
         if diff is None:
             self.set_titles("Two runs")
-            facts = [Fact(label=label, text=text) for label, text in _EMPTY]
+            facts = [Fact(label, text) for label, text in _EMPTY]
         elif row is None:
             self.set_titles("Row")
-            facts = [Fact(label="", text="no row is selected: j and n select one", tone=Tone.DIM)]
+            facts = [Fact("", "no row is selected: j and n select one", tone=Tone.DIM)]
         else:
             self.set_titles(f"Row {row.mark.value}")
             facts = list(facts_of(diff, row))

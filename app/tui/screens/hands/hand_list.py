@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import StrEnum
 
-from rich.cells import cell_len
 from rich.style import Style
 
 from trunkline.app.text.fact import Fact
@@ -13,7 +13,7 @@ from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.column_list import ListColumn, ListedRow, Span, StyledCell, columns
 from trunkline.app.tui.widgets.cursor_list import CursorList, Detail
 from trunkline.app.view.bindings.lifetime_bar import column
-from trunkline.app.view.hands.bars import LEGEND, SpanCell, SpanPart, run_bar, span_of
+from trunkline.app.view.hands.bars import LEGEND, SpanPart, run_bar, span_of
 from trunkline.app.view.hands.cells import hand_cells
 from trunkline.app.view.hands.facts import hand_facts
 from trunkline.app.view.hands.row import HandRow
@@ -104,13 +104,13 @@ class HandList(CursorList[HandRow]):
     def draw_title(self, canvas: Canvas, column: ListColumn, x: int, size: int) -> None:
         """Draw a title; above the bars their scale, and the cursor on it."""
         if column.title == TIME:
-            self._draw_scale(canvas, x, size)
+            self.draw_scale(canvas, x, size, self._span, self._now, 2)
         else:
             super().draw_title(canvas, column, x, size)
 
     def draw_cell(self, canvas: Canvas, index: int, column: ListColumn, cell: StyledCell, span: Span) -> None:
         if column.title == TIME:
-            self._draw_bar(canvas, span, self._bar(index, span[1]))
+            self._draw_bar(canvas, index, span)
         else:
             super().draw_cell(canvas, index, column, cell, span)
 
@@ -118,42 +118,25 @@ class HandList(CursorList[HandRow]):
     def _now(self) -> float:
         return self.workspace.run.view.time(self.workspace.cursor)
 
-    def _bar(self, index: int, width: int) -> Sequence[SpanCell]:
-        run = self.workspace.run
-        return run_bar(run.view, run.hands, run.hands.histories[index], self._span, self._now, width)
-
-    def _draw_scale(self, canvas: Canvas, x: int, size: int) -> None:
-        start, end = self._span
-        first, last = f"{start:.1f} s", f"{end:.1f} s"
-        if cell_len(first) + cell_len(last) + 7 <= size:
-            # The cells at both ends are the cursor's, with a blank beside it.
-            canvas.put(x + 2, first, self.palette.dim)
-            canvas.put(x + size - cell_len(last) - 2, last, self.palette.dim)
-        if self._now >= start:
-            canvas.put(x + column(self._now, self._span, size), "▼", self.palette.primary + Style(bold=True))
-
-    def _draw_bar(self, canvas: Canvas, span: Span, cells: Sequence[SpanCell]) -> None:
+    def _draw_bar(self, canvas: Canvas, index: int, span: Span) -> None:
+        run, palette = self.workspace.run, self.palette
         x, size = span
         here = column(self._now, self._span, size) if self._now >= self._span[0] else -1
-        for offset, cell in enumerate(cells):
-            if cell.part is SpanPart.NONE:
-                if offset == here:
-                    canvas.put(x + offset, "│", self.palette.rail)
-            else:
-                canvas.put(x + offset, cell.char, self.palette.faint if cell.later else self._style_of(cell))
-
-    def _style_of(self, cell: SpanCell) -> Style:
-        palette = self.palette
-        if cell.part is SpanPart.END:
-            return palette.tone(cell.tone) + Style(bold=True)
-        return {
+        styles: dict[StrEnum, Style] = {
             SpanPart.WAITS: palette.dim,
             SpanPart.WORKS: palette.primary,
             SpanPart.TURN: palette.accent,
             SpanPart.QUEUED: palette.warn,
             SpanPart.PARKED: palette.warn,
             SpanPart.ORPHANED: palette.bad,
-        }[cell.part]
+        }
+        history = run.hands.histories[index]
+        for at, cell in enumerate(run_bar(run.view, run.hands, history, self._span, self._now, size)):
+            if cell.part is not SpanPart.NONE:
+                style = styles.get(cell.part) or palette.tone(cell.tone) + Style(bold=True)
+                canvas.put(x + at, cell.char, palette.faint if cell.later else style)
+            elif at == here:
+                canvas.put(x + at, "│", palette.rail)
 
 
 _EMPTY = (
@@ -175,6 +158,6 @@ class HandRecord(Detail):
         if row is None:
             if self.workspace.run.view.wire_side:
                 return "Hand", shown_instead("hands and their work")
-            return "Hand", [Fact(label=label, text=text) for label, text in _EMPTY]
+            return "Hand", [Fact(label, text) for label, text in _EMPTY]
         run = self.workspace.run
-        return f"Hand {row.name}  {row.hand}", list(hand_facts(run.view, run.hands, row, self.workspace.cursor))
+        return f"Hand {row.name}  {row.body.hand}", list(hand_facts(run.view, run.hands, row, self.workspace.cursor))

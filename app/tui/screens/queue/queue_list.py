@@ -24,7 +24,7 @@ ROOMY, WIDE = 96, 160
 _NAMES = 2
 
 
-class QueueList(MarkedList):
+class QueueList(MarkedList[object]):
     """Every message that was ever queued, as it was at the cursor; ended ones stay."""
 
     BORDER_TITLE = "Queue"
@@ -105,7 +105,7 @@ class QueueRecord(Detail):
         if self.workspace.run.view.wire_side:
             return super().facts(rows)
         if not rows.count:
-            return "Queue", [Fact(label=label, text=text) for label, text in _EMPTY]
+            return "Queue", [Fact(label, text) for label, text in _EMPTY]
         title, lines = super().facts(rows)
         queue = self.workspace.run.queue
         own = list(queue.facts(queue.rows[rows.selected], self.workspace.cursor)) if rows.selected >= 0 else []

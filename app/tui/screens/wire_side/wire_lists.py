@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from rich.cells import cell_len
-from rich.style import Style
-
 from trunkline.app.tui.state.workspace import Workspace
-from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.column_list import columns
 from trunkline.app.tui.widgets.marked_list import MarkedList
 from trunkline.app.view.labels.lines import ListLine
@@ -32,7 +28,7 @@ _ROOMY_REQUESTS = columns(
 BROADER, ROOMY, WIDE = 96, 116, 160
 
 
-class WireList(MarkedList):
+class WireList(MarkedList[object]):
     """A list of rows as they were at the cursor."""
 
     def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
@@ -83,20 +79,6 @@ class WireList(MarkedList):
 
     def line(self, index: int) -> ListLine:
         return self.source().line(self._listed[index], self.workspace.cursor)
-
-    def draw(self, index: int, width: int) -> Canvas:
-        """Draw a row with the tag of a copy in its first column."""
-        canvas = super().draw(index, width)
-        line = self.line(index) if 0 <= index < self.count else None
-        if line is not None and line.tag:
-            canvas.put(2 - cell_len(line.tag), line.tag, self._tag_style(line))
-        return canvas
-
-    def _tag_style(self, line: ListLine) -> Style:
-        """The first of several copies is the intended one."""
-        if line.later:
-            return self.palette.faint
-        return self.palette.bad + Style(underline=True) if line.tag == "1×" else self.palette.fill_bad
 
 
 class QuestionList(WireList):

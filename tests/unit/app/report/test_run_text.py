@@ -108,7 +108,7 @@ def test_every_verdict_has_its_sentence_and_its_evidence(run):
 
 def test_every_message_has_its_whole_life(run):
     view, text = RunView(run), "\n".join(report_lines(run))
-    for name in (history.id for history in MessageHistories(view.events).prepared_by(view.last)):
+    for name in (history.id for history in MessageHistories(view).prepared_by(view.last)):
         assert f"\n## Message {name} to " in text
         for event in view.of_intent(name):
             assert f"\nlife: #{event.seq} " in text
@@ -137,7 +137,7 @@ def test_every_task_of_a_hand_has_a_section(run):
 
 def test_the_queue_loses_nothing_unseen(run):
     view = RunView(run)
-    fact, *_ = queue_facts(view, QueueRows(view, MessageHistories(view.events)))
+    fact, *_ = queue_facts(view, QueueRows(view, MessageHistories(view)))
     left, right = fact.text.removeprefix("✓ ").removesuffix(", adds up").split(" = ")
     assert sum(int(part.split()[1]) for part in left.split(" + ")) == sum(
         int(part.split()[1]) for part in right.split(" + ")
@@ -148,7 +148,7 @@ def test_the_queue_loses_nothing_unseen(run):
 def test_the_report_agrees_with_the_screens(run):
     """One model of each thing: what stands in a row of the app stands in the report."""
     view, lines = RunView(run), report_lines(run, plain=False)
-    histories = MessageHistories(view.events)
+    histories = MessageHistories(view)
     text, messages, queue, hands = (
         "\n".join(lines),
         MessageRows(view, histories),
@@ -215,13 +215,13 @@ def test_bindings_have_their_record_and_story():
 
 
 def test_a_label_is_repeated_on_each_of_its_lines():
-    part = Section(title="Two", facts=(Fact(label="path", text="a → b"), Fact(label="", text="c", mark="✗ wrong here")))
+    part = Section(title="Two", facts=(Fact("path", "a → b"), Fact("", "c", mark="✗ wrong here")))
     assert list(plain_lines([part])) == ["# Two", "path: a to b", "path: c (wrong here)"]
     assert list(normal_lines([part])) == ["Two", "  path       a → b", "             c   ✗ wrong here"]
 
 
 def test_a_wrong_fact_says_so_without_color():
-    bad, held = Fact(label="copies", text="2", tone=Tone.BAD), Fact(label="verdict", text="held", mark="✓")
+    bad, held = Fact("copies", "2", tone=Tone.BAD), Fact("verdict", "held", mark="✓")
     assert list(plain_lines([Section(title="x", facts=(bad, held))])) == ["# x", "copies: 2 (wrong)", "verdict: held"]
 
 

@@ -109,7 +109,7 @@ def test_missed_expectations_are_shown_when_no_invariant_is_violated():
 
 def test_the_queue_counts_what_became_of_everything():
     view = RunView(bound_completion())
-    queue = QueueRows(view, MessageHistories(view.events))
+    queue = QueueRows(view, MessageHistories(view))
     lines = [queue_line(queue.ledger(seq)) for seq in (0, view.marks.stops[0], view.last)]
     assert lines == [
         "no message was prepared yet",
@@ -143,7 +143,7 @@ def test_a_long_sum_loses_its_first_word_where_there_is_little_room():
 )
 def test_each_end_has_its_sign(state, sign):
     view = RunView(bound_completion())
-    history = MessageHistories(view.events).of("i1")
+    history = MessageHistories(view).of("i1")
     assert history is not None
     if state is IntentState.PREPARED:
         assert words(queue_row(view, history, history.seq))["sign"] == sign
@@ -155,7 +155,7 @@ def test_each_end_has_its_sign(state, sign):
 
 def test_a_copy_on_the_queue_is_wrong_whatever_its_state():
     view = RunView(bound_completion())
-    histories = MessageHistories(view.events)
+    histories = MessageHistories(view)
     third, fourth = histories.of("i3"), histories.of("i4")
     assert third is not None and fourth is not None
     assert words(queue_row(view, fourth, view.last)) == {

@@ -109,7 +109,7 @@ def test_the_event_is_named_where_there_is_one():
 
 def test_additional_facts_come_before_the_route_rules():
     body = decided(candidate("the room", "binding.peer", Reason.MATCHED))
-    more = [Fact(label="main", text="ops:main")]
+    more = [Fact("main", "ops:main")]
     assert [fact.label for fact in route_facts(body, place_of, more=more)][-2:] == ["main", "rules"]
 
 
@@ -117,7 +117,7 @@ def test_a_target_shows_place_session_and_steps():
     body = TargetResolved(
         channel="slack", target="channel:C1", address=room("C1", channel="slack"), session_key="k", steps=("one", "two")
     )
-    more = [Fact(label="from", text="x")]
+    more = [Fact("from", "x")]
     assert shown(target_facts(body, place_of, more=more)) == [
         ("target", "“channel:C1” on slack"),
         ("place", "slack:default/C1 (channel)"),

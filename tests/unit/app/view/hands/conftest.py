@@ -17,4 +17,4 @@ def view() -> RunView:
 
 @pytest.fixture(scope="package")
 def hands(view: RunView) -> HandRuns:
-    return HandRuns(view, MessageHistories(view.events))
+    return HandRuns(view, MessageHistories(view))

@@ -64,4 +64,4 @@ def test_no_two_parts_are_the_same_without_unicode():
 
 def test_no_delegation_no_span():
     view = RunView(side_by_side(0))
-    assert span_of(view, HandRuns(view, MessageHistories(view.events))) == (0.0, 0.0)
+    assert span_of(view, HandRuns(view, MessageHistories(view))) == (0.0, 0.0)

@@ -8,7 +8,7 @@ from tests.support.app.author import Author
 from tests.support.app.hand_runs import many_hands, side_by_side
 from tests.support.app.message_views import small
 from trunkline.app.runs.model import Run
-from trunkline.app.view.hands.columns import CALLBACK_LOOKS, ENDED_AS, OPEN_WORK, WORK_LOOKS, WORK_MEANINGS, WorkPhase
+from trunkline.app.view.hands.columns import CALLBACK_LOOKS, ENDED_AS, OPEN_WORK, WORK_LOOKS, WorkPhase
 from trunkline.app.view.hands.runs import HandRuns
 from trunkline.app.view.index.messages import MessageHistories
 from trunkline.app.view.index.run_index import RunView
@@ -20,7 +20,7 @@ from trunkline.core.states.delegation import CallbackState, HandOutcome, WorkSta
 
 def test_every_state_has_a_look_and_words():
     assert set(CALLBACK_LOOKS) == set(CALLBACK_TEXTS) == set(CallbackState)
-    assert set(WORK_LOOKS) == set(WORK_MEANINGS) == set(WorkPhase)
+    assert set(WORK_LOOKS) == set(WorkPhase)
     assert set(ENDED_AS) == set(HandOutcome)
     assert len(WorkState) == len(WorkPhase) - len((WorkPhase.LATER, WorkPhase.ORPHANED))
 
@@ -31,7 +31,7 @@ def test_no_two_states_of_a_column_look_the_same():
 
 
 def test_the_columns_in_the_end(hands):
-    ends = {row.name: (row.work, row.callback, row.callback_reason) for row in hands.rows(hands._view.last)}
+    ends = {row.name: (row.work, row.callback, row.callback_reason) for row in hands.rows(hands.view.last)}
     assert ends == {
         "h1": (WorkPhase.SUCCEEDED, CallbackState.DELIVERED, None),
         "h2": (WorkPhase.SUCCEEDED, CallbackState.DELIVERED, None),
@@ -82,12 +82,12 @@ def test_what_a_hand_delegates_is_below_it(view, hands):
 def test_a_run_that_grows_is_the_same_as_one_that_is_opened_whole():
     run = many_hands()
     view = RunView(Run(trace=run.trace.__class__(header=run.trace.header, events=()), verdicts=()))
-    histories = view.register(MessageHistories(view.events))
+    histories = view.register(MessageHistories(view))
     hands = view.register(HandRuns(view, histories))
     for event in run.trace.events:
         view.grow([event], ())
     whole = RunView(run)
-    other = HandRuns(whole, MessageHistories(whole.events))
+    other = HandRuns(whole, MessageHistories(whole))
     assert list(hands.rows(view.last)) == list(other.rows(whole.last))
     assert hands.counts(view.last) == other.counts(whole.last)
 
@@ -107,7 +107,7 @@ def test_a_child_that_comes_before_its_parent_is_listed_too():
 
 def test_rows_are_computed_when_they_are_looked_at():
     view = RunView(side_by_side(1000))
-    hands = HandRuns(view, MessageHistories(view.events))
+    hands = HandRuns(view, MessageHistories(view))
     looked = []
     row = hands.row
     hands.row = lambda run, seq: looked.append(run) or row(run, seq)  # pyright: ignore[reportAttributeAccessIssue]

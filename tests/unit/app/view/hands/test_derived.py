@@ -26,12 +26,12 @@ from trunkline.core.values import IntentState
 @pytest.fixture(scope="module")
 def hands() -> HandRuns:
     view = RunView(helpers())
-    return HandRuns(view, MessageHistories(view.events))
+    return HandRuns(view, MessageHistories(view))
 
 
 def test_states_of_hands_in_the_end(hands):
-    last = hands._view.last
-    rows = {row.hand: row for row in hands.rows(last)}
+    last = hands.view.last
+    rows = {row.body.hand: row for row in hands.rows(last)}
     assert {name: (row.work, row.callback) for name, row in rows.items()} == {
         "mail": (WorkPhase.SUCCEEDED, CallbackState.DELIVERED),
         "scout": (WorkPhase.TIMED_OUT, CallbackState.DELIVERED),
@@ -48,7 +48,7 @@ def test_states_of_hands_in_the_end(hands):
 
 
 def test_a_hand_at_every_moment(hands):
-    last = hands._view.last
+    last = hands.view.last
     rows = [hands.rows(seq)[0] for seq in range(last + 1)]
     work, callback = [row.work for row in rows], [row.callback for row in rows]
     seen = [state for at, state in enumerate(work) if not at or work[at - 1] is not state]
@@ -59,8 +59,8 @@ def test_a_hand_at_every_moment(hands):
 
 
 def test_facts_of_a_hand(hands):
-    view = hands._view
-    rows = {row.hand: row for row in hands.rows(view.last)}
+    view = hands.view
+    rows = {row.body.hand: row for row in hands.rows(view.last)}
     lines = {fact.label: fact.text for fact in hand_facts(view, hands, rows["scout"], view.last)}
     assert lines["deadline"] == "passed: it was ended after 10.050 s"
     assert lines["session"] == "none of its own"
@@ -77,7 +77,7 @@ def test_facts_of_a_hand(hands):
 
 
 def test_events_that_are_about_a_hand(hands):
-    view = hands._view
+    view = hands.view
     found = {hands.concerned(event) for event in view.events}
     assert found == {None, "d1", "d2", "d3", "d4"}
     assert (len(hands), hands[0], hands.name("d2"), hands.name("x")) == (4, "d1", "h2", "x")
@@ -94,7 +94,7 @@ def test_a_hand_that_was_reported_twice_has_both_reports_and_breaks_d2():
 
 def test_a_hand_with_a_session_of_its_own():
     view = RunView(bound_threads())
-    (row, *_) = HandRuns(view, MessageHistories(view.events)).rows(view.last)
+    (row, *_) = HandRuns(view, MessageHistories(view)).rows(view.last)
     assert row.session == CHILD
 
 
@@ -176,4 +176,4 @@ def test_a_hand_that_is_started_again_has_as_long_once_more():
 
 def test_no_hand():
     view = RunView(silence())
-    assert len(HandRuns(view, MessageHistories(view.events))) == 0
+    assert len(HandRuns(view, MessageHistories(view))) == 0

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.support.app.author import DEPLOY, KEYS, OPS
 from tests.support.app.changes import BOS, FIRST, OWN, SECOND, changed_sessions
 from tests.support.app.traces import bound_completion
-from trunkline.app.view.index.key_frames import FRAME_EVERY
+from trunkline.app.view.index.growing import FRAME_EVERY
 from trunkline.app.view.index.session_states import SessionStates
 from trunkline.core.events import Body, Event, EventLog
 from trunkline.core.events.delivery import IntentPrepared, MirrorAppended

@@ -392,6 +392,6 @@ def test_the_task_of_an_agent_that_is_a_hand_is_no_message_of_a_person():
     assert sides(sessions, key) == [("look at the lamp", TranscriptDifference.NONE, None)]
     row = next(row for row in sessions.rows(sessions.last) if row.key == key)
     assert (row.differences, row.place) == (0, "task h1")
-    hands = HandRuns(sessions.view, MessageHistories(sessions.view.events))
+    hands = HandRuns(sessions.view, MessageHistories(sessions.view))
     (one,) = hands.rows(sessions.last)
     assert {fact.label: fact.text for fact in hand_facts(sessions.view, hands, one, sessions.last)}["session"] == key

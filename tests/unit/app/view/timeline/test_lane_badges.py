@@ -4,7 +4,6 @@ from tests.support.app.author import ANA, OPS, Author
 from tests.support.app.traces import bound_completion, verdicts
 from trunkline.app.runs.model import Run
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.rows.lane_badges import TokenUse
 from trunkline.app.view.rows.lanes import TimelineLanes
 from trunkline.sim import load_scenario, run_scenario, scenario_home
 from trunkline.sim.events.world import PeerSaid
@@ -33,7 +32,7 @@ def test_a_request_with_an_older_one_than_it_was_given_is_marked():
 
 def test_where_no_token_was_changed_nothing_is_reported():
     view = RunView(bound_completion())
-    assert TokenUse(view.events).badge(("discord", "main"), view.last, 9.0) == ""
+    assert TimelineLanes(view).tokens.badge(("discord", "main"), view.last, 9.0) == ""
 
 
 def test_lanes_say_who_reads_there():

@@ -132,7 +132,8 @@ def test_what_a_hook_took_back_was_never_queued():
 
 def test_stages_of_a_delivered_message(shown):
     cells = shown.cells("i1")
-    assert list(cells) == ["admitted", "routed", "prepared", "tried", "wire", "acked", "mirrored", "terminal"]
+    stages = ["admitted", "routed", "prepared", "tried", "wire", "acked", "mirrored", "terminal"]
+    assert list(cells) == [*stages, "id", "message", "broken"]
     assert (cells["routed"], cells["tried"], cells["wire"]) == ("#ops", "1", "✓")
     assert (cells["acked"], cells["mirrored"], cells["terminal"]) == ("1/1", "✓", "✓ DELIVERED")
 
@@ -214,7 +215,7 @@ def test_an_operator_and_a_recovery_are_rows_of_their_own():
 
     run = small(parked, again)
     history = run.history("i1")
-    cells = [run.messages.part(history, part, run.last).what for part in run.messages.parts(history)]
+    cells = [run.messages.part(history, part, run.last).cells["message"] for part in run.messages.parts(history)]
     words = [cell.more or cell.text for cell in cells]
     assert words == ["└ try 1 p1", "└ operator: unsent", "└ try 1 p1"]
     assert run.queue.ledger(run.last).text.startswith("✓ prepared 1 = delivered 1 + open 0")
