@@ -25,8 +25,6 @@ from trunkline.core.errors import (
 _TOO_MANY = 429
 #: a thread on this message exists already
 THREAD_EXISTS = 160004
-#: the interaction was answered already, or is over
-INTERACTION_OVER = frozenset({40060, 10062})
 #: error code -> what it proves; all come with 4xx, so nothing was done
 _BY_CODE: dict[int, type[PlatformError]] = {
     10003: PlaceGone,  # unknown channel

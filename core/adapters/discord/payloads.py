@@ -14,7 +14,7 @@ Snowflake = Annotated[str, msgspec.Meta(pattern=SNOWFLAKE)]
 GuildId = Annotated[str, msgspec.Meta(pattern=r"\A[\w.-]{1,100}\Z")]
 
 #: types of channels
-DM, GROUP_DM, CATEGORY = 1, 3, 4
+DM, GROUP_DM = 1, 3
 THREADS = frozenset({10, 11, 12})
 #: types of messages that people write: a plain one, and a reply
 WRITTEN = frozenset({0, 19})
