@@ -23,9 +23,8 @@ from trunkline.core.adapters.matrix.inbound.sync import SyncReader, own_id
 from trunkline.core.adapters.matrix.inbound.updates import thread_of
 from trunkline.core.adapters.matrix.json_values import Json, as_object, as_texts
 from trunkline.core.adapters.matrix.media import LARGEST_FILE, MatrixFile, load_file
-from trunkline.core.adapters.matrix.names import NameBook
 from trunkline.core.adapters.matrix.polls import POLL_START, poll_content
-from trunkline.core.adapters.matrix.rooms import RoomBook
+from trunkline.core.adapters.matrix.rooms import NameBook, RoomBook
 from trunkline.core.adapters.port import AdapterHost
 from trunkline.core.adapters.web_files import WebFiles
 from trunkline.core.channels import InboundStream, Resolved, rules_for

@@ -16,13 +16,12 @@ import msgspec
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.adapters.port import AdapterHost, WebhookAnswer, WebhookCall
-from trunkline.core.adapters.telegram.changes import CHANGES, after_refusal, change_of, receipt_of
+from trunkline.core.adapters.telegram.changes import CHANGES, after_refusal, change_of, receipt_of, topic_in
 from trunkline.core.adapters.telegram.config import TelegramConfig
 from trunkline.core.adapters.telegram.files import load
 from trunkline.core.adapters.telegram.polling import LongPolling
 from trunkline.core.adapters.telegram.requests import BotApi, BotCall, CallRefused
 from trunkline.core.adapters.telegram.sends import call_of
-from trunkline.core.adapters.telegram.topics import BotTopics
 from trunkline.core.adapters.telegram.update_types import SentMessage
 from trunkline.core.adapters.telegram.webhook import BotWebhook, check_secret
 from trunkline.core.channels import InboundStream, rules_for
@@ -30,6 +29,35 @@ from trunkline.core.channels.bindings.telegram_topics import TelegramTopics
 from trunkline.core.errors import Ambiguous, ConfigError, NotSent, PlatformError, Refused
 from trunkline.core.records.bindings import Placement, PlaceState
 from trunkline.core.values import Address, Capabilities, Capability, Envelope, Identity, Receipt, SendRequest
+
+
+class BotTopics:
+    """The requests about topics of one bot."""
+
+    def __init__(self, api: BotApi) -> None:
+        self._api = api
+
+    async def create_forum_topic(self, chat: int, name: str) -> int:
+        """Create a topic; its number."""
+        found = await self._api.call(BotCall(method="create_forum_topic", arguments={"chat_id": chat, "name": name}))
+        return int(topic_in(found))
+
+    async def reopen_forum_topic(self, chat: int, topic: int) -> None:
+        """Reopen a closed topic; an open one stays open."""
+        arguments = {"chat_id": chat, "message_thread_id": topic}
+        try:
+            await self._api.attempt(BotCall(method="reopen_forum_topic", arguments=arguments))
+        except CallRefused as refused:
+            if not refused.answer.no_change:
+                raise refused.answer.error() from None
+
+    async def send_typing(self, chat: int, topic: int | None) -> None:
+        """Show that the bot is typing; refused wherever a message would be."""
+        more = {} if topic is None else {"message_thread_id": topic}
+        await self._api.call(
+            BotCall(method="send_chat_action", arguments={"chat_id": chat, "action": "typing"}, more=more)
+        )
+
 
 T = TypeVar("T")
 

@@ -7,6 +7,8 @@ is durable. The id of a message (``wamid...``) is the same each time.
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
@@ -29,7 +31,6 @@ from trunkline.core.adapters.whatsapp.bodies import (
 from trunkline.core.adapters.whatsapp.config import WhatsAppConfig
 from trunkline.core.adapters.whatsapp.errors import error_of, is_success
 from trunkline.core.adapters.whatsapp.inbox import WebhookInbox
-from trunkline.core.adapters.whatsapp.signature import challenge_answer, is_signed
 from trunkline.core.adapters.whatsapp.updates import UnreadableWebhook, WebhookContent, read_webhook
 from trunkline.core.channels import InboundStream, rules_for
 from trunkline.core.errors import Ambiguous, ConfigError, NotSent, PlatformError, Refused
@@ -45,6 +46,39 @@ from trunkline.core.values import (
     Receipt,
     SendRequest,
 )
+
+#: the header with the signature
+SIGNED = "x-hub-signature-256"
+_SCHEME = "sha256="
+#: characters of a challenge; Meta's are numbers
+_LONGEST_CHALLENGE = 200
+
+
+def signature(secret: str, body: bytes) -> str:
+    """The value of the header for a body."""
+    return _SCHEME + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+
+
+def is_signed(secret: str, call: WebhookCall) -> bool:
+    """Whether the app's secret has signed the body, byte for byte."""
+    given = call.headers.get(SIGNED, "")
+    return hmac.compare_digest(given.encode("utf-8", "replace"), signature(secret, call.body).encode())
+
+
+def challenge_answer(verify_token: str, call: WebhookCall) -> WebhookAnswer | None:
+    """The answer to Meta's question whether this address wants its webhooks; None: the word is not ours."""
+    query = dict(call.query)
+    given, asked = query.get("hub.verify_token", ""), query.get("hub.challenge", "")
+    same = hmac.compare_digest(given.encode("utf-8", "replace"), verify_token.encode())
+    if (
+        not same
+        or query.get("hub.mode") != "subscribe"
+        or not asked.isascii()
+        or not 0 < len(asked) <= _LONGEST_CHALLENGE
+    ):
+        return None
+    return WebhookAnswer(body=asked.encode())
+
 
 CHANNEL = "whatsapp"
 _OK, _FORBIDDEN, _NOT_ALLOWED, _LATER = 200, 403, 405, 503

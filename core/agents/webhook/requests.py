@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import ssl
 from collections.abc import Mapping
 from urllib.parse import urlsplit
@@ -12,11 +14,21 @@ import msgspec
 
 from trunkline.core.agents.log import LOGGER, shown
 from trunkline.core.agents.webhook.config import WebhookConfig
-from trunkline.core.agents.webhook.signature import HEADER, signature_of
 from trunkline.core.env import Env
 from trunkline.core.errors import AgentFailed
 from trunkline.core.reasons import Reason
 from trunkline.core.well_formed import words_of
+
+#: the header that carries it
+SIGNATURE_HEADER = "Trunkline-Signature"
+
+
+def signature_of(secret: str, body: bytes, at: float) -> str:
+    """The value of the header. `at`: seconds since the epoch; a receiver refuses a time that is not about now."""
+    seconds = int(at)
+    digest = hmac.new(secret.encode("utf-8"), b"%d." % seconds + body, hashlib.sha256).hexdigest()
+    return f"t={seconds},v1={digest}"
+
 
 #: seconds that an idle connection is kept; many servers close theirs after 5 s, and a request on its way is lost then
 _IDLE = 2.0
@@ -114,7 +126,7 @@ class Requests:
             "Accept-Encoding": "identity",
         }
         if self._signer.secret is not None:
-            own[HEADER] = signature_of(self._signer.secret, body, self._env.now())
+            own[SIGNATURE_HEADER] = signature_of(self._signer.secret, body, self._env.now())
         try:
             with anyio.fail_after(self._config.request_timeout):
                 async with self._client.stream("POST", self._config.url, content=body, headers=own) as response:

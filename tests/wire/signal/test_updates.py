@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from trunkline.core.adapters.signal.cursor import EventCursor
+from trunkline.core.adapters.signal.adapter import EventCursor
 from trunkline.core.adapters.signal.updates import SaidMessage, SignalEventError, read_event
 
 NUMBER = "+15550009999"

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from trunkline.core.adapters.slack.config import SlackConfig
 from trunkline.core.adapters.slack.emoji import character_of, name_of
-from trunkline.core.adapters.slack.inbound.signature import TakenSignatures
+from trunkline.core.adapters.slack.inbound.webhook import TakenSignatures
 from trunkline.core.adapters.slack.requests import is_image_url, post_of, text_of
 from trunkline.core.errors import Refused
 from trunkline.core.message_parts import Button, MessageParts

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import anyio
 import msgspec
 
-from trunkline.core.adapters.discord.calls import RestCall, get, post
+from trunkline.core.adapters.discord.calls import SNOWFLAKE, RestCall, get, post
 from trunkline.core.adapters.discord.channels import KnownChannels
 from trunkline.core.adapters.discord.client import OneRequestClient
 from trunkline.core.adapters.discord.config import DiscordConfig
@@ -26,7 +27,6 @@ from trunkline.core.adapters.discord.payloads import (
     MessageData,
     ReadyData,
 )
-from trunkline.core.adapters.discord.receiving.fields import id_of, number_of, read_event
 from trunkline.core.adapters.discord.receiving.gateway import GatewayEvent, GatewaySocket, SessionLost
 from trunkline.core.adapters.discord.receiving.inbound import BadEvent, BotIds, envelope_of, is_own, press_of
 from trunkline.core.adapters.discord.receiving.position import ReadPosition, StoredPosition
@@ -389,3 +389,29 @@ class DiscordStream:
             detail=well_formed(detail),
         )
         self._host.events.record(body)
+
+
+T = TypeVar("T")
+
+
+def read_event(data: object, kind: type[T]) -> T:
+    """Data as a struct. Raises `BadEvent` with the field that is wrong."""
+    try:
+        return msgspec.convert(data, kind)
+    except msgspec.ValidationError as error:
+        raise BadEvent(str(error)) from None
+    except (UnicodeEncodeError, RecursionError) as error:
+        # The name of a field has one half of a surrogate pair, or it is nested too deeply.
+        raise BadEvent(type(error).__name__) from None
+
+
+def id_of(data: object) -> str:
+    """The id in data of any shape; empty if it has none."""
+    found: object = cast("dict[str, object]", data).get("id") if isinstance(data, dict) else None
+    return found[:40] if isinstance(found, str) else ""
+
+
+def number_of(data: object) -> int:
+    """The id as a number; 0 if it has none."""
+    found = id_of(data)
+    return int(found) if re.match(SNOWFLAKE, found) else 0

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import AsyncGenerator
+from collections import Counter, deque
+from collections.abc import AsyncGenerator, Iterable
 from typing import Any
 
 import anyio
@@ -12,7 +12,6 @@ import anyio
 from trunkline.core.adapters.matrix.api import V3, MatrixApi
 from trunkline.core.adapters.matrix.content import MatrixEvent
 from trunkline.core.adapters.matrix.errors import MatrixRefused
-from trunkline.core.adapters.matrix.inbound.progress import SyncProgress
 from trunkline.core.adapters.matrix.inbound.updates import (
     TYPES,
     BadMatrixEvent,
@@ -35,6 +34,46 @@ from trunkline.core.events.adapters import UpdateDropped
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Envelope, Peer
 from trunkline.core.well_formed import well_formed
+
+
+class SyncProgress:
+    """The answers of syncs since the saved token, and which of their messages are acknowledged."""
+
+    def __init__(self) -> None:
+        #: token after an answer, and its messages that are not acknowledged, in the order of the answers
+        self._waiting: deque[tuple[str, set[str]]] = deque()
+        #: messages that were acknowledged although an earlier one still waits: they come again after a reconnect
+        self._ahead: set[str] = set()
+        #: the newest token that may be saved; None: nothing has changed yet
+        self.safe: str | None = None
+
+    def begin(self) -> None:
+        """The stream begins again from the saved token."""
+        self._waiting.clear()
+
+    def is_done(self, message_id: str) -> bool:
+        """Whether a message that comes again was acknowledged."""
+        return message_id in self._ahead
+
+    def took(self, token: str, message_ids: Iterable[str]) -> None:
+        """Note an answer, with the token after it and the messages in it that were handed over."""
+        self._waiting.append((token, set(message_ids)))
+        self._advance()
+
+    def done(self, message_id: str) -> None:
+        """Note that a message is durable."""
+        for _, waiting in self._waiting:
+            if message_id in waiting:
+                waiting.discard(message_id)
+                self._ahead.add(message_id)
+        self._advance()
+
+    def _advance(self) -> None:
+        while self._waiting and not self._waiting[0][1]:
+            self.safe = self._waiting.popleft()[0]
+        if not self._waiting:
+            self._ahead.clear()
+
 
 #: events of a room in one answer; a larger number of them is fetched in pages
 _AT_ONCE, _PAGE = 50, 100

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from trunkline.core.agents.log import Ration, shown
 from trunkline.core.agents.program.config import ProgramConfig
-from trunkline.core.agents.program.input_queue import InputQueue
 from trunkline.core.agents.program.lines import LineCutter, TooLong
 from trunkline.core.agents.program.messages import (
     AnswerMessage,
@@ -23,6 +22,7 @@ from trunkline.core.agents.program.messages import (
     decode,
 )
 from trunkline.core.agents.program.open_turns import Broken, OpenTurns
+from trunkline.core.agents.program.process import InputQueue
 from trunkline.core.reasons import Reason
 
 CONFIG = ProgramConfig(command=("x",), max_calls=2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trunkline.core.adapters.matrix.inbound.progress import SyncProgress
+from trunkline.core.adapters.matrix.inbound.sync import SyncProgress
 
 
 def test_a_token_waits_for_every_message_before_it() -> None:
