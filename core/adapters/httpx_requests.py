@@ -17,8 +17,6 @@ import httpx
 from trunkline.core.adapters.evidence import of_httpx
 from trunkline.core.errors import Ambiguous, NotSent, Refused
 
-#: bytes of a file that is sent; the largest that any of these platforms takes
-LARGEST_FILE = 100 * 1024 * 1024
 #: of a request's time, what opening the connection may take
 _TO_CONNECT = 0.5
 
@@ -71,8 +69,3 @@ class HttpxRequests:
             raise Ambiguous(f"no response within {self._timeout:g} s") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise of_httpx(error) from error
-
-
-def is_address(media: str) -> bool:
-    """Whether a file is named by an address of the web, and not by a path."""
-    return media.lower().startswith(("https://", "http://"))

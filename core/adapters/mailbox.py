@@ -14,12 +14,11 @@ import anyio
 
 from trunkline.core.action_names import Action
 from trunkline.core.actions.spec import Feature
-from trunkline.core.channels.adapter import InboundStream
-from trunkline.core.channels.capabilities import check_able
+from trunkline.core.adapters.account_adapter import AccountAdapter
 from trunkline.core.channels.registry import rules_for
 from trunkline.core.channels.rules import ChannelRules
 from trunkline.core.env import Env
-from trunkline.core.errors import Ambiguous, IdentityGone, InvalidSend, Refused, StoreError
+from trunkline.core.errors import Ambiguous, Refused, StoreError
 from trunkline.core.records.bindings import Placement, PlaceState
 from trunkline.core.store.mailbox import MailboxMessage, MailboxPage, PostToMailbox, ReadMailbox
 from trunkline.core.store.port import Store
@@ -76,31 +75,28 @@ def _can(rules: ChannelRules) -> frozenset[Capability]:
     return can.union({Capability.POLL} if polls else (), *(_PARTS.get(one, ()) for one in rules.features))
 
 
-class MailboxAdapter:
+class MailboxAdapter(AccountAdapter):
     """A mailbox account over the gateway's own store. Its conversations can be bound to sessions as they are."""
 
     #: threads are opened by clients, which name them in what they hand over
     placements = (Placement.CURRENT,)
 
     def __init__(self, channel: str, account: str, store: Store, env: Env) -> None:
-        self.channel = channel
-        self.account = account
-        self.capabilities = mailbox_capabilities(channel)
+        super().__init__(channel, account, mailbox_capabilities(channel))
         self._store = store
         self._env = env
         #: those who wait for a message, by conversation; none: for any
         self._waiting: dict[str | None, set[anyio.Event]] = {}
 
-    def connect(self) -> InboundStream:
-        return _nothing()
+    @asynccontextmanager
+    async def connect(self) -> AsyncGenerator[AsyncIterator[Envelope]]:
+        yield _no_messages()
 
     async def ack(self, envelope: Envelope) -> None:
-        """Nothing is acknowledged: who hands a message over waits until it is durable."""
+        """Does nothing: `Gateway.receive` returns only when the message is durable."""
 
     async def send(self, request: SendRequest) -> Receipt:
-        if request.identity is not None:
-            raise IdentityGone("a mailbox has no webhooks")
-        self._check(request)
+        self.check_sendable(request)
         message = MailboxMessage(
             key=request.key,
             intent=request.intent,
@@ -124,23 +120,14 @@ class MailboxAdapter:
             raise Ambiguous(error.facts) from error
         return Receipt(provider_id=str(n), address=request.address)
 
-    def _check(self, request: SendRequest) -> None:
-        """Raise `Refused` for what nobody would see."""
-        can, where = self.capabilities, f"to a mailbox of {self.channel}"
-        if len(request.text) > can.text_limit:
-            raise Refused(f"a text of {len(request.text)} characters {where}, which takes {can.text_limit}")
-        if request.address.thread is not None and Capability.THREADS not in can.can:
+    def check_sendable(self, request: SendRequest) -> None:
+        """Raise `Refused` also for a text that is too long, and for a thread where there are none."""
+        super().check_sendable(request)
+        limit, where = self.capabilities.text_limit, f"to a mailbox of {self.channel}"
+        if len(request.text) > limit:
+            raise Refused(f"a text of {len(request.text)} characters {where}, which takes {limit}")
+        if request.address.thread is not None and Capability.THREADS not in self.capabilities.can:
             raise Refused(f"a thread {where}, which has none")
-        try:
-            check_able(can, where, media=request.media, poll=request.poll, payload=request.payload, parts=request.parts)
-        except InvalidSend as error:
-            raise Refused(error.facts) from error
-
-    async def find(self, address: Address, key: str) -> Receipt | None:
-        raise Refused("a mailbox is not looked up: a repeated key is stored once")
-
-    async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
-        raise Refused("threads of a mailbox are opened by its clients")
 
     # ------------------------------------------------------------ bindings
 
@@ -202,11 +189,6 @@ class MailboxAdapter:
         for place in (conversation, None):
             for posted in self._waiting.get(place, ()):
                 posted.set()
-
-
-@asynccontextmanager
-async def _nothing() -> AsyncGenerator[AsyncIterator[Envelope]]:
-    yield _no_messages()
 
 
 async def _no_messages() -> AsyncIterator[Envelope]:

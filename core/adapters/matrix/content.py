@@ -6,10 +6,10 @@ import msgspec
 
 from trunkline.core.adapters.matrix.json_values import Json, as_texts
 from trunkline.core.channels import rules_for
-from trunkline.core.errors import IdentityGone, Refused
+from trunkline.core.errors import Refused
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.text.chunking.utf16 import units
-from trunkline.core.values import Capabilities, Capability, SendRequest, Transport
+from trunkline.core.values import SendRequest
 
 
 class MatrixEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,20 +33,10 @@ MESSAGE, REACTION = "m.room.message", "m.reaction"
 _KINDS = ("image", "video", "audio")
 
 
-def check_send(request: SendRequest, can: Capabilities) -> None:
-    """Raise `Refused` for what Matrix has not: nothing of a message is left out in silence."""
-    if request.identity is not None:
-        raise IdentityGone("Matrix has no webhooks")
-    if request.transport is not Transport.DIRECT:
-        raise Refused(f"there is no {request.transport.value} transport")
-    if request.payload is not None:
-        raise Refused(f"there is no {Capability.PAYLOAD.value} here")
-    if request.poll is not None and can.poll_options is not None and len(request.poll.options) > can.poll_options:
-        raise Refused(f"a poll with more than {can.poll_options} options")
+def check_form(request: SendRequest) -> None:
+    """Raise `Refused` for a text over the limit, and for a poll with files, which are two events."""
     if request.poll is not None and request.media:
         raise Refused("a poll with files")
-    if request.parts is not None:
-        _check_parts(request.parts)
     check_text(request.text)
 
 
@@ -55,21 +45,6 @@ def check_text(text: str) -> None:
     limit = rules_for("matrix").text_limit
     if units(text) > limit:
         raise Refused(f"longer than {limit}")
-
-
-def _check_parts(parts: MessageParts) -> None:
-    given = {
-        "silent message": parts.silent,
-        "button": parts.buttons,
-        "card": parts.card,
-        "component": parts.components,
-        "embed": parts.embed,
-        "effect": parts.effect,
-        "sticker": parts.sticker,
-    }
-    for what, there in given.items():
-        if there:
-            raise Refused(f"there is no {what} here")
 
 
 def text_content(text: str, html: str | None = None) -> Json:

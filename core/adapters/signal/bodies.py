@@ -7,9 +7,8 @@ from typing import Any
 
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.adapters.signal.authors import MessageAuthors
-from trunkline.core.errors import IdentityGone, Refused
-from trunkline.core.message_parts import MessageParts
-from trunkline.core.values import Address, ChatKind, SendRequest, Style, Transport
+from trunkline.core.errors import Refused
+from trunkline.core.values import Address, ChatKind, SendRequest, Style
 
 _USERNAME = "username:"
 
@@ -48,27 +47,10 @@ def message_params(request: SendRequest, attachments: Sequence[str], authors: Me
     return params
 
 
-def check_sendable(request: SendRequest, limit: int) -> None:
-    """Raise `Refused` for what Signal does not have, before anything is read or sent."""
-    if request.identity is not None:
-        raise IdentityGone("there are no webhooks that post here")
-    parts = request.parts or MessageParts()
-    missing = {
-        "gateway transport": request.transport is not Transport.DIRECT,
-        "polls by signal-cli's daemon": request.poll is not None,
-        "payloads": request.payload is not None,
-        "buttons": bool(parts.buttons),
-        "cards": parts.card is not None or parts.components is not None or parts.embed is not None,
-        "effects": parts.effect is not None,
-        "stickers by id": parts.sticker is not None,
-        "silent messages": parts.silent,
-    }
-    for what, asked in missing.items():
-        if asked:
-            raise Refused(f"there are no {what}")
-    if len(request.text) > limit:
+def check_text(text: str, limit: int) -> None:
+    """Raise `Refused` for a text that Signal would send as a file."""
+    if len(text) > limit:
         raise Refused(f"longer than {limit}: Signal would send it as a file")
-    recipient(request.address)
 
 
 def edit_params(request: ActionRequest, authors: MessageAuthors, limit: int) -> dict[str, Any]:

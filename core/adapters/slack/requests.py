@@ -35,7 +35,6 @@ def is_image_url(media: str) -> bool:
 
 def post_of(request: SendRequest, form: TextForm) -> dict[str, Any]:
     """The arguments of ``chat.postMessage`` beside channel and thread. Raises `Refused` for what Slack has not."""
-    _check(request)
     more = payload_of(request.payload)
     blocks = [
         *(_image(url) for url in request.media if is_image_url(url)),
@@ -77,22 +76,6 @@ def payload_of(text: str | None) -> dict[str, Any]:
     if not isinstance(payload.get("blocks", []), list):
         raise Refused("the blocks of the payload are no list")
     return dict(payload)
-
-
-def _check(request: SendRequest) -> None:
-    parts = request.parts
-    missing = {
-        "polls": request.poll is not None,
-        "cards": parts is not None and parts.card is not None,
-        "components": parts is not None and parts.components is not None,
-        "embeds": parts is not None and parts.embed is not None,
-        "effects": parts is not None and parts.effect is not None,
-        "stickers": parts is not None and parts.sticker is not None,
-        "silent messages": parts is not None and parts.silent,
-    }
-    for what, asked in missing.items():
-        if asked:
-            raise Refused(f"there are no {what} on Slack")
 
 
 def _image(url: str) -> dict[str, Any]:

@@ -7,15 +7,13 @@ response names the files and not the message; that is in ``files.info``, a momen
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, cast
 
 import anyio
 
-from trunkline.core.adapters.slack.files import load_file
+from trunkline.core.adapters.media_files import MediaFiles
 from trunkline.core.adapters.slack.places import SlackPlaces
 from trunkline.core.adapters.slack.web import SlackWeb
-from trunkline.core.adapters.web_files import WebFiles
 from trunkline.core.errors import NotSent, PlatformError, Refused
 from trunkline.core.values import Receipt, SendRequest
 
@@ -26,11 +24,10 @@ _WAITS = (0.2, 0.5, 1.0, 2.0, 3.0)
 class Uploads:
     """Sends messages with files."""
 
-    def __init__(self, web: SlackWeb, places: SlackPlaces, files: WebFiles, folder: Path | None) -> None:
+    def __init__(self, web: SlackWeb, places: SlackPlaces, files: MediaFiles) -> None:
         self._web = web
         self._places = places
         self._files = files
-        self._folder = folder
 
     async def send(self, request: SendRequest) -> Receipt:
         """Upload the files of a request, and post them with its text. Raises `PlatformError`."""
@@ -58,9 +55,11 @@ class Uploads:
             raise
 
     async def _upload(self, media: str, request: SendRequest) -> dict[str, str]:
-        file = await load_file(self._files, media, self._folder)
+        file = await self._files.load(media)
         shown = request.parts.file_name if request.parts is not None and len(request.media) == 1 else None
-        name = shown or file.name
+        name = shown or file.name or "file"
+        if not file.content:
+            raise Refused(f"the file {name} is empty, and Slack takes no empty files")
         given = await self._web.call("files.getUploadURLExternal", filename=name, length=len(file.content))
         url, number = given.get("upload_url"), given.get("file_id")
         if not isinstance(url, str) or not isinstance(number, str):

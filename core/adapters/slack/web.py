@@ -23,8 +23,6 @@ from trunkline.core.errors import Ambiguous, NotSent, PlatformError
 _CONNECT = 10.0
 #: sent without the library's own method, which warns about every message without a text
 _POSTS = frozenset({"chat.postMessage", "chat.update"})
-#: bytes of a file that is fetched or uploaded
-LARGEST_FILE = 100 * 1024 * 1024
 
 
 async def _no_redirect(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
@@ -48,7 +46,7 @@ class SlackWeb:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Its life. Opens no connection by itself."""
+        """Hold the sessions of the requests while the block runs. Opens no connection."""
         limits = aiohttp.ClientTimeout(total=self._timeout, connect=min(_CONNECT, self._timeout / 2))
         connector = aiohttp.TCPConnector(force_close=True)
         async with aiohttp.ClientSession(connector=connector, timeout=limits, middlewares=(_no_redirect,)) as session:

@@ -12,14 +12,13 @@ from collections.abc import AsyncGenerator
 
 import anyio
 
+from trunkline.core.adapters.account_events import AccountEvents
 from trunkline.core.adapters.port import AdapterHost
 from trunkline.core.adapters.telegram.open_updates import OpenUpdates
 from trunkline.core.adapters.telegram.requests import BotApi, BotCall
 from trunkline.core.adapters.telegram.update_types import ALLOWED_UPDATES
 from trunkline.core.adapters.telegram.updates import BadUpdate, ReadUpdate, number_in, read_batch
 from trunkline.core.errors import Ambiguous, NotSent
-from trunkline.core.events.adapters import AdapterConnected, UpdateDropped
-from trunkline.core.reasons import Reason
 from trunkline.core.values import Envelope
 
 #: updates of one answer
@@ -35,10 +34,10 @@ _CURSOR, _LONGEST = "offset", 5 * 86_400.0
 class LongPolling:
     """The updates of one bot, asked for."""
 
-    def __init__(self, api: BotApi, host: AdapterHost, channel: str, bot: int) -> None:
+    def __init__(self, api: BotApi, host: AdapterHost, events: AccountEvents, bot: int) -> None:
         self._api = api
         self._host = host
-        self._channel = channel
+        self._events = events
         self._bot = bot
         self._updates = OpenUpdates()
         self._saved: int | None = None
@@ -57,7 +56,7 @@ class LongPolling:
         await self._api.call(BotCall(method="delete_webhook", arguments={"drop_pending_updates": False}))
         self._updates.reconnect()
         self._first = await self._poll(_LIMIT, await self._load(), hold=False)
-        self._record(AdapterConnected(channel=self._channel, account=self._host.account, by="polling"))
+        self._events.record_connection("polling")
 
     async def envelopes(self) -> AsyncGenerator[Envelope]:
         """The messages, until a poll fails. Raises `PlatformError`."""
@@ -101,7 +100,7 @@ class LongPolling:
             content = update.content
             if isinstance(content, BadUpdate):
                 if update.number is None or not self._updates.is_done(update.number):
-                    self._dropped(update.number, content)
+                    self._events.record_drop("" if update.number is None else str(update.number), content.detail)
                 content = None
             if update.number is not None and self._updates.take(update.number, content) and content is not None:
                 found.append(content)
@@ -115,21 +114,6 @@ class LongPolling:
         if number is None:
             raise Ambiguous("the answer to a poll cannot be read")
         return [ReadUpdate(number=number, content=BadUpdate(detail="no JSON"))], limit
-
-    def _dropped(self, number: int | None, bad: BadUpdate) -> None:
-        known = "" if number is None else str(number)
-        self._record(
-            UpdateDropped(
-                channel=self._channel,
-                account=self._host.account,
-                reason=Reason.BAD_UPDATE,
-                update=known,
-                detail=bad.detail,
-            )
-        )
-
-    def _record(self, body: AdapterConnected | UpdateDropped) -> None:
-        self._host.events.record(body)
 
     async def _load(self) -> int | None:
         """Where an earlier process has read to; None: unknown, or so long ago that numbers may have begun again."""

@@ -84,8 +84,6 @@ def call_of(request: SendRequest, files: Mapping[str, Any]) -> BotCall:
 
     Raises `Refused` for what Telegram has no single message for.
     """
-    if request.identity is not None:
-        raise Refused("only the bot can post on Telegram")
     parts = request.parts or MessageParts()
     more = _common(request, parts)
     kinds = sum((bool(request.media), request.poll is not None, parts.sticker is not None))
@@ -127,11 +125,6 @@ def _common(request: SendRequest, parts: MessageParts) -> dict[str, Any]:
         if "reply_markup" in more:
             raise Refused("the payload has a `reply_markup` beside the buttons")
         more["reply_markup"] = {"inline_keyboard": [[_button(one) for one in row] for row in parts.buttons]}
-    for name, there in (("card", parts.card), ("components", parts.components), ("embed", parts.embed)):
-        if there is not None:
-            raise Refused(f"Telegram has no {name}")
-    if parts.effect is not None:
-        raise Refused("Telegram has no effects that the gateway knows")
     return more
 
 

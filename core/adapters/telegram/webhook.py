@@ -6,20 +6,18 @@ import hmac
 import re
 from collections.abc import AsyncGenerator
 from typing import Any, cast
-from urllib.parse import quote
 
 import anyio
 from anyio.streams.memory import MemoryObjectSendStream
 from cachetools import LRUCache
 
-from trunkline.core.adapters.port import AdapterHost, WebhookAnswer, WebhookCall
-from trunkline.core.adapters.refusals import WebhookRefusals
+from trunkline.core.adapters.account_events import AccountEvents
+from trunkline.core.adapters.port import WebhookAnswer, WebhookCall
 from trunkline.core.adapters.telegram.open_updates import MessageKey, key_of
 from trunkline.core.adapters.telegram.requests import BotApi, BotCall
 from trunkline.core.adapters.telegram.update_types import ALLOWED_UPDATES
 from trunkline.core.adapters.telegram.updates import BadUpdate, read_body
 from trunkline.core.errors import ConfigError, Refused
-from trunkline.core.events.adapters import AdapterConnected, UpdateDropped
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Envelope
 
@@ -45,13 +43,12 @@ def check_secret(secret: str) -> str:
 class BotWebhook:
     """The updates of one bot, brought to the gateway's server."""
 
-    def __init__(self, api: BotApi, host: AdapterHost, channel: str, bot: int, url: str, secret: str) -> None:
+    def __init__(self, api: BotApi, events: AccountEvents, account: str, bot: int, url: str, secret: str) -> None:
         self._api = api
-        self._host = host
-        self._refusals = WebhookRefusals(host, channel)
-        self._channel = channel
+        self._events = events
+        self._account = account
         self._bot = bot
-        self._url = f"{url.rstrip('/')}/v1/platforms/{channel}/{quote(host.account, safe='')}"
+        self._url = url
         self._secret = secret
         self._sender: MemoryObjectSendStream[Envelope] | None = None
         #: message -> the event that ends the wait for its acknowledgement
@@ -70,7 +67,7 @@ class BotWebhook:
         """Give Telegram the address to bring updates to."""
         more = {"allowed_updates": list(ALLOWED_UPDATES), "secret_token": self._secret, "drop_pending_updates": False}
         await self._api.call(BotCall(method="set_webhook", arguments={"url": self._url}, more=more))
-        self._host.events.record(AdapterConnected(channel=self._channel, account=self._host.account, by="webhook"))
+        self._events.record_connection("webhook")
 
     async def envelopes(self) -> AsyncGenerator[Envelope]:
         """The messages, until Telegram has lost the webhook. Raises `PlatformError`."""
@@ -106,13 +103,13 @@ class BotWebhook:
             return WebhookAnswer(status=404 if call.tail else 405)
         given = call.headers.get(_HEADER, "")
         if not hmac.compare_digest(given.encode("utf-8", "backslashreplace"), self._secret.encode()):
-            self._refused("no secret" if not given else "another secret")
+            self._events.record_refusal(Reason.BAD_SIGNATURE, "no secret" if not given else "another secret")
             return WebhookAnswer(status=401)
-        update = read_body(call.body, self._host.account, self._bot)
+        update = read_body(call.body, self._account, self._bot)
         content = update.content
         if isinstance(content, BadUpdate):
             # It would be as bad the next time.
-            self._dropped(update.number, content)
+            self._events.record_drop("" if update.number is None else str(update.number), content.detail)
             return WebhookAnswer()
         return WebhookAnswer() if content is None else await self._hand_over(content)
 
@@ -134,17 +131,3 @@ class BotWebhook:
         with anyio.move_on_after(_PATIENCE):
             await waiting.wait()
         return WebhookAnswer(status=200 if key in self._done else 503)
-
-    def _refused(self, detail: str) -> None:
-        self._refusals.refused(Reason.BAD_SIGNATURE, detail)
-
-    def _dropped(self, number: int | None, bad: BadUpdate) -> None:
-        self._host.events.record(
-            UpdateDropped(
-                channel=self._channel,
-                account=self._host.account,
-                reason=Reason.BAD_UPDATE,
-                update="" if number is None else str(number),
-                detail=bad.detail,
-            )
-        )

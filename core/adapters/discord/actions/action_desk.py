@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Protocol, cast
 
 import msgspec
@@ -19,8 +18,8 @@ from trunkline.core.adapters.discord.files import load_files
 from trunkline.core.adapters.discord.payloads import ChannelData, MemberData
 from trunkline.core.adapters.discord.receiving.stream import DiscordStream
 from trunkline.core.adapters.discord.rest import read
+from trunkline.core.adapters.media_files import MediaFiles
 from trunkline.core.adapters.port import AdapterHost
-from trunkline.core.adapters.web_files import WebFiles
 from trunkline.core.channels.adapter import Resolved
 from trunkline.core.channels.bindings.discord_threads import Webhook
 from trunkline.core.channels.directory import DirectoryEntry, find_in_directory
@@ -60,17 +59,14 @@ class ActionDesk:
         stream: DiscordStream,
         webhooks: SendsByWebhook,
         mentions: tuple[str, ...],
-        *,
-        web: WebFiles,
-        folder: Path | None,
+        files: MediaFiles,
     ) -> None:
         self._host = host
         self._client = client
         self._stream = stream
         self._webhooks = webhooks
         self._mentions = mentions
-        self._web = web
-        self._folder = folder
+        self._files = files
 
     # ------------------------------------------------------------ changes
 
@@ -131,7 +127,7 @@ class ActionDesk:
             source = buffer if buffer.startswith("data:") else f"data:{kind};base64,{buffer}"
         if not source:
             raise Refused("media is missing")
-        [file] = await load_files(self._web, (source,), None, self._folder)
+        [file] = await load_files(self._files, (source,))
         return file
 
     def _receipt(self, request: ActionRequest, answer: Any) -> Receipt:

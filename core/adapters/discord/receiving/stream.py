@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 import anyio
 import msgspec
 
+from trunkline.core.adapters.account_events import AccountEvents
 from trunkline.core.adapters.discord.calls import SNOWFLAKE, RestCall, get, post
 from trunkline.core.adapters.discord.channels import KnownChannels
 from trunkline.core.adapters.discord.client import OneRequestClient
@@ -32,10 +33,7 @@ from trunkline.core.adapters.discord.receiving.inbound import BadEvent, BotIds, 
 from trunkline.core.adapters.discord.receiving.position import ReadPosition, StoredPosition
 from trunkline.core.adapters.port import AdapterHost
 from trunkline.core.errors import NotSent, PlatformError, RateLimited, Refused, TargetError
-from trunkline.core.events.adapters import AdapterConnected, UpdateDropped
-from trunkline.core.reasons import Reason
 from trunkline.core.values import Envelope
-from trunkline.core.well_formed import well_formed
 
 #: cursor with the position
 _POSITION = "gateway"
@@ -52,9 +50,12 @@ _DEFERRED_UPDATE = 6
 class DiscordStream:
     """The inbound messages of one account."""
 
-    def __init__(self, config: DiscordConfig, host: AdapterHost, client: OneRequestClient) -> None:
+    def __init__(
+        self, config: DiscordConfig, host: AdapterHost, events: AccountEvents, client: OneRequestClient
+    ) -> None:
         self._config = config
         self._host = host
+        self._events = events
         self._client = client
         self.channels = KnownChannels(client.call, host.cursors)
         self._position: ReadPosition | None = None
@@ -95,7 +96,7 @@ class DiscordStream:
             except TimeoutError:
                 raise NotSent("the gateway does not begin the session") from None
             await self._first_time(socket, position, early)
-            self._host.events.record(AdapterConnected(channel="discord", account=self._host.account, by="gateway"))
+            self._events.record_connection("gateway")
             self.socket = socket
             yield self._envelopes(socket, position, early)
         finally:
@@ -112,7 +113,7 @@ class DiscordStream:
             try:
                 self._saved = StoredPosition() if text is None else msgspec.json.decode(text, type=StoredPosition)
             except msgspec.MsgspecError as error:
-                self._drop("", f"the stored position cannot be read, so the history is not: {error}")
+                self._events.record_drop("", f"the stored position cannot be read, so the history is not: {error}")
             self._position = ReadPosition(self._saved)
         return self._position
 
@@ -196,7 +197,7 @@ class DiscordStream:
                         yield found
                     return
         except BadEvent as error:
-            self._drop(f"{event.name} {id_of(event.data)}".strip(), str(error))
+            self._events.record_drop(f"{event.name} {id_of(event.data)}".strip(), str(error))
             if event.name == "READY":
                 position.unknown_session()
         position.passed(event.seq)
@@ -306,7 +307,7 @@ class DiscordStream:
             try:
                 found.append(self.channels.note(read_event(data, ChannelData), guild.id))
             except BadEvent as error:
-                self._drop(f"channel {id_of(data)}".strip(), str(error))
+                self._events.record_drop(f"channel {id_of(data)}".strip(), str(error))
         return found
 
     async def _left(self, guild: GuildStub, position: ReadPosition) -> None:
@@ -349,7 +350,7 @@ class DiscordStream:
                     message = read_event(data, MessageData)
                     envelope = await self._message(message, channel)
                 except BadEvent as error:
-                    self._drop(f"message {id_of(data)}".strip(), str(error))
+                    self._events.record_drop(f"message {id_of(data)}".strip(), str(error))
                     continue
                 if envelope is not None and self._is_new(envelope, None, position):
                     yield envelope
@@ -379,16 +380,6 @@ class DiscordStream:
             stored = self._position.stored
             await self._host.cursors.save(_POSITION, msgspec.json.encode(stored).decode())
             self._saved = stored
-
-    def _drop(self, update: str, detail: str) -> None:
-        body = UpdateDropped(
-            channel="discord",
-            account=self._host.account,
-            reason=Reason.BAD_UPDATE,
-            update=well_formed(update),
-            detail=well_formed(detail),
-        )
-        self._host.events.record(body)
 
 
 T = TypeVar("T")

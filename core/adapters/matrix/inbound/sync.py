@@ -9,7 +9,9 @@ from typing import Any
 
 import anyio
 
+from trunkline.core.adapters.account_events import AccountEvents
 from trunkline.core.adapters.matrix.api import V3, MatrixApi
+from trunkline.core.adapters.matrix.config import MatrixConfig
 from trunkline.core.adapters.matrix.content import MatrixEvent
 from trunkline.core.adapters.matrix.errors import MatrixRefused
 from trunkline.core.adapters.matrix.inbound.updates import (
@@ -30,7 +32,6 @@ from trunkline.core.adapters.matrix.json_values import Json, as_list
 from trunkline.core.adapters.matrix.rooms import RoomBook
 from trunkline.core.adapters.port import AdapterHost
 from trunkline.core.errors import Ambiguous, NotSent, PlatformError, Unauthorized
-from trunkline.core.events.adapters import UpdateDropped
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Envelope, Peer
 from trunkline.core.well_formed import well_formed
@@ -104,13 +105,16 @@ _PAGE_FILTER = json.dumps(_EVENTS, separators=(",", ":"))
 class SyncReader:
     """Reads what happens in the rooms of one account."""
 
-    def __init__(self, api: MatrixApi, book: RoomBook, host: AdapterHost, me: str, *, poll: float, join: bool) -> None:
+    def __init__(
+        self, api: MatrixApi, book: RoomBook, host: AdapterHost, events: AccountEvents, config: MatrixConfig
+    ) -> None:
         self._api = api
         self._book = book
         self._host = host
-        self._me = me
-        self._poll = poll
-        self._join = join
+        self._events = events
+        self._me = config.user
+        self._poll = config.poll_seconds
+        self._join = config.join
         self._progress = SyncProgress()
         self._saving = anyio.Lock()
         self._saved: str | None = None
@@ -118,7 +122,7 @@ class SyncReader:
         #: invitations that could not be accepted for now, and how often
         self._tried: Counter[str] = Counter()
         #: the token is of a user: another user of the account has one of their own
-        self._cursor = f"since {me}"
+        self._cursor = f"since {config.user}"
 
     # ------------------------------------------------------------ the stream
 
@@ -199,7 +203,7 @@ class SyncReader:
                 event = read_event(one)
                 if isinstance(event, MatrixEvent):
                     self._book.note(timeline.room, event)
-            for one in await self._events(timeline, before):
+            for one in await self._fetch_events(timeline, before):
                 envelope = await self._envelope(timeline.room, one)
                 if envelope is not None and not self._progress.is_done(envelope.message_id):
                     found.append(envelope)
@@ -211,7 +215,7 @@ class SyncReader:
         try:
             await self._api.post(V3.rooms[invite.room].join, {})
         except MatrixRefused as error:
-            self._dropped(invite.room, f"the invitation cannot be accepted: {error.facts}", Reason.REFUSED)
+            self._events.record_drop(invite.room, f"the invitation cannot be accepted: {error.facts}", Reason.REFUSED)
             return
         except (NotSent, Unauthorized):
             raise
@@ -222,12 +226,12 @@ class SyncReader:
                 raise
             del self._tried[invite.room]
             facts = f"the invitation cannot be accepted now, and has to be repeated: {error.facts}"
-            self._dropped(invite.room, facts, error.reason)
+            self._events.record_drop(invite.room, facts, error.reason)
             return
         if invite.is_direct and invite.sender and await self._book.direct_room(invite.sender) is None:
             await self._book.adopt(invite.room, invite.sender)
 
-    async def _events(self, timeline: MatrixTimeline, before: str) -> list[object]:
+    async def _fetch_events(self, timeline: MatrixTimeline, before: str) -> list[object]:
         """The events of a room since the last answer, with those that did not fit into this one."""
         joined = is_new_room(timeline, self._me)
         events = list(timeline.events)
@@ -237,7 +241,7 @@ class SyncReader:
             except MatrixRefused as error:
                 # It will be refused again: the other rooms go on.
                 facts = f"what was said before {timeline.gap_before} cannot be read: {error.facts}"
-                self._dropped(timeline.room, facts, Reason.REFUSED)
+                self._events.record_drop(timeline.room, facts, Reason.REFUSED)
         return after_joining(events, self._me) if joined else events
 
     async def _gap(self, room: str, token: str, until: str | None) -> list[object]:
@@ -268,7 +272,7 @@ class SyncReader:
         message = event if isinstance(event, BadMatrixEvent) else read_message(event)
         if isinstance(message, BadMatrixEvent):
             reason = Reason.UNSUPPORTED if message.encrypted else Reason.BAD_UPDATE
-            self._dropped(message.event_id, f"{well_formed(room)}: {message.detail}", reason)
+            self._events.record_drop(message.event_id, f"{well_formed(room)}: {message.detail}", reason)
             return None
         if message is None:
             return None
@@ -276,7 +280,7 @@ class SyncReader:
             return await self._heard(room, message)
         except MatrixRefused as error:
             facts = f"{well_formed(room)}: its members cannot be read: {error.facts}"
-            self._dropped(message.event_id, facts, error.reason)
+            self._events.record_drop(message.event_id, facts, error.reason)
             return None
 
     async def _heard(self, room: str, message: MatrixMessage) -> Envelope:
@@ -290,16 +294,6 @@ class SyncReader:
             reply_to=message.reply_to,
             bot=message.notice,
         )
-
-    def _dropped(self, update: str, detail: str, reason: Reason) -> None:
-        body = UpdateDropped(
-            channel="matrix",
-            account=self._host.account,
-            reason=reason,
-            update=well_formed(update),
-            detail=well_formed(detail),
-        )
-        self._host.events.record(body)
 
 
 def own_id(found: Json) -> tuple[str, str]:

@@ -10,16 +10,14 @@ from typing import Any, cast
 
 import msgspec
 
-from trunkline.core.adapters.port import AdapterHost
+from trunkline.core.adapters.account_events import AccountEvents
 from trunkline.core.adapters.slack.directory import SlackDirectory
 from trunkline.core.adapters.slack.inbound.events import SlackSelf, UnreadableUpdate
 from trunkline.core.adapters.slack.inbound.reader import LARGEST_UPDATE, OtherTeam, SlackReader
 from trunkline.core.adapters.slack.inbound.sockets import Frame, Frames
 from trunkline.core.errors import NotSent, PlatformError
-from trunkline.core.events.adapters import UpdateDropped
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, Envelope
-from trunkline.core.well_formed import well_formed
 
 Done = Callable[[], Awaitable[None]]
 
@@ -74,17 +72,15 @@ def _key(envelope: Envelope) -> tuple[Address, str]:
 #: the messages of a connection on their way to the gateway; an error is its end
 Received = asyncio.Queue[Envelope | PlatformError]
 _NO_ID = "no id"
-#: characters of what an event quotes
-_LONGEST = 300
 
 
 class SlackFeed:
     """Reads updates, drops what cannot be read, and keeps what waits for its acknowledgement."""
 
-    def __init__(self, reader: SlackReader, directory: SlackDirectory, host: AdapterHost) -> None:
+    def __init__(self, reader: SlackReader, directory: SlackDirectory, events: AccountEvents) -> None:
         self._reader = reader
         self._directory = directory
-        self._host = host
+        self._events = events
         self._unacked = UnackedUpdates()
         self._received: Received | None = None
         self._me: SlackSelf | None = None
@@ -143,7 +139,7 @@ class SlackFeed:
         if not isinstance(payload, dict) or frame.size > LARGEST_UPDATE:
             detail = "it is too large" if frame.size > LARGEST_UPDATE else "it is no update"
             if frame.envelope_id is not None or frame.data is None:
-                self.drop(update, detail)
+                self._events.record_drop(update, detail)
             found = False
         else:
             interactive = (frame.data or {}).get("type") == "interactive"
@@ -151,7 +147,7 @@ class SlackFeed:
             try:
                 found = self.take(fields, interactive=interactive, done=frame.acknowledge, update=update)
             except OtherTeam as error:
-                self.drop(update, str(error), Reason.OTHER_WEBHOOK_ACCOUNT)
+                self._events.record_drop(update, str(error), Reason.OTHER_WEBHOOK_ACCOUNT)
                 found = False
         if not found:
             try:
@@ -184,21 +180,10 @@ class SlackFeed:
         try:
             envelopes = read(payload, self._me)
         except UnreadableUpdate as error:
-            self.drop(update, str(error))
+            self._events.record_drop(update, str(error))
             return False
         if envelopes:
             self._unacked.add(envelopes, done)
         for envelope in envelopes:
             self._received.put_nowait(envelope)
         return bool(envelopes)
-
-    def drop(self, update: str, detail: str, reason: Reason = Reason.BAD_UPDATE) -> None:
-        """Record an update that is not read."""
-        body = UpdateDropped(
-            channel="slack",
-            account=self._host.account,
-            reason=reason,
-            update=well_formed(update[:_LONGEST]),
-            detail=well_formed(detail[:_LONGEST]),
-        )
-        self._host.events.record(body)

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qs
 
+from trunkline.core.adapters.account_events import AccountEvents
 from trunkline.core.adapters.port import AdapterHost, WebhookAnswer, WebhookCall
-from trunkline.core.adapters.refusals import WebhookRefusals
 from trunkline.core.adapters.slack.inbound.feed import SlackFeed
 from trunkline.core.adapters.slack.inbound.reader import LARGEST_UPDATE, OtherTeam
 from trunkline.core.adapters.slack.inbound.sockets import parsed
@@ -72,19 +72,17 @@ class TakenSignatures:
 _OK = WebhookAnswer()
 #: Slack delivers again
 _LATER = WebhookAnswer(status=503, body=b"not now")
-#: characters of what an event quotes
-_LONGEST = 300
 _FORM = "application/x-www-form-urlencoded"
 
 
 class SlackWebhook:
     """The address that an app's events and interactions are sent to."""
 
-    def __init__(self, secret: str, feed: SlackFeed, host: AdapterHost, patience: float) -> None:
+    def __init__(self, secret: str, feed: SlackFeed, host: AdapterHost, events: AccountEvents, patience: float) -> None:
         self._secret = secret
         self._feed = feed
         self._host = host
-        self._refusals = WebhookRefusals(host, "slack")
+        self._events = events
         #: seconds to wait until a message is durable
         self._patience = patience
         self._taken = TakenSignatures()
@@ -109,7 +107,7 @@ class SlackWebhook:
         payload, interactive = _payload(call)
         update = str(call.headers.get("x-slack-request-timestamp", ""))
         if payload is None or len(call.body) > LARGEST_UPDATE:
-            self._feed.drop(update, "it is too large" if payload is not None else "it is no JSON object")
+            self._events.record_drop(update, "it is too large" if payload is not None else "it is no JSON object")
             return _OK
         if payload.get("type") == "url_verification":
             return WebhookAnswer(body=well_formed(str(payload.get("challenge", ""))).encode())
@@ -144,8 +142,7 @@ class SlackWebhook:
         return _OK if safe.is_set() else _LATER
 
     def _refuse(self, reason: Reason, detail: str, *, status: int) -> WebhookAnswer:
-        detail = well_formed(detail[:_LONGEST])
-        self._refusals.refused(reason, detail)
+        self._events.record_refusal(reason, detail)
         return WebhookAnswer(status=status, body=json.dumps({"error": reason.value}).encode())
 
 

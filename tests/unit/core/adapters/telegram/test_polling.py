@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from trunkline.core.adapters.account_events import AccountEvents
 from trunkline.core.adapters.port import AdapterHost
 from trunkline.core.adapters.telegram.polling import LongPolling
 from trunkline.core.env import system_env
@@ -73,7 +74,7 @@ def play(
     )
 
     async def read() -> tuple[list[Envelope], Exception]:
-        polling, found = LongPolling(script, host, "telegram", 999), list[Envelope]()  # type: ignore[arg-type] -- a double
+        polling, found = LongPolling(script, host, AccountEvents(host, "telegram"), 999), list[Envelope]()  # type: ignore[arg-type] -- a double
         try:
             await polling.open()
             async for envelope in polling.envelopes():
