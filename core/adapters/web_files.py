@@ -77,7 +77,7 @@ class WebFiles:
         # A proxy would look the name up once more.
         async with httpx.AsyncClient(timeout=timeout, trust_env=False) as client:
             for _ in range(_MOST_MOVES + 1):
-                response = await self._asked(client, url)
+                response = await self._request_first_reachable(client, url)
                 try:
                     if response.status_code in _MOVED and "location" in response.headers:
                         url = url.join(response.headers["location"])
@@ -87,7 +87,7 @@ class WebFiles:
                     await response.aclose()
         raise Refused(f"the file's address leads on more than {_MOST_MOVES} times")
 
-    async def _asked(self, client: httpx.AsyncClient, url: httpx.URL) -> httpx.Response:
+    async def _request_first_reachable(self, client: httpx.AsyncClient, url: httpx.URL) -> httpx.Response:
         """The response of the first address of a host that a connection can be opened to."""
         hosts = await self._addresses(url)
         for n, host in enumerate(hosts):

@@ -26,7 +26,7 @@ class Ration:
         self._left = burst
         self._at = now
 
-    def take(self, units: float, now: float) -> bool:
+    def spend(self, units: float, now: float) -> bool:
         """Use units if there are enough."""
         self._fill(now)
         if self._left < units:

@@ -143,8 +143,12 @@ def small_neighbours(trees: Mapping[str, ast.Module], lines: Mapping[str, int]) 
 
 
 def import_lines(tree: ast.Module) -> int:
-    """The lines of the imports at the top of a module."""
-    imports = (node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom))
+    """The lines of the imports at the top of a module. A switch of the language, `__future__`, imports nothing."""
+    imports = (
+        node
+        for node in tree.body
+        if isinstance(node, ast.Import) or (isinstance(node, ast.ImportFrom) and node.module != "__future__")
+    )
     return sum((node.end_lineno or node.lineno) - node.lineno + 1 for node in imports)
 
 

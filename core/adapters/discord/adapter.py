@@ -113,7 +113,7 @@ class DiscordAdapter(AccountAdapter):
 
     async def ack(self, envelope: Envelope) -> None:
         """A message is durable: the position moves past it, if everything before is durable too."""
-        await self._stream.acked(envelope)
+        await self._stream.ack(envelope)
 
     # ------------------------------------------------------------ sends
 

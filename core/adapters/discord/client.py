@@ -122,7 +122,7 @@ class OneRequestClient(HTTPClient):
                 params=params or {},
                 headers=headers,
                 allow_redirects=False,
-                middlewares=(_once,),
+                middlewares=(_translate_failure,),
             ) as response:
                 return await _answer(response)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
@@ -145,7 +145,9 @@ class OneRequestClient(HTTPClient):
             raise NotSent(f"no gateway: {type(error).__name__}") from error
 
 
-async def _once(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+async def _translate_failure(
+    request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
+) -> aiohttp.ClientResponse:
     """Turn every failure into an error of the contract, because aiohttp does not know those.
 
     It makes a PUT or DELETE again whose connection broke without a response, also if the connection was a new one. The

@@ -183,15 +183,15 @@ class NameBook:
             found = await self._api.find(V3.directory.room[alias])
             room = None if found is None else found.get("room_id")
             return Resolved(target=f"room:{room}", kind=ChatKind.CHANNEL) if isinstance(room, str) else None
-        return find_in_directory(text, await self._all(), "matrix")
+        return find_in_directory(text, await self._fresh_entries(), "matrix")
 
-    async def _all(self) -> tuple[DirectoryEntry, ...]:
+    async def _fresh_entries(self) -> tuple[DirectoryEntry, ...]:
         now = self._env.steady()
         if self._read_at is None or now - self._read_at > _FRESH:
-            self._entries, self._read_at = await self._read(), now
+            self._entries, self._read_at = await self._read_entries(), now
         return self._entries
 
-    async def _read(self) -> tuple[DirectoryEntry, ...]:
+    async def _read_entries(self) -> tuple[DirectoryEntry, ...]:
         rooms = as_texts((await self._api.get(V3.joined_rooms)).get("joined_rooms"))
         entries: list[DirectoryEntry] = []
         direct: set[str] = set()

@@ -70,14 +70,14 @@ class EventCursor:
         """A new connection: what was not done comes again."""
         self._open.clear()
 
-    def came(self, event_id: str, message: tuple[str, str] | None) -> bool:
+    def note_event(self, event_id: str, message: tuple[str, str] | None) -> bool:
         """An event came. Returns whether its message is to be handed on: not if it is durable already."""
         known = message is not None and self._done.get(event_id) == message
         if event_id:
             self._open.append((event_id, None if known else message))
         return message is not None and not known
 
-    def done(self, message: tuple[str, str]) -> str | None:
+    def note_durable(self, message: tuple[str, str]) -> str | None:
         """A message is durable. Returns the id to go on after, if it has moved."""
         for place, (event_id, one) in enumerate(self._open):
             if one == message:
@@ -151,15 +151,15 @@ class SignalAdapter(AccountAdapter):
     async def _envelopes(self, events: AsyncIterator[ServerSentEvent]) -> AsyncGenerator[Envelope]:
         try:
             async for event in events:
-                envelope = self._envelope(event)
+                envelope = self._read_envelope(event)
                 message = None if envelope is None else (envelope.address.conversation, envelope.message_id)
-                if self._cursor.came(event.id, message) and envelope is not None:
+                if self._cursor.note_event(event.id, message) and envelope is not None:
                     yield envelope
         except httpx.HTTPError as error:
             raise NotSent(f"the stream of events broke: {type(error).__name__}") from error
         raise NotSent("signal-cli closed the stream")
 
-    def _envelope(self, event: ServerSentEvent) -> Envelope | None:
+    def _read_envelope(self, event: ServerSentEvent) -> Envelope | None:
         if not event.data:
             return None
         try:
@@ -167,9 +167,9 @@ class SignalAdapter(AccountAdapter):
         except SignalEventError as error:
             self._events.record_drop(event.id, str(error))
             return None
-        return None if said is None else self._heard(said)
+        return None if said is None else self._make_envelope(said)
 
-    def _heard(self, said: SaidMessage) -> Envelope:
+    def _make_envelope(self, said: SaidMessage) -> Envelope:
         kind = ChatKind.DIRECT if said.group is None else ChatKind.GROUP
         conversation = said.author if said.group is None else said.group
         return Envelope(
@@ -183,7 +183,7 @@ class SignalAdapter(AccountAdapter):
 
     async def ack(self, envelope: Envelope) -> None:
         """Move the cursor, if every message before this one is durable too."""
-        reached = self._cursor.done((envelope.address.conversation, envelope.message_id))
+        reached = self._cursor.note_durable((envelope.address.conversation, envelope.message_id))
         if reached is not None:
             await self._cursors.save(_CURSOR, reached)
 
@@ -195,7 +195,7 @@ class SignalAdapter(AccountAdapter):
         check_text(request.text, self.capabilities.text_limit)
         recipient(request.address)
         files = [await self._attachment(media, request) for media in request.media]
-        sent = await self._do("send", message_params(request, files, self._authors), request.address)
+        sent = await self._call_for_places("send", message_params(request, files, self._authors), request.address)
         place = request.address
         receipt = self._authors.note(place.conversation, sent.timestamp, self._config.number, request.text)
         return Receipt(provider_id=receipt, address=place)
@@ -203,7 +203,7 @@ class SignalAdapter(AccountAdapter):
     async def act(self, request: ActionRequest) -> Receipt:
         """Edit or delete a message of the account, or react to one. The message keeps its first id."""
         method, params = self._change(request)
-        await self._do(method, params, request.address)
+        await self._call_for_places(method, params, request.address)
         return Receipt(provider_id=request.message_id or "", address=request.address)
 
     def _change(self, request: ActionRequest) -> tuple[str, dict[str, Any]]:
@@ -215,16 +215,16 @@ class SignalAdapter(AccountAdapter):
             return "sendReaction", reaction_params(request, self._authors, _named_author(request.fields))
         raise Refused(f"Signal has no {request.action.value}")
 
-    async def _do(self, method: str, params: dict[str, Any], place: Address) -> SentResult:
+    async def _call_for_places(self, method: str, params: dict[str, Any], place: Address) -> SentResult:
         try:
             sent = sent_of(await self._call(method, params))
         except Refused as error:
-            raise await self._refined(error, place) from error
+            raise await self._refine_refusal(error, place) from error
         for result in sent.failed[:_MOST_FAILED]:
             self._events.record_failure(str(sent.timestamp), result.name, code=result.type, detail=result.facts)
         return sent
 
-    async def _refined(self, error: Refused, place: Address) -> Refused:
+    async def _refine_refusal(self, error: Refused, place: Address) -> Refused:
         """A refusal in a group, as `PlaceGone` if the account is no member of it: signal-cli has no code for that."""
         if place.kind is not ChatKind.GROUP or isinstance(error, PlaceGone):
             return error

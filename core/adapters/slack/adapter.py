@@ -104,7 +104,7 @@ class SlackAdapter(AccountAdapter):
     @asynccontextmanager
     async def connect(self) -> AsyncGenerator[AsyncIterator[Envelope]]:
         """Receive updates, by sockets or by webhooks."""
-        me = await self._who_am_i(again=True)
+        me = await self._find_self(again=True)
         received: Received = asyncio.Queue()
         with self._feed.open(received, me):
             if self._sockets is None:
@@ -115,7 +115,7 @@ class SlackAdapter(AccountAdapter):
                 self._events.record_connection("socket")
                 yield self._feed.of_frames(frames, received)
 
-    async def _who_am_i(self, *, again: bool = False) -> SlackSelf:
+    async def _find_self(self, *, again: bool = False) -> SlackSelf:
         """The account, as Slack knows it. Asked at each connection, so that a token that has ended is noticed."""
         if self._me is None or again:
             found = await self._web.call("auth.test")
@@ -132,7 +132,7 @@ class SlackAdapter(AccountAdapter):
         """Take a request of Slack: an event, an interaction, or the question whether the address is ours."""
         if self._hook is None:
             return WebhookAnswer(status=404, body=b"this account uses Socket Mode")
-        return await self._hook.take(call)
+        return await self._hook.answer_call(call)
 
     # ------------------------------------------------------------ outbound
 
@@ -153,7 +153,7 @@ class SlackAdapter(AccountAdapter):
         """Carry out a change of a message."""
         if request.identity is not None:
             raise IdentityGone("there are no webhooks here")
-        return await self._changes.act(request, await self._who_am_i())
+        return await self._changes.act(request, await self._find_self())
 
     async def ask(self, query: ActionQuery) -> object:
         """Answer a question."""
@@ -171,7 +171,7 @@ class SlackAdapter(AccountAdapter):
 
     async def inspect(self, place: Address) -> PlaceState:
         """Whether a conversation takes messages, and whether its thread is there."""
-        return await inspected(self._web, await self._places.channel_of(place), place.thread)
+        return await inspect_place(self._web, await self._places.channel_of(place), place.thread)
 
     async def reopen(self, place: Address) -> None:
         """Never possible: only people unarchive channels."""
@@ -186,7 +186,7 @@ _GONE = frozenset({"channel_not_found", "not_in_channel"})
 _NO_THREAD = frozenset({"thread_not_found", "message_not_found"})
 
 
-async def inspected(web: SlackWeb, channel: str, thread: str | None) -> PlaceState:
+async def inspect_place(web: SlackWeb, channel: str, thread: str | None) -> PlaceState:
     """The state of a conversation, and of a thread in it. Raises `PlatformError`."""
     response = await web.call("conversations.info", channel=channel, fine=_GONE)
     state = state_of(response)

@@ -180,7 +180,7 @@ class TelegramAdapter(AccountAdapter):
         """Take a request to the account's address; without a webhook there is none."""
         if not isinstance(self._source, BotWebhook):
             return WebhookAnswer(status=404)
-        return await self._source.call(call)
+        return await self._source.answer_call(call)
 
     # ------------------------------------------------------------ outbound
 

@@ -42,7 +42,7 @@ class OpenUpdates:
         """Whether an update needs no acknowledgement any more; it is shown until it is confirmed."""
         return number in self._done
 
-    def take(self, number: int, envelope: Envelope | None) -> bool:
+    def note_update(self, number: int, envelope: Envelope | None) -> bool:
         """Note an update; returns whether its message is to be handed out now."""
         if number in self._done or number in self._handed:
             return False

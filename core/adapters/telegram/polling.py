@@ -102,7 +102,7 @@ class LongPolling:
                 if update.number is None or not self._updates.is_done(update.number):
                     self._events.record_drop("" if update.number is None else str(update.number), content.detail)
                 content = None
-            if update.number is not None and self._updates.take(update.number, content) and content is not None:
+            if update.number is not None and self._updates.note_update(update.number, content) and content is not None:
                 found.append(content)
         return found
 

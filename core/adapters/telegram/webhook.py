@@ -80,7 +80,7 @@ class BotWebhook:
                     with anyio.move_on_after(_LOOK):
                         envelope = await receiver.receive()
                     if envelope is None:
-                        await self._look()
+                        await self._check_webhook()
                     else:
                         yield envelope
         finally:
@@ -91,13 +91,13 @@ class BotWebhook:
                 waiting.set()
             self._open.clear()
 
-    async def _look(self) -> None:
+    async def _check_webhook(self) -> None:
         """Raise `Refused` if somebody else has set another webhook, or none."""
         info = await self._api.call(BotCall(method="get_webhook_info", arguments={}))
         if not isinstance(info, dict) or cast("dict[str, Any]", info).get("url") != self._url:
             raise Refused("another program has changed the webhook of this bot; it is set again")
 
-    async def call(self, call: WebhookCall) -> WebhookAnswer:
+    async def answer_call(self, call: WebhookCall) -> WebhookAnswer:
         """Take an update: success once its message is durable, or once it is clear that it has none."""
         if call.tail or call.method != "POST":
             return WebhookAnswer(status=404 if call.tail else 405)

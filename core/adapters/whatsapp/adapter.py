@@ -151,7 +151,7 @@ class WhatsAppAdapter(AccountAdapter):
             self._events.record_drop("", str(error))
             return WebhookAnswer()
         self._record(content)
-        if content.messages and not await self._inbox.take(content.messages, self._config.webhook_timeout):
+        if content.messages and not await self._inbox.hand_over(content.messages, self._config.webhook_timeout):
             return WebhookAnswer(status=_LATER)
         if content.others:
             # Not answered with success: Meta keeps what another gateway has to take.

@@ -52,7 +52,7 @@ class WebhookInbox:
             if not one.done():
                 one.set_result(True)
 
-    async def take(self, envelopes: Iterable[Envelope], seconds: float) -> bool:
+    async def hand_over(self, envelopes: Iterable[Envelope], seconds: float) -> bool:
         """Hand messages to the stream; returns whether all of them became durable in time.
 
         False: nobody listens, or stopped listening. Whatever was handed over may be durable nevertheless.

@@ -160,12 +160,12 @@ class ModelEndpoint:
         reader = AnswerReader(self._config.max_answer)
         client = await self._client.get()
         with anyio.move_on_after(self._config.timeout) as scope:
-            return await self._requested(client, body, reader)
+            return await self._request(client, body, reader)
         assert scope.cancelled_caught
         facts = f"no complete answer within {self._config.timeout:g} s; it had {reader.length} characters"
         raise AgentFailed(facts, Reason.AGENT_TIMEOUT)
 
-    async def _requested(self, client: Any, body: Mapping[str, Any], reader: AnswerReader) -> ModelAnswer:
+    async def _request(self, client: Any, body: Mapping[str, Any], reader: AnswerReader) -> ModelAnswer:
         import httpx
         import openai
 

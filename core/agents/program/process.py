@@ -270,7 +270,7 @@ class ProgramProcess:
             self._finish(f"speaks version {hello.protocol} of the protocol, the gateway version {PROTOCOL}")
         elif not self._is_ready and not self.why:
             self._is_ready = True
-            self._tell()
+            self._notify()
 
     async def _read_errors(self, process: anyio.abc.Process) -> None:
         assert process.stderr is not None
@@ -296,7 +296,7 @@ class ProgramProcess:
 
     def _log(self, wrong: str, line: bytes) -> None:
         """Put what the program says into the log, as far as its ration goes."""
-        if not self._log_ration.take(1, anyio.current_time()):
+        if not self._log_ration.spend(1, anyio.current_time()):
             self._unlogged += 1
             return
         if self._unlogged:
@@ -325,8 +325,8 @@ class ProgramProcess:
             self.why = why
             self._over.set()
             self._input.close()
-            self._tell()
+            self._notify()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         before, self._changed = self._changed, anyio.Event()
         before.set()

@@ -115,7 +115,7 @@ class ActionDesk:
         if socket is None:
             raise NotSent("there is no gateway connection")
         await socket.say(payload)
-        own = await self._stream.who()
+        own = await self._stream.own_ids()
         return Receipt(provider_id=own.user, address=request.address)
 
     async def _file(self, action: Action, fields: Mapping[str, Any]) -> Any:
@@ -159,7 +159,7 @@ class ActionDesk:
         place = query.address.conversation
 
         async def bot() -> str:
-            return (await self._stream.who()).user
+            return (await self._stream.own_ids()).user
 
         question = AskedQuestion(
             request=self._client.call,

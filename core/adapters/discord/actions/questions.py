@@ -59,11 +59,11 @@ class AskedQuestion(msgspec.Struct, frozen=True, kw_only=True):
             raise Refused(f"{name} is missing")
         return found
 
-    async def json(self, *parts: str, **params: object) -> Json:
+    async def get_object(self, *parts: str, **params: object) -> Json:
         """An answer that is an object. Raises `PlatformError` for any other one."""
         return _object(await self.request(get(*parts, **params)))
 
-    async def listed(self, *parts: str, **params: object) -> list[Json]:
+    async def get_list(self, *parts: str, **params: object) -> list[Json]:
         """An answer that is a list. Raises `PlatformError` for any other one."""
         return _objects(await self.request(get(*parts, **params)))
 
@@ -97,12 +97,12 @@ def _message(one: Json) -> Json:
 async def _reactions(question: AskedQuestion) -> list[Json]:
     """Each reaction with those who added it, by one further request for each."""
     where = ("channels", question.channel, "messages", question.message)
-    message = await question.json(*where)
+    message = await question.get_object(*where)
     found: list[Json] = []
     for one in _objects(message.get("reactions", []))[:_MOST_EMOJI]:
         emoji = _part(one, "emoji")
         name = str(emoji.get("name")) if emoji.get("id") is None else f"{emoji.get('name')}:{emoji.get('id')}"
-        users = await question.listed(*where, "reactions", name, limit=question.most)
+        users = await question.get_list(*where, "reactions", name, limit=question.most)
         found.append({"emoji": name, "count": one.get("count", 0), "users": [user.get("id") for user in users]})
     return found
 
@@ -110,17 +110,17 @@ async def _reactions(question: AskedQuestion) -> list[Json]:
 async def _read(question: AskedQuestion) -> list[Json]:
     """The newest messages first."""
     places = {name: question.fields[name] for name in ("before", "after", "around") if question.fields.get(name)}
-    found = await question.listed("channels", question.channel, "messages", limit=question.most, **places)
+    found = await question.get_list("channels", question.channel, "messages", limit=question.most, **places)
     return [_message(one) for one in found]
 
 
 async def _pins(question: AskedQuestion) -> list[Json]:
-    found = await question.json("channels", question.channel, "messages", "pins", limit=question.most)
+    found = await question.get_object("channels", question.channel, "messages", "pins", limit=question.most)
     return [_message(_part(one, "message")) for one in _objects(found.get("items", []))]
 
 
 async def _poll_results(question: AskedQuestion) -> Json:
-    message = await question.json("channels", question.channel, "messages", question.message)
+    message = await question.get_object("channels", question.channel, "messages", question.message)
     poll = _part(message, "poll")
     if not poll:
         raise Refused("the message has no poll")
@@ -152,7 +152,7 @@ async def _search(question: AskedQuestion) -> list[Json]:
         "min_id": fields.get("after"),
         "max_id": fields.get("before"),
     }
-    found = await question.json("guilds", question.guild, "messages", "search", **params)
+    found = await question.get_object("guilds", question.guild, "messages", "search", **params)
     if "messages" not in found:
         raise PlatformError("Discord is still indexing the server")
     groups = cast("list[Any]", found["messages"]) if isinstance(found["messages"], list) else []
@@ -168,7 +168,7 @@ def _first(value: object) -> object:
 
 
 async def _member(question: AskedQuestion) -> Json:
-    member = await question.json("guilds", question.guild, "members", question.word("userId"))
+    member = await question.get_object("guilds", question.guild, "members", question.word("userId"))
     user, until = _part(member, "user"), member.get("communication_disabled_until")
     return {
         "userId": user.get("id"),
@@ -181,12 +181,12 @@ async def _member(question: AskedQuestion) -> Json:
 
 
 async def _roles(question: AskedQuestion) -> list[Json]:
-    found = await question.listed("guilds", question.guild, "roles")
+    found = await question.get_list("guilds", question.guild, "roles")
     return [{"roleId": one.get("id"), "name": one.get("name")} for one in found]
 
 
 async def _emoji(question: AskedQuestion) -> list[Json]:
-    found = await question.listed("guilds", question.guild, "emojis")
+    found = await question.get_list("guilds", question.guild, "emojis")
     return [{"emojiId": one.get("id"), "name": one.get("name")} for one in found]
 
 
@@ -205,21 +205,21 @@ def _channel(one: Json) -> Json:
 
 
 async def _channel_info(question: AskedQuestion) -> Json:
-    return _channel(await question.json("channels", question.word("channelId", question.channel)))
+    return _channel(await question.get_object("channels", question.word("channelId", question.channel)))
 
 
 async def _channels(question: AskedQuestion) -> list[Json]:
-    return [_channel(one) for one in await question.listed("guilds", question.guild, "channels")]
+    return [_channel(one) for one in await question.get_list("guilds", question.guild, "channels")]
 
 
 async def _threads(question: AskedQuestion) -> list[Json]:
     """The active threads of the server, or of one channel; the archived ones of the channel if they are asked for."""
     above = question.fields.get("channelId")
-    active = await question.json("guilds", question.guild, "threads", "active")
+    active = await question.get_object("guilds", question.guild, "threads", "active")
     found = [one for one in _objects(active.get("threads", [])) if above in (None, "", one.get("parent_id"))]
     if question.fields.get("includeArchived") in (True, "true") and above:
         before = question.fields.get("before")
-        more = await question.json(
+        more = await question.get_object(
             "channels", str(above), "threads", "archived", "public", limit=question.most, before=before
         )
         found += _objects(more.get("threads", []))
@@ -227,16 +227,16 @@ async def _threads(question: AskedQuestion) -> list[Json]:
 
 
 async def _permissions(question: AskedQuestion) -> Json:
-    channel = await question.json("channels", question.channel)
+    channel = await question.get_object("channels", question.channel)
     guild = channel.get("guild_id")
     if not isinstance(guild, str):
         return {"channelId": question.channel, "permissions": []}
     if channel.get("thread_metadata") is not None:
         # A thread has the permissions of its channel.
-        channel = await question.json("channels", str(channel.get("parent_id")))
+        channel = await question.get_object("channels", str(channel.get("parent_id")))
     bot = await question.bot()
-    member = await question.json("guilds", guild, "members", bot)
-    roles = await question.listed("guilds", guild, "roles")
+    member = await question.get_object("guilds", guild, "members", bot)
+    roles = await question.get_list("guilds", guild, "roles")
     overwrites = _objects(channel.get("permission_overwrites", []))
     names = permissions_in(guild, bot, tuple(member.get("roles", [])), roles, overwrites)
     return {"channelId": question.channel, "permissions": list(names)}
@@ -245,7 +245,7 @@ async def _permissions(question: AskedQuestion) -> Json:
 async def _voice(question: AskedQuestion) -> Json:
     user = question.word("userId")
     try:
-        state = await question.json("guilds", question.guild, "voice-states", user)
+        state = await question.get_object("guilds", question.guild, "voice-states", user)
     except DiscordRefused as error:
         if error.code != _NO_VOICE:
             raise
@@ -254,7 +254,7 @@ async def _voice(question: AskedQuestion) -> Json:
 
 
 async def _events(question: AskedQuestion) -> list[Json]:
-    found = await question.listed("guilds", question.guild, "scheduled-events")
+    found = await question.get_list("guilds", question.guild, "scheduled-events")
     return [
         {
             "eventId": one.get("id"),

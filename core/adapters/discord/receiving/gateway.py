@@ -80,7 +80,7 @@ class GatewaySocket(DiscordWebSocket):
         self.durable: Callable[[], int] = lambda: 0
 
     @classmethod
-    async def opened(cls, client: OneRequestClient, url: str, patience: float) -> GatewaySocket:
+    async def connect(cls, client: OneRequestClient, url: str, patience: float) -> GatewaySocket:
         """Connect, and wait for HELLO. Raises `PlatformError`."""
         try:
             address = yarl.URL(url)

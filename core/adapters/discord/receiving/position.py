@@ -62,22 +62,22 @@ class ReadPosition:
 
     # ------------------------------------------------------------ sessions
 
-    def resumed(self) -> None:
+    def resume(self) -> None:
         """The stored session goes on, right after the stored event."""
         self._begin(recovering=False, seq=self.stored.seq)
         self._session = None if self.stored.session is None else (self.stored.session, self.stored.url)
 
-    def identified(self, session: str, url: str) -> None:
+    def begin_session(self, session: str, url: str) -> None:
         """A new session begins; its history comes first."""
         self._begin(recovering=True, seq=0)
         self._session = (session, url)
 
-    def unknown_session(self) -> None:
+    def begin_unknown_session(self) -> None:
         """A new session begins that nobody knows the name of: it cannot be resumed, and nothing moves in it."""
         self._begin(recovering=True, seq=0)
         self._session = None
 
-    def lost_session(self) -> None:
+    def forget_session(self) -> None:
         """Discord does not resume the stored session."""
         self.stored = msgspec.structs.replace(self.stored, session=None, url="", seq=0)
         # An acknowledgement that comes late must not store it again.
@@ -96,11 +96,11 @@ class ReadPosition:
 
     # ------------------------------------------------------------ what comes
 
-    def passed(self, seq: int | None) -> None:
+    def pass_event(self, seq: int | None) -> None:
         """An event needs no acknowledgement."""
         self._add(_Entry(seq, None, done=True))
 
-    def came_again(self, message: str, seq: int | None, *, written: bool = True) -> bool:
+    def note_repeat(self, message: str, seq: int | None, *, written: bool = True) -> bool:
         """Whether a message is durable since an earlier connection; then it needs no acknowledgement either."""
         if message not in self._ahead:
             return False
@@ -108,23 +108,23 @@ class ReadPosition:
         self._add(_Entry(seq, message, done=True, number=int(message) if written else 0))
         return True
 
-    def handed_out(self, message: str, seq: int | None, *, written: bool = True) -> None:
+    def hand_out(self, message: str, seq: int | None, *, written: bool = True) -> None:
         """A message goes to the gateway; `seq` is None if it is from the history.
 
         `written`: it is in the history, as a press of a button is not.
         """
         self._add(_Entry(seq, message, done=False, number=int(message) if written else 0))
 
-    def floor(self, last: int) -> None:
+    def note_first(self, last: int) -> None:
         """On the first connection: a message that was written before it."""
         if self.stored.after is None:
             self._highest = max(self._highest, last)
 
-    def history_read(self) -> None:
+    def end_history(self) -> None:
         """All history was handed out."""
         self._add(_Entry(None, None, done=True, ends_history=True))
 
-    def acked(self, message: str) -> bool:
+    def ack(self, message: str) -> bool:
         """A message is durable. Returns whether `stored` changed."""
         for entry in self._entries:
             if entry.message == message:

@@ -44,7 +44,7 @@ async def _edit(target: RoomTarget, request: ActionRequest) -> str:
 
 
 async def _delete(target: RoomTarget, request: ActionRequest) -> str:
-    event = await target.message(request.message_id)
+    event = await target.find_message(request.message_id)
     event_id = text_at(event, "event_id")
     if not is_deleted(event):
         await target.redact(event_id)
@@ -69,7 +69,7 @@ async def _react(target: RoomTarget, request: ActionRequest) -> str:
 async def _unreact(target: RoomTarget, event_id: str, emoji: str) -> None:
     """Take own reactions away: one, or, without an emoji, all."""
     with nothing_sent():
-        there = await target.related(event_id, "m.annotation", REACTION)
+        there = await target.find_related(event_id, "m.annotation", REACTION)
     mine = [one for one in there if text_at(one, "sender") == target.me and not is_deleted(one)]
     for number, one in enumerate(mine):
         if emoji in ("", as_object(content_of(one).get("m.relates_to")).get("key")):
@@ -80,7 +80,7 @@ async def _pin(target: RoomTarget, request: ActionRequest) -> str:
     """Pin or unpin: the list of pinned messages is one value, so another change of it at the same time is lost."""
     event_id = text_at(await _living(target, request), "event_id")
     with nothing_sent():
-        there = await target.pinned()
+        there = await target.find_pinned()
     wanted = [one for one in there if one != event_id]
     if request.action is Action.PIN:
         wanted = there if event_id in there else [*there, event_id]
@@ -106,7 +106,7 @@ async def _profile(target: RoomTarget, request: ActionRequest) -> str:
 
 
 async def _living(target: RoomTarget, request: ActionRequest) -> dict[str, Any]:
-    event = await target.message(request.message_id)
+    event = await target.find_message(request.message_id)
     if is_deleted(event):
         raise Refused("the message was deleted")
     return event

@@ -30,7 +30,7 @@ async def answer_to(target: RoomTarget, query: ActionQuery) -> object:
 async def _reactions(target: RoomTarget, query: ActionQuery, fields: Json) -> list[Json]:
     event = await _living(target, query.message_id)
     found: dict[str, list[str]] = {}
-    for one in await target.related(text_at(event, "event_id"), "m.annotation", REACTION):
+    for one in await target.find_related(text_at(event, "event_id"), "m.annotation", REACTION):
         key = as_object(content_of(one).get("m.relates_to")).get("key")
         if isinstance(key, str):
             users = found.setdefault(key, [])
@@ -43,16 +43,16 @@ async def _read(target: RoomTarget, query: ActionQuery, fields: Json) -> list[Js
     """The newest messages of a room, or of a thread."""
     thread, limit = query.address.thread, _limit(fields)
     if thread is not None:
-        events = [await target.message(thread), *await target.related(thread, "m.thread")][::-1]
+        events = [await target.find_message(thread), *await target.find_related(thread, "m.thread")][::-1]
     else:
         page = await target.api.get(V3.rooms[target.room].messages, {"dir": "b", "limit": str(2 * _MOST)})
         events = [one for one in as_objects(page.get("chunk")) if thread_of(content_of(one)) is None]
-    pinned = frozenset(await target.pinned())
+    pinned = frozenset(await target.find_pinned())
     return [shown for one in events if (shown := _shown(one, pinned)) is not None][:limit]
 
 
 async def _pins(target: RoomTarget, query: ActionQuery, fields: Json) -> list[Json]:
-    pinned = (await target.pinned())[::-1][: _limit(fields)]
+    pinned = (await target.find_pinned())[::-1][: _limit(fields)]
     found: list[Json] = []
     for event_id in pinned:
         event = await target.api.find(V3.rooms[target.room].event[event_id])
@@ -67,7 +67,7 @@ async def _results(target: RoomTarget, query: ActionQuery, fields: Json) -> Json
     event_id, content = text_at(event, "event_id"), content_of(event)
     if not read_poll(content)[1]:
         raise Refused("the message has no poll")
-    responses = await target.related(event_id, "m.reference")
+    responses = await target.find_related(event_id, "m.reference")
     before_end: list[Json] = []
     for one in responses:
         if text_at(one, "type") in POLL_ENDS and text_at(one, "sender") == text_at(event, "sender"):
@@ -106,7 +106,7 @@ async def _room(target: RoomTarget, query: ActionQuery, fields: Json) -> Json:
 
 
 async def _living(target: RoomTarget, message_id: object) -> Json:
-    event = await target.message(message_id if isinstance(message_id, str) else None)
+    event = await target.find_message(message_id if isinstance(message_id, str) else None)
     if is_deleted(event):
         raise Refused("no such message")
     return event

@@ -21,7 +21,7 @@ class RoomTarget(msgspec.Struct, frozen=True, kw_only=True):
     room: str
     txn: str
 
-    async def message(self, message_id: str | None) -> Json:
+    async def find_message(self, message_id: str | None) -> Json:
         """An event of the room. Raises `Refused` if it is not there, and `PlatformError`."""
         found = None
         if message_id is not None:
@@ -31,7 +31,7 @@ class RoomTarget(msgspec.Struct, frozen=True, kw_only=True):
             raise Refused("no such message")
         return found
 
-    async def related(self, message_id: str, *kinds: str) -> list[Json]:
+    async def find_related(self, message_id: str, *kinds: str) -> list[Json]:
         """The events that refer to an event with a kind of relation, and a type: oldest first."""
         path = V1.rooms[self.room].relations[message_id]
         for kind in kinds:
@@ -47,7 +47,7 @@ class RoomTarget(msgspec.Struct, frozen=True, kw_only=True):
             query["from"] = token
         return found[::-1]
 
-    async def pinned(self) -> list[str]:
+    async def find_pinned(self) -> list[str]:
         """The ids of the pinned messages."""
         path = V3.rooms[self.room].state["m.room.pinned_events"]
         return as_texts((await self.api.find(path) or {}).get("pinned"))

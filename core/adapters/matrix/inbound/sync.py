@@ -56,12 +56,12 @@ class SyncProgress:
         """Whether a message that comes again was acknowledged."""
         return message_id in self._ahead
 
-    def took(self, token: str, message_ids: Iterable[str]) -> None:
+    def note_answer(self, token: str, message_ids: Iterable[str]) -> None:
         """Note an answer, with the token after it and the messages in it that were handed over."""
         self._waiting.append((token, set(message_ids)))
         self._advance()
 
-    def done(self, message_id: str) -> None:
+    def note_durable(self, message_id: str) -> None:
         """Note that a message is durable."""
         for _, waiting in self._waiting:
             if message_id in waiting:
@@ -149,7 +149,7 @@ class SyncReader:
         answer, before = first, self._saved or first.next_batch
         while True:
             found = await self._read(answer, before)
-            self._progress.took(answer.next_batch, [one.message_id for one in found])
+            self._progress.note_answer(answer.next_batch, [one.message_id for one in found])
             if not found:
                 # An invitation comes once: from its token on it is accepted.
                 await self._save_idle(now=bool(answer.invites))
@@ -169,7 +169,7 @@ class SyncReader:
 
     async def ack(self, message_id: str) -> None:
         """A message is durable: save the token, as far as it may move."""
-        self._progress.done(message_id)
+        self._progress.note_durable(message_id)
         await self._save(self._progress.safe)
 
     async def _save(self, token: str | None) -> None:
@@ -204,7 +204,7 @@ class SyncReader:
                 if isinstance(event, MatrixEvent):
                     self._book.note(timeline.room, event)
             for one in await self._fetch_events(timeline, before):
-                envelope = await self._envelope(timeline.room, one)
+                envelope = await self._read_envelope(timeline.room, one)
                 if envelope is not None and not self._progress.is_done(envelope.message_id):
                     found.append(envelope)
         return found
@@ -237,14 +237,17 @@ class SyncReader:
         events = list(timeline.events)
         if timeline.gap_before is not None:
             try:
-                events = [*await self._gap(timeline.room, timeline.gap_before, None if joined else before), *events]
+                events = [
+                    *await self._fetch_gap(timeline.room, timeline.gap_before, None if joined else before),
+                    *events,
+                ]
             except MatrixRefused as error:
                 # It will be refused again: the other rooms go on.
                 facts = f"what was said before {timeline.gap_before} cannot be read: {error.facts}"
                 self._events.record_drop(timeline.room, facts, Reason.REFUSED)
         return after_joining(events, self._me) if joined else events
 
-    async def _gap(self, room: str, token: str, until: str | None) -> list[object]:
+    async def _fetch_gap(self, room: str, token: str, until: str | None) -> list[object]:
         """The events of a room before a token, oldest first: back to a token, or to the account's own invitation."""
         found: list[object] = []
         query = {"dir": "b", "limit": str(_PAGE), "filter": _PAGE_FILTER}
@@ -265,7 +268,7 @@ class SyncReader:
                 return found[::-1]
             token = end
 
-    async def _envelope(self, room: str, found: object) -> Envelope | None:
+    async def _read_envelope(self, room: str, found: object) -> Envelope | None:
         event = read_event(found)
         if isinstance(event, MatrixEvent) and event.sender == self._me:
             return None
@@ -277,13 +280,13 @@ class SyncReader:
         if message is None:
             return None
         try:
-            return await self._heard(room, message)
+            return await self._make_envelope(room, message)
         except MatrixRefused as error:
             facts = f"{well_formed(room)}: its members cannot be read: {error.facts}"
             self._events.record_drop(message.event_id, facts, error.reason)
             return None
 
-    async def _heard(self, room: str, message: MatrixMessage) -> Envelope:
+    async def _make_envelope(self, room: str, message: MatrixMessage) -> Envelope:
         members = await self._book.members(room)
         return Envelope(
             address=await self._book.address_of(room, message.thread),

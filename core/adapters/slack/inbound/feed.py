@@ -110,7 +110,7 @@ class SlackFeed:
             found = await received.get()
             if isinstance(found, PlatformError):
                 raise found
-            yield await self._named(found)
+            yield await self._name_author(found)
 
     async def of_frames(self, frames: Frames, received: Received) -> AsyncIterator[Envelope]:
         """The messages that sockets bring."""
@@ -122,9 +122,9 @@ class SlackFeed:
             while not received.empty():
                 found = received.get_nowait()
                 if isinstance(found, Envelope):
-                    yield await self._named(found)
+                    yield await self._name_author(found)
 
-    async def _named(self, envelope: Envelope) -> Envelope:
+    async def _name_author(self, envelope: Envelope) -> Envelope:
         if envelope.peer.name or envelope.webhook is not None:
             return envelope
         peer = msgspec.structs.replace(envelope.peer, name=await self._directory.name_of(envelope.peer.id))
@@ -145,7 +145,7 @@ class SlackFeed:
             interactive = (frame.data or {}).get("type") == "interactive"
             fields = cast("dict[str, Any]", payload)
             try:
-                found = self.take(fields, interactive=interactive, done=frame.acknowledge, update=update)
+                found = self.take_update(fields, interactive=interactive, done=frame.acknowledge, update=update)
             except OtherTeam as error:
                 self._events.record_drop(update, str(error), Reason.OTHER_WEBHOOK_ACCOUNT)
                 found = False
@@ -168,7 +168,7 @@ class SlackFeed:
         self._ends.add(end)
         return lambda: self._ends.discard(end)
 
-    def take(self, payload: Mapping[str, Any], *, interactive: bool, done: Done, update: str) -> bool:
+    def take_update(self, payload: Mapping[str, Any], *, interactive: bool, done: Done, update: str) -> bool:
         """Hand the messages of an update to the gateway; `done` is called when they are durable.
 
         Returns false if there are none: then it is done already. Raises `OtherTeam`, and `NotSent` while the gateway

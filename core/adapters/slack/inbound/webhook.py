@@ -37,7 +37,7 @@ def sign(secret: str, timestamp: str, body: bytes) -> str:
     return f"{_VERSION}={hmac.new(secret.encode(), text, hashlib.sha256).hexdigest()}"
 
 
-def refused(secret: str, headers: Mapping[str, str], body: bytes, now: float) -> tuple[Reason, str] | None:
+def refusal_of(secret: str, headers: Mapping[str, str], body: bytes, now: float) -> tuple[Reason, str] | None:
     """Why a request is not to be read, and what is wrong with it; None: it is from Slack, and new.
 
     The signature is checked first: what is wrong with the time of an unsigned request says nothing.
@@ -87,23 +87,23 @@ class SlackWebhook:
         self._patience = patience
         self._taken = TakenSignatures()
 
-    async def take(self, call: WebhookCall) -> WebhookAnswer:
+    async def answer_call(self, call: WebhookCall) -> WebhookAnswer:
         """Check and read a request. Success means that every message in it is durable, or that there is none."""
         if call.method != "POST":
             return WebhookAnswer(status=405, body=b"POST only")
         now = self._host.env.now()
-        wrong = refused(self._secret, call.headers, call.body, now)
+        wrong = refusal_of(self._secret, call.headers, call.body, now)
         signature = call.headers.get(SIGNATURE, "")
         if wrong is None and signature in self._taken:
             wrong = Reason.STALE_WEBHOOK, "it was taken before"
         if wrong is not None:
             return self._refuse(*wrong, status=401)
-        answer = await self._read(call)
+        answer = await self._read_call(call)
         if answer.status < 300:
             self._taken.add(signature, now)
         return answer
 
-    async def _read(self, call: WebhookCall) -> WebhookAnswer:
+    async def _read_call(self, call: WebhookCall) -> WebhookAnswer:
         payload, interactive = _payload(call)
         update = str(call.headers.get("x-slack-request-timestamp", ""))
         if payload is None or len(call.body) > LARGEST_UPDATE:
@@ -125,7 +125,7 @@ class SlackWebhook:
             over.set()
 
         try:
-            if not self._feed.take(payload, interactive=interactive, done=done, update=update):
+            if not self._feed.take_update(payload, interactive=interactive, done=done, update=update):
                 return _OK
         except OtherTeam as error:
             return self._refuse(Reason.OTHER_WEBHOOK_ACCOUNT, str(error), status=403)

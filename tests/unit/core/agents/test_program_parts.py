@@ -169,10 +169,10 @@ async def test_who_waits_goes_on_when_the_program_ends() -> None:
 
 def test_a_ration_bounds_what_is_taken_over_time() -> None:
     ration = Ration(10.0, 20.0, 0.0)
-    assert sum(ration.take(1, 0.0) for _ in range(100)) == 20
-    assert sum(ration.take(1, 1.0) for _ in range(100)) == 10
+    assert sum(ration.spend(1, 0.0) for _ in range(100)) == 20
+    assert sum(ration.spend(1, 1.0) for _ in range(100)) == 10
     assert ration.borrow(30, 2.0) == pytest.approx(2.0)
-    assert sum(ration.take(1, 1000.0) for _ in range(100)) == 20
+    assert sum(ration.spend(1, 1000.0) for _ in range(100)) == 20
 
 
 @pytest.mark.parametrize(
