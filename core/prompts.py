@@ -53,7 +53,7 @@ def compose_prompts(question: PromptQuestion, config: GatewayConfig) -> tuple[Pr
     The prompt of a channel is the most specific one that is set: that of the account, else that of the agent on this
     channel, else that of the channel. One that is set to nothing switches the less specific ones off.
     """
-    base = next((one.prompt for one in config.agents if one.id == question.agent), "")
+    base = next((agent.prompt for agent in config.agents if agent.id == question.agent), "")
     to = question.reply_to
     texts = (
         (PromptKind.BASE, base),
@@ -70,17 +70,17 @@ def _of_channel(agent: str, to: Address, settings: ChannelConfig) -> str:
 
 def joined(prompts: tuple[Prompt, ...]) -> str | None:
     """The prompts of a turn as one text; None if there are none."""
-    return BETWEEN.join(one.text for one in prompts) if prompts else None
+    return BETWEEN.join(prompt.text for prompt in prompts) if prompts else None
 
 
 def check_prompts(value: object) -> str:
     """What is wrong with what a decision composed, which may be the user's; empty if nothing is."""
     if type(value) is not tuple:
         return f"of type {type(value).__name__} instead of a tuple of Prompts"
-    for number, one in enumerate(cast("tuple[object, ...]", value)):
-        if not isinstance(one, Prompt):
-            return f"number {number} is of type {type(one).__name__} instead of a Prompt"
-        kind, text = cast("tuple[object, object]", (one.kind, one.text))
+    for number, prompt in enumerate(cast("tuple[object, ...]", value)):
+        if not isinstance(prompt, Prompt):
+            return f"number {number} is of type {type(prompt).__name__} instead of a Prompt"
+        kind, text = cast("tuple[object, object]", (prompt.kind, prompt.text))
         if not isinstance(kind, PromptKind):
             return f"number {number} has the kind {kind!r:.40} instead of a PromptKind"
         if not isinstance(text, str) or not is_well_formed(text):

@@ -108,22 +108,22 @@ def check_json(value: object) -> str:
     left = [(value, 0)]
     seen = said = 0
     while left:
-        one, depth = left.pop()
+        item, depth = left.pop()
         seen += 1
         if seen > _MOST_JSON or depth > _DEEPEST_JSON:
             return f"has more than {_MOST_JSON} values, or more than {_DEEPEST_JSON} levels"
-        if isinstance(one, dict):
-            members = cast("dict[object, object]", one)
+        if isinstance(item, dict):
+            members = cast("dict[object, object]", item)
             said += sum(len(name) for name in members if isinstance(name, str))
             if wrong := next((wrong for name in members if (wrong := _check_text("a name", name))), ""):
                 return f"is no JSON: {wrong}"
             left += [(member, depth + 1) for member in members.values()]
-        elif type(one) in (list, tuple):
-            left += [(member, depth + 1) for member in cast("list[object]", one)]
-        elif wrong := _check_scalar(one):
+        elif type(item) in (list, tuple):
+            left += [(member, depth + 1) for member in cast("list[object]", item)]
+        elif wrong := _check_scalar(item):
             return f"is no JSON: {wrong}"
-        elif isinstance(one, str):
-            said += len(one)
+        elif isinstance(item, str):
+            said += len(item)
         if said > _LONGEST_JSON:
             return f"has more than {_LONGEST_JSON} characters"
     return ""
@@ -163,7 +163,7 @@ def _check_texts(value: Envelope) -> str:
     optional = (value.reply_to, value.guild, value.team, value.webhook)
     if not isinstance(value.text, str):
         return f"text is {_kind(value.text)} instead of a text"
-    if not all(one is None or isinstance(one, str) for one in optional):
+    if not all(text is None or isinstance(text, str) for text in optional):
         return "reply_to, guild, team or webhook is not a text"
     if type(value.roles) is not tuple or not all(isinstance(role, str) for role in value.roles):
         return "roles is not a tuple of texts"

@@ -72,7 +72,7 @@ def _can(rules: ChannelRules) -> frozenset[Capability]:
         return _PLAIN | {Capability.BUTTONS, Capability.PAYLOAD}
     can = _PLAIN & (rules.capabilities.can | {Capability.TEXT, Capability.MESSAGE_IDS}) | {Capability.PAYLOAD}
     polls = Action.POLL in rules.actions and not rules.without_table
-    return can.union({Capability.POLL} if polls else (), *(_PARTS.get(one, ()) for one in rules.features))
+    return can.union({Capability.POLL} if polls else (), *(_PARTS.get(feature, ()) for feature in rules.features))
 
 
 class MailboxAdapter(AccountAdapter):

@@ -41,7 +41,7 @@ class WebFile(msgspec.Struct, frozen=True, kw_only=True):
 async def look_up(host: str, port: int) -> list[str]:
     """The addresses of a host, best first. Raises `OSError`."""
     found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(one[4][0]) for one in found))
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
 class WebFiles:
@@ -104,7 +104,7 @@ class WebFiles:
         if url.scheme not in ("http", "https") or not host:
             raise Refused("the file's address is not one of http or https")
         found = await self._look_up(host, url.port or (443 if url.scheme == "https" else 80))
-        fine = [one for one in found if host in self._hosts or is_public(one)]
+        fine = [address for address in found if host in self._hosts or is_public(address)]
         if not found:
             raise NotSent(f"the host {host!r} of a file has no address")
         if not fine:
@@ -132,7 +132,7 @@ def is_public(address: str) -> bool:
     except ValueError:
         return False
     inner = _inner(found) if isinstance(found, ipaddress.IPv6Address) else None
-    return all(one.is_global and not one.is_multicast for one in ((found,) if inner is None else (inner,)))
+    return all(ip.is_global and not ip.is_multicast for ip in ((found,) if inner is None else (inner,)))
 
 
 def _inner(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:

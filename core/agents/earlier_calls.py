@@ -30,16 +30,16 @@ class EarlierCalls:
         self._trusting = trusting
         self._turn = turn
         self._sent_before = list(before.sent)
-        self._taken = {one.intent: one for one in before.sent}
+        self._taken = {sent.intent: sent for sent in before.sent}
         self._given_before = list(before.delegated)
-        self._answered = {_accepted(one): one for one in before.delegated}
+        self._answered = {_accepted(given): given for given in before.delegated}
         #: what an earlier run said, or gave as a task, in the place of the last call; None: it has its own result
         self.instead: str | None = None
 
     async def message(self, params: dict[str, Any]) -> ActionResult:
         """Call the message tool, as `Turn.message` does."""
         self.instead = None
-        known = next((one for one in self._sent_before if self._is_same(one, params)), None)
+        known = next((sent for sent in self._sent_before if self._is_same(sent, params)), None)
         if known is not None:
             self._sent_before.remove(known)
             return known
@@ -58,7 +58,7 @@ class EarlierCalls:
         self.instead = None
         if name == HandTool.SEND_ASYNC:
             asked = (params.get("agent_id"), params.get("message"))
-            known = next((one for one in self._given_before if (one.hand, one.task) == asked), None)
+            known = next((given for given in self._given_before if (given.hand, given.task) == asked), None)
             if known is not None:
                 self._given_before.remove(known)
                 return _accepted(known)

@@ -12,7 +12,8 @@ def shown(text: str, most: int = 500) -> str:
     """A text of a stranger as a part of one line: control characters escaped, and cut if it is long."""
     kept = text if len(text) <= most else text[:most]
     safe = "".join(
-        one if one.isprintable() else one.encode("unicode_escape", "replace").decode("ascii") for one in kept
+        character if character.isprintable() else character.encode("unicode_escape", "replace").decode("ascii")
+        for character in kept
     )
     return safe if kept is text else f"{safe}… ({len(text)} characters)"
 

@@ -129,7 +129,7 @@ def _word(words: type[E], word: str, what: str, reason: Reason) -> E:
     try:
         return words(word)
     except ValueError as error:
-        there = ", ".join(one.value for one in words)
+        there = ", ".join(word.value for word in words)
         raise BindingError(f"{what} is {word!r}; it can be: {there}", reason) from error
 
 
@@ -147,7 +147,7 @@ def read_target(text: str, config: GatewayConfig, accounts: Mapping[str, str]) -
         agent = read_key(found.text, config.profile, config.session.main_key).agent
     except KeyFormatError as error:
         raise BindingError(error.facts, Reason.BAD_SESSION_KEY) from error
-    known = [one.id for one in config.agents]
+    known = [configured.id for configured in config.agents]
     if agent not in known:
         raise BindingError(f"{trimmed!r}: no agent {agent!r}; there are: {', '.join(known)}", Reason.UNKNOWN_SESSION)
     return found
@@ -193,7 +193,7 @@ def choose_placement(asked: BindRequest, place: Address, offered: tuple[Placemen
         facts = f"{place}: the adapter of {where} cannot bind conversations; another channel may"
         raise BindingError(facts, Reason.BINDING_CAPABILITY_UNSUPPORTED)
     if placement not in offered:
-        there = ", ".join(one.value for one in offered)
+        there = ", ".join(placement.value for placement in offered)
         facts = f"{where} cannot bind a {placement.value} conversation; it can: {there}"
         raise BindingError(facts, Reason.BINDING_CAPABILITY_UNSUPPORTED, placement.value)
     if placement is Placement.CHILD and place.kind is ChatKind.DIRECT:

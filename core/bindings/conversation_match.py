@@ -32,9 +32,9 @@ def shared_id(place: Address) -> tuple[str, str, str]:
     return channel, conversation, thread
 
 
-def same_place(one: Address, other: Address) -> bool:
+def same_place(place: Address, other: Address) -> bool:
     """Whether two addresses are one conversation, both with the kind of the first: the other's may be a guess."""
-    return place_id(one) == place_id(_as(one, other))
+    return place_id(place) == place_id(_as(place, other))
 
 
 def hangs_under(place: Address, room: Address) -> bool:

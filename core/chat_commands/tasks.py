@@ -24,7 +24,7 @@ def _is_of(row: DelegationRow, place: Address) -> bool:
     """Whether a delegation was asked for in a conversation, or is answered there."""
     origin = row.origin
     return origin is not None and any(
-        one is not None and one.lane == place.lane for one in (origin.place, origin.reply_to)
+        own is not None and own.lane == place.lane for own in (origin.place, origin.reply_to)
     )
 
 

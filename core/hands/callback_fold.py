@@ -50,18 +50,20 @@ def fold(messages: Sequence[ReportMessage]) -> Folded | None:
     it. Without such, one that arrived is enough.
     """
     reports = _reports(messages)
-    if not reports or any(one.state in OPEN for one in reports):
+    if not reports or any(message.state in OPEN for message in reports):
         return None
-    doubtful = next((one for one in reports if one.state in _DOUBTFUL and not _given_up(one)), None)
+    doubtful = next((message for message in reports if message.state in _DOUBTFUL and not _given_up(message)), None)
     if doubtful is not None:
         return Folded(CallbackEvent.PARK, doubtful.reason)
-    if any(one.state is IntentState.DELIVERED for one in reports):
+    if any(message.state is IntentState.DELIVERED for message in reports):
         return Folded(CallbackEvent.DELIVER, None)
     # One that only missed its call waits for an operator, who may configure a second channel and try again.
-    unsaid = next((one for one in reports if one.state is IntentState.FAILED and one.reason in _CALL_OVER), None)
+    unsaid = next(
+        (message for message in reports if message.state is IntentState.FAILED and message.reason in _CALL_OVER), None
+    )
     if unsaid is not None:
         return Folded(CallbackEvent.PARK, unsaid.reason)
-    failed = next((one for one in reports if one.state is not IntentState.CANCELLED), None)
+    failed = next((message for message in reports if message.state is not IntentState.CANCELLED), None)
     if failed is not None:
         return Folded(CallbackEvent.FAIL, failed.reason)
     return Folded(CallbackEvent.SUPPRESS, reports[0].reason)
@@ -70,11 +72,11 @@ def fold(messages: Sequence[ReportMessage]) -> Folded | None:
 def _reports(messages: Sequence[ReportMessage]) -> list[ReportMessage]:
     """The messages that say what the person has; not one whose whole text has arrived on the second channel."""
     instead = {
-        one.id.removesuffix(".second")
-        for one in messages
-        if one.kind is IntentKind.SECOND and one.state is IntentState.DELIVERED
+        message.id.removesuffix(".second")
+        for message in messages
+        if message.kind is IntentKind.SECOND and message.state is IntentState.DELIVERED
     }
-    return [one for one in messages if not one.says_failure and one.id not in instead]
+    return [message for message in messages if not message.says_failure and message.id not in instead]
 
 
 def _given_up(message: ReportMessage) -> bool:
@@ -99,7 +101,7 @@ def can_retry(state: CallbackState, reason: Reason | None, messages: Collection[
     """Whether an operator can have the report tried again: it failed, was broken off, or its call has ended."""
     if state is not CallbackState.PARKED:
         return CallbackEvent.RERUN in CALLBACK_TRANSITIONS[state]
-    undecided = any(one in OPEN or one is IntentState.UNKNOWN for one in messages)
+    undecided = any(state in OPEN or state is IntentState.UNKNOWN for state in messages)
     return reason in _CALL_OVER or (IntentState.PARTIAL in messages and not undecided)
 
 

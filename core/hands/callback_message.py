@@ -64,6 +64,6 @@ def fence_of(text: str) -> str:
 
 def one_line(text: str) -> str:
     """A name as a part of one line outside the fence: nothing in it begins another line, or is invisible."""
-    shown = "".join(one if one.isprintable() else " " for one in unicodedata.normalize("NFC", text))
+    shown = "".join(character if character.isprintable() else " " for character in unicodedata.normalize("NFC", text))
     words = " ".join(shown.split())
     return words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1]}…"

@@ -73,7 +73,7 @@ def _rows(rows: Sequence[Sequence[Button]]) -> list[Any]:
     cut = [row[start : start + _IN_A_ROW] for row in rows for start in range(0, len(row), _IN_A_ROW)]
     if len(cut) > _ROWS:
         raise Refused(f"more than {_ROWS} rows of {_IN_A_ROW} buttons")
-    return [{"type": _ROW, "components": [_button(one) for one in row]} for row in cut]
+    return [{"type": _ROW, "components": [_button(button) for button in row]} for row in cut]
 
 
 def _button(button: Button) -> dict[str, Any]:
@@ -91,9 +91,9 @@ def _components(text: str | None) -> list[Any]:
     if isinstance(found, list):
         return cast("list[Any]", found)
     if isinstance(found, dict):
-        one = cast("dict[str, Any]", found)
-        inner = one.get("components")
-        return cast("list[Any]", inner) if "type" not in one and isinstance(inner, list) else [one]
+        component = cast("dict[str, Any]", found)
+        inner = component.get("components")
+        return cast("list[Any]", inner) if "type" not in component and isinstance(inner, list) else [component]
     raise Refused("components are a list or an object on Discord")
 
 

@@ -47,7 +47,7 @@ class KnownChannels:
     def direct(self) -> tuple[ChannelData, ...]:
         """The direct conversations, each with its person."""
         pairs = self._direct.items()
-        return tuple(ChannelData(id=one, type=DM, recipients=(UserData(id=user),)) for user, one in pairs)
+        return tuple(ChannelData(id=channel, type=DM, recipients=(UserData(id=user),)) for user, channel in pairs)
 
     def note(self, channel: ChannelData, guild: str | None = None) -> ChannelData:
         """Remember a channel as it is now."""

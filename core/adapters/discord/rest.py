@@ -85,7 +85,7 @@ class LiveDiscordRest:
     async def list_webhooks(self, token: str, channel: str) -> Sequence[Webhook]:
         """The webhooks of a channel."""
         answer = await self._ask(token, get("channels", channel, "webhooks"))
-        return [_webhook(one) for one in read(answer, list[WebhookData])]
+        return [_webhook(webhook) for webhook in read(answer, list[WebhookData])]
 
     async def _ask(self, token: str, call: RestCall) -> Any:
         if not token:

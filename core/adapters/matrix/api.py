@@ -84,7 +84,7 @@ class MatrixApi:
         usual, patient = self._timeouts
         # A connection that was kept open may break just as it is used: what was to be sent would be in doubt.
         async with _session(usual) as asks, _session(usual, keep=False) as changes, _session(patient) as syncs:
-            self._questions, self._changes, self._syncs = (self._over(one) for one in (asks, changes, syncs))
+            self._questions, self._changes, self._syncs = (self._over(session) for session in (asks, changes, syncs))
             try:
                 yield
             finally:

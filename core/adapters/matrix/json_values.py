@@ -59,7 +59,7 @@ def as_list(value: object) -> list[object]:
 
 def as_objects(value: object) -> list[Json]:
     """The objects in a list."""
-    return [cast("Json", one) for one in as_list(value) if isinstance(one, dict)]
+    return [cast("Json", entry) for entry in as_list(value) if isinstance(entry, dict)]
 
 
 def as_text(value: object) -> str:
@@ -69,4 +69,4 @@ def as_text(value: object) -> str:
 
 def as_texts(value: object) -> list[str]:
     """The texts in a list."""
-    return [one for one in as_list(value) if isinstance(one, str)]
+    return [entry for entry in as_list(value) if isinstance(entry, str)]

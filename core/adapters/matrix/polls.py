@@ -29,7 +29,7 @@ def poll_content(poll: Poll, text: str) -> Json:
             "question": {_TEXT: poll.question, "body": poll.question, "msgtype": "m.text"},
             "kind": _CLOSED if poll.anonymous else _OPEN,
             "max_selections": poll.max_selections,
-            "answers": [{"id": str(number), _TEXT: one} for number, one in enumerate(poll.options, 1)],
+            "answers": [{"id": str(number), _TEXT: option} for number, option in enumerate(poll.options, 1)],
         },
         _TEXT: text,
         "body": text,
@@ -81,8 +81,8 @@ def chosen_answers(content: Json, wanted: Iterable[object]) -> list[str]:
     if not answers:
         raise Refused("the message has no poll")
     ids: list[str] = []
-    for one in wanted:
-        text = str(one)
+    for choice in wanted:
+        text = str(choice)
         found = next((named for named, label in answers if label == text), None)
         if found is None and text.isascii() and text.isdecimal() and 1 <= int(text[:4]) <= len(answers):
             found = answers[int(text[:4]) - 1][0]
@@ -103,8 +103,8 @@ def count_votes(content: Json, responses: Iterable[tuple[str, Json]]) -> tuple[J
     texts = dict(answers)
     latest: dict[str, tuple[str, ...]] = {}
     for sender, response in responses:
-        ids = tuple(dict.fromkeys(one for one in read_response(response) if one in texts))[:most]
-        latest[sender] = tuple(texts[one] for one in ids)
+        ids = tuple(dict.fromkeys(answer for answer in read_response(response) if answer in texts))[:most]
+        latest[sender] = tuple(texts[answer] for answer in ids)
     votes = {sender: chosen for sender, chosen in latest.items() if chosen}
     options = [{"text": text, "votes": sum(text in chosen for chosen in votes.values())} for _, text in answers]
     return {"question": question, "options": options, "voters": len(votes)}, votes

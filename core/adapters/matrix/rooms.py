@@ -72,7 +72,7 @@ class RoomBook:
         if known is not None:
             return known
         joined = as_object((await self._api.get(V3.rooms[room].joined_members)).get("joined"))
-        members = {user: as_text(as_object(one).get("display_name")) for user, one in joined.items()}
+        members = {user: as_text(as_object(member).get("display_name")) for user, member in joined.items()}
         return self._members.setdefault(room, members)
 
     async def is_encrypted(self, room: str) -> bool:
@@ -202,7 +202,7 @@ class NameBook:
                 name = (await self._book.members(room)).get(user, "")
                 handle = user[1:].partition(":")[0]
                 entries.append(DirectoryEntry(target=f"user:{user}", kind=ChatKind.DIRECT, name=name, handle=handle))
-        for room in [one for one in rooms if one not in direct][:_MOST]:
+        for room in [room for room in rooms if room not in direct][:_MOST]:
             name = await self._book.name_of(room)
             if name:
                 entries.append(DirectoryEntry(target=f"room:{room}", kind=ChatKind.CHANNEL, name=name))

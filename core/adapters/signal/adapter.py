@@ -79,8 +79,8 @@ class EventCursor:
 
     def note_durable(self, message: tuple[str, str]) -> str | None:
         """A message is durable. Returns the id to go on after, if it has moved."""
-        for place, (event_id, one) in enumerate(self._open):
-            if one == message:
+        for place, (event_id, waiting) in enumerate(self._open):
+            if waiting == message:
                 self._open[place] = (event_id, None)
                 self._done[event_id] = message
         reached = None

@@ -56,7 +56,7 @@ class SentResult(msgspec.Struct, frozen=True):
     @property
     def failed(self) -> tuple[RecipientResult, ...]:
         """The recipients who did not get it."""
-        return tuple(one for one in self.results if one.type != _DONE)
+        return tuple(result for result in self.results if result.type != _DONE)
 
 
 class _Response(msgspec.Struct, frozen=True):
@@ -120,14 +120,14 @@ def failure_of(results: Sequence[RecipientResult]) -> PlatformError | None:
 
     A failure of the network says nothing: the server may have had the message before.
     """
-    types = {one.type for one in results}
+    types = {result.type for result in results}
     if not results or _DONE in types:
         return None
     unsure = types - {_LIMITED, *_MEANING}
     if unsure:
         return Ambiguous(f"no response for a recipient: {', '.join(sorted(unsure))[:200]}")
     if _LIMITED in types:
-        waits = [one.retry_after_seconds for one in results if one.retry_after_seconds is not None]
+        waits = [result.retry_after_seconds for result in results if result.retry_after_seconds is not None]
         return RateLimited("Signal asks to wait, or for a captcha", retry_after=max(waits, default=None))
     return Refused(results[0].facts)
 
@@ -152,4 +152,4 @@ class _Group(msgspec.Struct, frozen=True, rename="camel"):
 def is_member(result: bytes, group: str) -> bool:
     """Whether the account is a member of a group, by the result of ``listGroups``. Raises `msgspec.MsgspecError`."""
     found = msgspec.json.decode(result, type=tuple[_Group, ...])
-    return any(one.id == group and one.is_member for one in found)
+    return any(listed.id == group and listed.is_member for listed in found)

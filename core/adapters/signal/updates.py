@@ -138,10 +138,10 @@ def _said(envelope: _Envelope, given: dict[str, Any], number: str) -> SaidMessag
 def _with_names(text: str, mentions: tuple[_Mention, ...]) -> str:
     """The text with the mentioned names in place of their placeholders, whose ranges are in UTF-16 code units."""
     units = text.encode("utf-16-le", "surrogatepass")
-    for one in sorted(mentions, key=lambda mention: mention.start, reverse=True):
-        start, end = 2 * one.start, 2 * (one.start + one.length)
+    for mention in sorted(mentions, key=lambda mention: mention.start, reverse=True):
+        start, end = 2 * mention.start, 2 * (mention.start + mention.length)
         if 0 <= start < end <= len(units):
-            name = f"@{one.name or one.number or one.uuid or ''}"
+            name = f"@{mention.name or mention.number or mention.uuid or ''}"
             units = units[:start] + name.encode("utf-16-le", "surrogatepass") + units[end:]
     return units.decode("utf-16-le", "surrogatepass")
 

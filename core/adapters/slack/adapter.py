@@ -139,7 +139,7 @@ class SlackAdapter(AccountAdapter):
     async def send(self, request: SendRequest) -> Receipt:
         self.check_sendable(request)
         body = post_of(request, self._config.text)
-        if any(not is_image_url(one) for one in request.media):
+        if any(not is_image_url(media) for media in request.media):
             return await self._uploads.send(request)
         channel, thread = self._places.post_to(request.address), request.address.thread
         response = await self._web.call("chat.postMessage", channel=channel, thread_ts=thread, **body)

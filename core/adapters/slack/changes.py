@@ -69,5 +69,5 @@ def reactions_of(response: dict[str, Any]) -> list[tuple[str, list[str]]]:
     message: Any = response.get("message")
     found: Any = cast("dict[str, Any]", message).get("reactions") if isinstance(message, dict) else None
     listed = cast("list[Any]", found) if isinstance(found, list) else []
-    shown = [cast("dict[str, Any]", one) for one in listed if isinstance(one, dict)]
-    return [(str(one.get("name", "")), [str(user) for user in one.get("users") or ()]) for one in shown]
+    shown = [cast("dict[str, Any]", entry) for entry in listed if isinstance(entry, dict)]
+    return [(str(reaction.get("name", "")), [str(user) for user in reaction.get("users") or ()]) for reaction in shown]

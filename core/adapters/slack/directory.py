@@ -73,15 +73,15 @@ class SlackDirectory:
 
     async def _all(self) -> tuple[DirectoryEntry, ...]:
         if self._steady() >= self._entries_until:
-            people = [one async for one in self._pages("users.list", "members")]
+            people = [person async for person in self._pages("users.list", "members")]
             # Direct conversations are named by their people.
             rooms = [
-                one
-                async for one in self._pages(
+                room
+                async for room in self._pages(
                     "conversations.list", "channels", types="public_channel,private_channel,mpim", exclude_archived=True
                 )
             ]
-            found = [*(person_of(one) for one in people), *(entry_of(one) for one in rooms)]
+            found = [*(person_of(person) for person in people), *(entry_of(room) for room in rooms)]
             self._entries = tuple(entry for entry in found if entry is not None)
             self._entries_until = self._steady() + _FRESH
         return self._entries
@@ -91,9 +91,9 @@ class SlackDirectory:
         for _ in range(_PAGES):
             page = await self._web.call(method, limit=_PAGE, cursor=cursor, **given)
             entries: Any = page.get(field)
-            for one in entries if isinstance(entries, list) else ():  # pyright: ignore[reportUnknownVariableType]
-                if isinstance(one, dict):
-                    yield one
+            for entry in entries if isinstance(entries, list) else ():  # pyright: ignore[reportUnknownVariableType]
+                if isinstance(entry, dict):
+                    yield entry
             cursor = str(_fields(page.get("response_metadata")).get("next_cursor") or "")
             if not cursor:
                 return
@@ -129,7 +129,7 @@ def shown_name(user: dict[str, Any]) -> str:
     """The name that people see of a user."""
     profile = _fields(user.get("profile"))
     names = (profile.get("display_name"), profile.get("real_name"), user.get("real_name"), user.get("name"))
-    return next((one for one in names if isinstance(one, str) and one.strip()), "")
+    return next((name for name in names if isinstance(name, str) and name.strip()), "")
 
 
 def _fields(value: object) -> dict[str, Any]:

@@ -54,15 +54,15 @@ class SlackQuestions:
         most = min(_MOST, limit) if isinstance(limit, int) and limit > 0 else _MOST
         if query.address.thread is None:
             found = await self._web.call("conversations.history", channel=channel, limit=most)
-            return [_shown(one) for one in _objects(found.get("messages"))]
+            return [_shown(message) for message in _objects(found.get("messages"))]
         found = await self._web.call("conversations.replies", channel=channel, ts=query.address.thread, limit=1000)
         # Replies come oldest first, and the root in front of them.
-        return [_shown(one) for one in reversed(_objects(found.get("messages"))[-most:])]
+        return [_shown(message) for message in reversed(_objects(found.get("messages"))[-most:])]
 
     async def _pins(self, query: ActionQuery, given: dict[str, Any]) -> object:
         found = await self._web.call("pins.list", channel=await self._places.channel_of(query.address))
-        messages = [one.get("message") for one in _objects(found.get("items"))]
-        return [{**_shown(one), "pinned": True} for one in _objects(messages)]
+        messages = [item.get("message") for item in _objects(found.get("items"))]
+        return [{**_shown(message), "pinned": True} for message in _objects(messages)]
 
     async def _member(self, query: ActionQuery, given: dict[str, Any]) -> object:
         user = str(given.get("userId", ""))
@@ -104,7 +104,7 @@ def _seconds(ts: str) -> float:
 
 def _objects(value: object) -> list[dict[str, Any]]:
     return (
-        [cast("dict[str, Any]", one) for one in cast("list[Any]", value) if isinstance(one, dict)]
+        [cast("dict[str, Any]", entry) for entry in cast("list[Any]", value) if isinstance(entry, dict)]
         if isinstance(value, list)
         else []
     )

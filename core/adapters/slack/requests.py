@@ -85,7 +85,7 @@ def _image(url: str) -> dict[str, Any]:
 
 def _buttons(parts: MessageParts) -> list[dict[str, Any]]:
     return [
-        {"type": "actions", "elements": [_button(one, f"{y}-{x}") for x, one in enumerate(row)]}
+        {"type": "actions", "elements": [_button(button, f"{y}-{x}") for x, button in enumerate(row)]}
         for y, row in enumerate(parts.buttons)
         if row
     ]

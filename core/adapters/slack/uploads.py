@@ -82,8 +82,8 @@ class Uploads:
 
 
 def _ids(files: object) -> Iterator[str]:
-    for one in cast("list[Any]", files) if isinstance(files, list) else ():
-        number = cast("dict[str, Any]", one).get("id") if isinstance(one, dict) else None
+    for file in cast("list[Any]", files) if isinstance(files, list) else ():
+        number = cast("dict[str, Any]", file).get("id") if isinstance(file, dict) else None
         if isinstance(number, str):
             yield number
 
@@ -94,8 +94,8 @@ def _share(file: object, channel: str) -> str | None:
     for kind in ("public", "private"):
         there: Any = shares.get(kind) if isinstance(shares, dict) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
         found: Any = there.get(channel) if isinstance(there, dict) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-        for one in cast("list[Any]", found) if isinstance(found, list) else ():
-            ts = cast("dict[str, Any]", one).get("ts") if isinstance(one, dict) else None
+        for share in cast("list[Any]", found) if isinstance(found, list) else ():
+            ts = cast("dict[str, Any]", share).get("ts") if isinstance(share, dict) else None
             if isinstance(ts, str):
                 return ts
     return None

@@ -75,7 +75,7 @@ class LongPolling:
                 raise NotSent(f"{self._updates.waiting} messages wait to be acknowledged; they are asked for again")
             for envelope in fresh:
                 yield envelope
-            if all(one.number is None for one in batch):
+            if all(update.number is None for update in batch):
                 # Not every server waits as long as it was asked to, and nothing confirms an update without a number.
                 await anyio.sleep(max(0.0, _PAUSE - (anyio.current_time() - began)))
             pause = _PAUSE if fresh else min(2 * pause, _LONGEST_PAUSE)

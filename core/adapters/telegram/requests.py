@@ -41,8 +41,10 @@ class _WithoutTokens(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         if isinstance(record.args, tuple):
-            found = (str(one) if isinstance(one, httpx.URL) else one for one in record.args)
-            record.args = tuple(_TOKEN.sub("/bot...", one) if isinstance(one, str) else one for one in found)
+            found = (str(argument) if isinstance(argument, httpx.URL) else argument for argument in record.args)
+            record.args = tuple(
+                _TOKEN.sub("/bot...", argument) if isinstance(argument, str) else argument for argument in found
+            )
         return True
 
 

@@ -124,7 +124,7 @@ def _common(request: SendRequest, parts: MessageParts) -> dict[str, Any]:
     if parts.buttons:
         if "reply_markup" in more:
             raise Refused("the payload has a `reply_markup` beside the buttons")
-        more["reply_markup"] = {"inline_keyboard": [[_button(one) for one in row] for row in parts.buttons]}
+        more["reply_markup"] = {"inline_keyboard": [[_button(button) for button in row] for row in parts.buttons]}
     return more
 
 
@@ -205,14 +205,14 @@ def _album(request: SendRequest, parts: MessageParts, files: Mapping[str, Any], 
         raise Refused(f"an album of Telegram has at most {_MOST_FILES} files, not {len(request.media)}")
     if "reply_markup" in more:
         raise Refused("an album of Telegram has no buttons: send one file, or the buttons with a text")
-    kinds = [kind_of(one, parts) for one in request.media]
+    kinds = [kind_of(media, parts) for media in request.media]
     if not (set(kinds) <= {"photo", "video"} or set(kinds) == {"audio"}):
         kinds = ["document"] * len(kinds)
     # People see the caption below the whole album if exactly one file has one; of documents below the last.
     captioned = len(kinds) - 1 if kinds[0] == "document" else 0
     items = [
-        _ALBUM[kind](files[one], **(_caption(request) if number == captioned else {}))
-        for number, (kind, one) in enumerate(zip(kinds, request.media, strict=True))
+        _ALBUM[kind](files[media], **(_caption(request) if number == captioned else {}))
+        for number, (kind, media) in enumerate(zip(kinds, request.media, strict=True))
     ]
     return BotCall(
         method="send_media_group", arguments={"chat_id": chat_of(request.address), "media": items}, more=more

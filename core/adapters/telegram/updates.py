@@ -62,8 +62,8 @@ def read_batch(body: bytes, account: str, bot: int) -> list[ReadUpdate] | None:
             return None
     except (ValueError, RecursionError, KeyError, TypeError):
         return None
-    updates = [read_update(one, account, bot, len(body)) for one in found]
-    return sorted(updates, key=lambda one: -1 if one.number is None else one.number)
+    updates = [read_update(update, account, bot, len(body)) for update in found]
+    return sorted(updates, key=lambda update: -1 if update.number is None else update.number)
 
 
 def read_body(body: bytes, account: str, bot: int) -> ReadUpdate:
@@ -195,5 +195,5 @@ def _text(post: TelegramPost) -> str:
         lines.append(f"[location: {post.location.latitude:.6f}, {post.location.longitude:.6f}]")
     if post.contact is not None:
         lines.append(f"[contact: {post.contact.first_name} {post.contact.phone_number}]")
-    lines += [f"MEDIA:{FILE_PREFIX}{one.file_id}" for one in post.files]
+    lines += [f"MEDIA:{FILE_PREFIX}{file.file_id}" for file in post.files]
     return "\n".join(lines)

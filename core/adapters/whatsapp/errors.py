@@ -68,7 +68,9 @@ class GraphError(msgspec.Struct, frozen=True, kw_only=True):
         """The code with what it means, for people."""
         data: Any = self.error_data
         details: Any = data.get("details") if isinstance(data, dict) else data  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-        from_meta = (one for one in (cast("Any", details), self.title, self.message) if isinstance(one, str) and one)
+        from_meta = (
+            words for words in (cast("Any", details), self.title, self.message) if isinstance(words, str) and words
+        )
         said = next(from_meta, "")[:_LONGEST]
         meaning = _FOR_GOOD.get(self.code if self.code is not None else -1, "")
         words = f"{meaning} ({said})" if meaning and said else meaning or said
@@ -112,8 +114,10 @@ def wait_of(headers: Mapping[str, str]) -> float | None:
         pass
     try:
         usage = msgspec.json.decode(headers.get("x-business-use-case-usage", ""), type=dict[str, list[dict[str, Any]]])
-        minutes = [one.get("estimated_time_to_regain_access", 0) for several in usage.values() for one in several]
-        return max((float(one) * 60 for one in minutes if isinstance(one, int | float) and one > 0), default=None)
+        minutes = [entry.get("estimated_time_to_regain_access", 0) for several in usage.values() for entry in several]
+        return max(
+            (float(minute) * 60 for minute in minutes if isinstance(minute, int | float) and minute > 0), default=None
+        )
     except (msgspec.MsgspecError, ValueError, RecursionError, OverflowError):
         return None
 

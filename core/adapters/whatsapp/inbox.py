@@ -41,16 +41,16 @@ class WebhookInbox:
         if stream is not None:
             stream.close()
         for waiting in self._waiting.values():
-            for one in waiting:
-                if not one.done():
-                    one.set_result(False)
+            for future in waiting:
+                if not future.done():
+                    future.set_result(False)
         self._waiting.clear()
 
     def ack(self, envelope: Envelope) -> None:
         """A message is durable."""
-        for one in self._waiting.pop(envelope.message_id, ()):
-            if not one.done():
-                one.set_result(True)
+        for future in self._waiting.pop(envelope.message_id, ()):
+            if not future.done():
+                future.set_result(True)
 
     async def hand_over(self, envelopes: Iterable[Envelope], seconds: float) -> bool:
         """Hand messages to the stream; returns whether all of them became durable in time.
@@ -70,13 +70,13 @@ class WebhookInbox:
                 except (anyio.BrokenResourceError, anyio.ClosedResourceError):
                     return False
             with anyio.move_on_after(seconds):
-                return all([await one for _, one in waits])
+                return all([await future for _, future in waits])
             return False
         finally:
-            for id, one in waits:  # noqa: A001 -- the word
-                one.cancel()
+            for id, future in waits:  # noqa: A001 -- the word
+                future.cancel()
                 with suppress(KeyError, ValueError):
-                    self._waiting[id].remove(one)
+                    self._waiting[id].remove(future)
                     if not self._waiting[id]:
                         del self._waiting[id]
 

@@ -134,10 +134,10 @@ def read_webhook(body: bytes, number_id: str, account: str) -> WebhookContent:
             others.append(_short(number))
             continue
         read = partial(_envelope, _contacts(value), account)
-        for one in _mappings(value.get("messages"), unread):
-            _collect(one, messages, unread, read)
-        for one in _mappings(value.get("statuses"), unread):
-            _collect(one, failures, unread, _failure)
+        for message in _mappings(value.get("messages"), unread):
+            _collect(message, messages, unread, read)
+        for status in _mappings(value.get("statuses"), unread):
+            _collect(status, failures, unread, _failure)
     return WebhookContent(
         messages=tuple(messages), failures=tuple(failures), unread=tuple(unread), others=tuple(others)
     )
@@ -162,20 +162,20 @@ def _mappings(found: object, unread: list[Unread]) -> Iterator[dict[str, Any]]:
     if not isinstance(found, list):
         unread.append(Unread(id="", detail="expected a list"))
         return
-    for one in cast("list[object]", found):
-        if isinstance(one, dict):
-            yield cast("dict[str, Any]", one)
+    for entry in cast("list[object]", found):
+        if isinstance(entry, dict):
+            yield cast("dict[str, Any]", entry)
         else:
             unread.append(Unread(id="", detail="expected an object in a list"))
 
 
 def _collect(
-    one: dict[str, Any], found: list[T], unread: list[Unread], read: Callable[[dict[str, Any]], T | None]
+    entry: dict[str, Any], found: list[T], unread: list[Unread], read: Callable[[dict[str, Any]], T | None]
 ) -> None:
     try:
-        made = read(one)
+        made = read(entry)
     except (UnreadableWebhook, msgspec.MsgspecError, ValueError, OverflowError, RecursionError) as error:
-        unread.append(Unread(id=_short(one.get("id")), detail=well_formed(str(error))[:300]))
+        unread.append(Unread(id=_short(entry.get("id")), detail=well_formed(str(error))[:300]))
         return
     if made is not None:
         found.append(made)
@@ -209,7 +209,11 @@ def _person(message: _Message, contacts: list[_Contact]) -> tuple[str, str]:
     hidden = message.from_user_id or (contacts[0].user_id if len(contacts) == 1 and not message.sender else None)
     if not message.sender and not hidden:
         raise UnreadableWebhook("it has no sender")
-    known = (one for one in contacts if (message.sender and one.wa_id == message.sender) or (one.user_id == hidden))
+    known = (
+        contact
+        for contact in contacts
+        if (message.sender and contact.wa_id == message.sender) or (contact.user_id == hidden)
+    )
     found = next(known, _Contact())
     name = "" if found.profile is None else found.profile.name
     if message.sender:
@@ -245,9 +249,9 @@ def _text(message: _Message) -> str:
 def _contacts(value: dict[str, Any]) -> list[_Contact]:
     """The senders of a webhook. A contact that cannot be read costs only its name."""
     found: list[_Contact] = []
-    for one in _mappings(value.get("contacts"), []):
+    for contact in _mappings(value.get("contacts"), []):
         try:
-            found.append(msgspec.convert(one, _Contact))
+            found.append(msgspec.convert(contact, _Contact))
         except (msgspec.MsgspecError, ValueError):
             continue
     return found

@@ -82,10 +82,10 @@ class OpenAIAgent:
                 # Before any of them is carried out: a model that asks for a thousand means none of them.
                 why = f"the model asked for {calls} tool calls in one turn; {self._config.max_calls} are allowed"
                 raise AgentFailed(why, Reason.TOO_MANY_CALLS)
-            back = [sent_back(one) for one in answer.calls]
+            back = [sent_back(call) for call in answer.calls]
             said.append({"role": "assistant", "content": answer.text or None, "tool_calls": back})
-            for one in answer.calls:
-                said.append({"role": "tool", "tool_call_id": one.id, "content": await tools.call(one)})
+            for call in answer.calls:
+                said.append({"role": "tool", "tool_call_id": call.id, "content": await tools.call(call)})
         why = f"the model still called tools after {self._config.max_rounds} requests"
         raise AgentFailed(why, Reason.TOO_MANY_CALLS)
 
@@ -153,5 +153,5 @@ def _sent(result: ActionResult) -> str:
     return f"{result.action.value}{where}:\n{as_data(result.said or '')}"
 
 
-def _given(one: GivenTask) -> str:
-    return f"delegated to {one_line(one.hand)}, as {one.delegation}:\n{as_data(one.task)}"
+def _given(given: GivenTask) -> str:
+    return f"delegated to {one_line(given.hand)}, as {given.delegation}:\n{as_data(given.task)}"

@@ -133,13 +133,13 @@ class AnswerReader:
         self._grow(self._text, content)
         self._grow(self._refusal, said.refusal)
         for call in said.tool_calls or ():
-            one, function = self._call_of(call), call.function or _Function()
-            one.id = one.id or call.id or ""
-            one.name = one.name or function.name or ""
+            open_call, function = self._call_of(call), call.function or _Function()
+            open_call.id = open_call.id or call.id or ""
+            open_call.name = open_call.name or function.name or ""
             arguments = function.arguments
             if isinstance(arguments, dict):
                 arguments = msgspec.json.encode(arguments).decode()
-            self._grow(one.arguments, arguments)
+            self._grow(open_call.arguments, arguments)
 
     def _grow(self, parts: list[str], text: str | None, more: int = 0) -> None:
         self.length += len(text or "") + more
@@ -155,7 +155,7 @@ class AnswerReader:
         call with another id, or without a number with another name, is another call.
         """
         number = call.index
-        known = self._calls if number is None else [one for one in self._calls if one.index == number]
+        known = self._calls if number is None else [open_call for open_call in self._calls if open_call.index == number]
         if known:
             last, named = known[-1], call.function is not None and bool(call.function.name)
             is_other = bool(call.id) and last.id not in ("", call.id)
@@ -187,13 +187,13 @@ def _distinct(found: list[_OpenCall]) -> tuple[ModelCall, ...]:
     """The calls, each with an id of its own: results refer to it."""
     used: set[str] = set()
     calls: list[ModelCall] = []
-    for number, one in enumerate(found, 1):
-        name = well_formed(one.id)
+    for number, call in enumerate(found, 1):
+        name = well_formed(call.id)
         while not name or name in used:
             name = f"call-{number}" if not name else f"{name}-{number}"
         used.add(name)
-        arguments = well_formed("".join(one.arguments))
-        calls.append(ModelCall(id=name, name=well_formed(one.name), arguments=arguments))
+        arguments = well_formed("".join(call.arguments))
+        calls.append(ModelCall(id=name, name=well_formed(call.name), arguments=arguments))
     return tuple(calls)
 
 
@@ -208,5 +208,5 @@ def words_of_error(error: object) -> str:
 
 def quoted(text: str) -> str:
     """The beginning of a text of somebody else, on one line."""
-    shown = " ".join("".join(one if one.isprintable() else " " for one in text[: QUOTED * 4]).split())
+    shown = " ".join("".join(character if character.isprintable() else " " for character in text[: QUOTED * 4]).split())
     return well_formed(shown if len(shown) <= QUOTED else f"{shown[:QUOTED]}...")

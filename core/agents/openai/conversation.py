@@ -110,7 +110,7 @@ def exchanges_of(facts: TurnFacts) -> list[PastExchange]:
         if not found or (message["role"] == "user" and found[-1][-1]["role"] == "assistant"):
             found.append([])
         _join(found[-1], message)
-    return [PastExchange(tuple(one), sum(tokens_of(each["content"]) for each in one)) for one in found]
+    return [PastExchange(tuple(exchange), sum(tokens_of(each["content"]) for each in exchange)) for exchange in found]
 
 
 def fitting(exchanges: Sequence[PastExchange], most: int) -> list[Message]:
@@ -120,7 +120,7 @@ def fitting(exchanges: Sequence[PastExchange], most: int) -> list[Message]:
     while kept and exchanges[kept - 1].tokens <= left:
         kept -= 1
         left -= exchanges[kept].tokens
-    return [message for one in exchanges[kept:] for message in one.messages]
+    return [message for exchange in exchanges[kept:] for message in exchange.messages]
 
 
 def composed(facts: TurnFacts, before: Sequence[Message]) -> list[Message]:

@@ -192,7 +192,7 @@ class ModelEndpoint:
         status, response = error.status_code, error.response
         said = self._clean(words_of_error(error.body))
         code = str(error.code or "")
-        if status in (400, 413, 422) and (code in _TOO_LONG or any(one in said.lower() for one in _TOO_LONG_WORDS)):
+        if status in (400, 413, 422) and (code in _TOO_LONG or any(words in said.lower() for words in _TOO_LONG_WORDS)):
             return RequestTooLong(f"the endpoint finds the request too long for the model {self._config.model!r}")
         if status in (401, 403):
             # What it says of a key often quotes the key.
@@ -245,18 +245,18 @@ async def _read(response: Any, reader: AnswerReader, config: OpenAIConfig) -> No
         facts = f"the endpoint answered with {quoted(kind) or 'no content type'} instead of {expected}"
         raise AgentFailed(facts, Reason.BAD_ANSWER)
     try:
-        async for one in _events(response, EventReader(most)):
-            if one.strip() == _END:
+        async for event in _events(response, EventReader(most)):
+            if event.strip() == _END:
                 return
-            reader.add(one)
+            reader.add(event)
     except EventTooLong:
         raise too_long from None
 
 
 async def _events(response: Any, events: EventReader) -> AsyncIterator[str]:
     async for data in response.iter_bytes():
-        for one in events.feed(data):
-            yield one
+        for event in events.feed(data):
+            yield event
 
 
 def _unreachable(facts: str) -> AgentFailed:

@@ -38,9 +38,9 @@ class TurnTools:
         hands = turn.hand_tools()
         #: the definitions, as the request has them
         self.definitions: list[Tool] = [*own, *(hands if "hands" in config.tools else [])]
-        self._message = {_name_of(one) for one in own}
-        self._hands = {_name_of(one) for one in hands}
-        self._names = [_name_of(one) for one in self.definitions]
+        self._message = {_name_of(tool) for tool in own}
+        self._hands = {_name_of(tool) for tool in hands}
+        self._names = [_name_of(tool) for tool in self.definitions]
 
     async def call(self, call: ModelCall) -> str:
         """Carry out a call; what to give back to the model, also of a call that was refused."""

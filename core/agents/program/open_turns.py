@@ -63,8 +63,8 @@ class OpenTurn:
             await self._new.wait()
         return self._said.popleft()
 
-    def _add(self, one: OfTurn | Broken) -> None:
-        self._said.append(one)
+    def _add(self, message: OfTurn | Broken) -> None:
+        self._said.append(message)
         self._new.set()
 
 
@@ -80,8 +80,8 @@ class OpenTurns:
 
     def open(self, turn: str) -> OpenTurn:
         """Begin to accept what is said of a turn."""
-        one = self._turns[turn] = OpenTurn(self._config)
-        return one
+        opened = self._turns[turn] = OpenTurn(self._config)
+        return opened
 
     def close(self, turn: str) -> None:
         """Accept nothing more of a turn."""
@@ -89,10 +89,10 @@ class OpenTurns:
 
     def say(self, message: OfTurn, size: int) -> str:
         """Give a message to its turn; returns what is wrong if there is no such turn."""
-        one = self._turns.get(message.turn)
-        if one is None or one.is_over:
+        opened = self._turns.get(message.turn)
+        if opened is None or opened.is_over:
             return f"a message of a turn that is not open: {message.turn}"
-        one.say(message, size)
+        opened.say(message, size)
         return ""
 
     def malformed(self, line: Malformed) -> str:
@@ -109,10 +109,10 @@ class OpenTurns:
 
     def end_all(self, broken: Broken) -> None:
         """Break every turn that has not ended."""
-        for one in self._turns.values():
-            one.end(broken)
+        for opened in self._turns.values():
+            opened.end(broken)
 
     def _break(self, turn: str | None, broken: Broken) -> None:
-        one = None if turn is None else self._turns.get(turn)
-        if one is not None:
-            one.end(broken)
+        opened = None if turn is None else self._turns.get(turn)
+        if opened is not None:
+            opened.end(broken)

@@ -163,10 +163,10 @@ class ProgramProcess:
 
     def open(self, turn: str) -> OpenTurn:
         """Accept what the program says of a turn."""
-        one = self.turns.open(turn)
+        opened = self.turns.open(turn)
         if self.why:
-            one.end(self._broken())
-        return one
+            opened.end(self._broken())
+        return opened
 
     async def write(self, turn: str, message: ToProgram) -> None:
         """Give a message of a turn to the program, and wait until it is written."""

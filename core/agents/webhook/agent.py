@@ -53,8 +53,8 @@ class WebhookAgent:
                 return self._checked(reply.answer)
             # Before any of them is carried out: who asks for a thousand means none of them.
             calls.expect(len(reply.calls))
-            for one in reply.calls:
-                done.append(done_call(one, await calls.make(one.tool, one.params)))
+            for call in reply.calls:
+                done.append(done_call(call, await calls.make(call.tool, call.params)))
         facts = f"{self._requests.where} still called tools in its response {self._config.max_rounds}; see `max_rounds`"
         raise AgentFailed(facts, Reason.TOO_MANY_CALLS)
 

@@ -96,7 +96,7 @@ def read_reply(body: bytes) -> WebhookReply:
     if reply.calls is not msgspec.UNSET:
         if not reply.calls:
             raise BadReply("`calls` is empty: answer null if there is nothing to say")
-        if any(len(one.call) > _LONGEST_ID for one in reply.calls):
+        if any(len(call.call) > _LONGEST_ID for call in reply.calls):
             raise BadReply(f"the id of a call has more than {_LONGEST_ID} characters")
     if reply.refused and reply.error is msgspec.UNSET:
         raise BadReply("`refused` goes with `error`")

@@ -67,11 +67,11 @@ async def send(trial: CheckRun) -> None:
 
 async def two_sends(trial: CheckRun) -> None:
     """Two sends of the same text with two keys are two messages, with two receipts."""
-    one = trial.request()
-    two = msgspec.structs.replace(one, key=f"{one.intent}/1", chunk=1)
-    receipts = [await trial.send_accepted(request) for request in (one, two)]
+    first = trial.request()
+    second = msgspec.structs.replace(first, key=f"{first.intent}/1", chunk=1)
+    receipts = [await trial.send_accepted(request) for request in (first, second)]
     await trial.settle()
-    found = [message for message in await trial.bench.accepted() if message.text == one.text]
+    found = [message for message in await trial.bench.accepted() if message.text == first.text]
     if len(found) != 2:
         raise CheckFailed(f"two sends, and {len(found)} accepted")
     if trial.can(Capability.MESSAGE_IDS) and receipts[0].provider_id == receipts[1].provider_id:

@@ -27,7 +27,7 @@ class OwnChunker(Protocol):
 
 def own_chunker(adapter: object, rules: object) -> Split | None:
     """The chunker of an adapter, else of the rules of its channel; None: a built-in one."""
-    owner = next((one for one in (adapter, rules) if isinstance(one, OwnChunker)), None)
+    owner = next((owner for owner in (adapter, rules) if isinstance(owner, OwnChunker)), None)
     return None if owner is None else owner.split_text
 
 
@@ -39,13 +39,13 @@ def checked_split(split: Split, text: str, limit: int) -> tuple[str, ...]:
     chunks = tuple(cast("Sequence[object]", answer))
     if not chunks:
         raise ChunkerError(f"it returned no chunk of a text of {units(text)} code units")
-    for number, one in enumerate(chunks, 1):
-        if not isinstance(one, str):
-            raise ChunkerError(f"chunk {number} is of type {type(one).__name__} instead of str")
-        if not is_well_formed(one):
+    for number, chunk in enumerate(chunks, 1):
+        if not isinstance(chunk, str):
+            raise ChunkerError(f"chunk {number} is of type {type(chunk).__name__} instead of str")
+        if not is_well_formed(chunk):
             raise ChunkerError(f"chunk {number} has half a character (a lone surrogate)")
-        if not visible(one):
+        if not visible(chunk):
             raise ChunkerError(f"chunk {number} has nothing visible")
-        if not fits(one, limit):
-            raise ChunkerError(f"chunk {number} has {units(one)} code units, and the limit is {limit}")
+        if not fits(chunk, limit):
+            raise ChunkerError(f"chunk {number} has {units(chunk)} code units, and the limit is {limit}")
     return cast("tuple[str, ...]", chunks)

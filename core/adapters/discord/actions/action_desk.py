@@ -195,16 +195,16 @@ class ActionDesk:
 
 
 def _channels(answer: object) -> list[DirectoryEntry]:
-    found = [read(one, ChannelData) for one in _objects(answer)]
+    found = [read(channel, ChannelData) for channel in _objects(answer)]
     return [
-        DirectoryEntry(target=f"channel:{one.id}", kind=ChatKind.CHANNEL, name=one.name or "")
-        for one in found
-        if one.type in _WRITABLE
+        DirectoryEntry(target=f"channel:{channel.id}", kind=ChatKind.CHANNEL, name=channel.name or "")
+        for channel in found
+        if channel.type in _WRITABLE
     ]
 
 
 def _members(answer: object) -> list[DirectoryEntry]:
-    found = [(member, member.user) for member in (read(one, MemberData) for one in _objects(answer))]
+    found = [(member, member.user) for member in (read(member, MemberData) for member in _objects(answer))]
     return [
         DirectoryEntry(
             target=f"user:{user.id}",

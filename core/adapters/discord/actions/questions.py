@@ -82,15 +82,15 @@ async def answer_to(action: Action, question: AskedQuestion) -> object:
 # -------------------------------------------------------------------- messages
 
 
-def _message(one: Json) -> Json:
-    author = _part(one, "author")
+def _message(message: Json) -> Json:
+    author = _part(message, "author")
     return {
-        "messageId": one.get("id"),
+        "messageId": message.get("id"),
         "authorId": author.get("id"),
         "author": author.get("global_name") or author.get("username"),
-        "text": one.get("content", ""),
-        "at": _seconds(one.get("timestamp")),
-        "pinned": bool(one.get("pinned")),
+        "text": message.get("content", ""),
+        "at": _seconds(message.get("timestamp")),
+        "pinned": bool(message.get("pinned")),
     }
 
 
@@ -99,11 +99,11 @@ async def _reactions(question: AskedQuestion) -> list[Json]:
     where = ("channels", question.channel, "messages", question.message)
     message = await question.get_object(*where)
     found: list[Json] = []
-    for one in _objects(message.get("reactions", []))[:_MOST_EMOJI]:
-        emoji = _part(one, "emoji")
+    for reaction in _objects(message.get("reactions", []))[:_MOST_EMOJI]:
+        emoji = _part(reaction, "emoji")
         name = str(emoji.get("name")) if emoji.get("id") is None else f"{emoji.get('name')}:{emoji.get('id')}"
         users = await question.get_list(*where, "reactions", name, limit=question.most)
-        found.append({"emoji": name, "count": one.get("count", 0), "users": [user.get("id") for user in users]})
+        found.append({"emoji": name, "count": reaction.get("count", 0), "users": [user.get("id") for user in users]})
     return found
 
 
@@ -111,12 +111,12 @@ async def _read(question: AskedQuestion) -> list[Json]:
     """The newest messages first."""
     places = {name: question.fields[name] for name in ("before", "after", "around") if question.fields.get(name)}
     found = await question.get_list("channels", question.channel, "messages", limit=question.most, **places)
-    return [_message(one) for one in found]
+    return [_message(message) for message in found]
 
 
 async def _pins(question: AskedQuestion) -> list[Json]:
     found = await question.get_object("channels", question.channel, "messages", "pins", limit=question.most)
-    return [_message(_part(one, "message")) for one in _objects(found.get("items", []))]
+    return [_message(_part(pin, "message")) for pin in _objects(found.get("items", []))]
 
 
 async def _poll_results(question: AskedQuestion) -> Json:
@@ -125,10 +125,10 @@ async def _poll_results(question: AskedQuestion) -> Json:
     if not poll:
         raise Refused("the message has no poll")
     results = _part(poll, "results")
-    counts = {one.get("id"): one.get("count", 0) for one in _objects(results.get("answer_counts", []))}
+    counts = {answer.get("id"): answer.get("count", 0) for answer in _objects(results.get("answer_counts", []))}
     options: list[Json] = [
-        {"text": _part(one, "poll_media").get("text", ""), "votes": counts.get(one.get("answer_id"), 0)}
-        for one in _objects(poll.get("answers", []))
+        {"text": _part(answer, "poll_media").get("text", ""), "votes": counts.get(answer.get("answer_id"), 0)}
+        for answer in _objects(poll.get("answers", []))
     ]
     return {
         "messageId": message.get("id"),
@@ -156,7 +156,7 @@ async def _search(question: AskedQuestion) -> list[Json]:
     if "messages" not in found:
         raise PlatformError("Discord is still indexing the server")
     groups = cast("list[Any]", found["messages"]) if isinstance(found["messages"], list) else []
-    return [_message(one) for group in groups for one in _objects(group)]
+    return [_message(message) for group in groups for message in _objects(group)]
 
 
 def _first(value: object) -> object:
@@ -182,23 +182,23 @@ async def _member(question: AskedQuestion) -> Json:
 
 async def _roles(question: AskedQuestion) -> list[Json]:
     found = await question.get_list("guilds", question.guild, "roles")
-    return [{"roleId": one.get("id"), "name": one.get("name")} for one in found]
+    return [{"roleId": role.get("id"), "name": role.get("name")} for role in found]
 
 
 async def _emoji(question: AskedQuestion) -> list[Json]:
     found = await question.get_list("guilds", question.guild, "emojis")
-    return [{"emojiId": one.get("id"), "name": one.get("name")} for one in found]
+    return [{"emojiId": emoji.get("id"), "name": emoji.get("name")} for emoji in found]
 
 
-def _channel(one: Json) -> Json:
-    state = _part(one, "thread_metadata")
+def _channel(channel: Json) -> Json:
+    state = _part(channel, "thread_metadata")
     shown = {
-        "channelId": one.get("id"),
-        "name": one.get("name"),
-        "type": one.get("type"),
-        "parentId": one.get("parent_id"),
-        "topic": one.get("topic"),
-        "position": one.get("position"),
+        "channelId": channel.get("id"),
+        "name": channel.get("name"),
+        "type": channel.get("type"),
+        "parentId": channel.get("parent_id"),
+        "topic": channel.get("topic"),
+        "position": channel.get("position"),
         "archived": state.get("archived", False),
     }
     return {name: value for name, value in shown.items() if value is not None}
@@ -209,21 +209,21 @@ async def _channel_info(question: AskedQuestion) -> Json:
 
 
 async def _channels(question: AskedQuestion) -> list[Json]:
-    return [_channel(one) for one in await question.get_list("guilds", question.guild, "channels")]
+    return [_channel(channel) for channel in await question.get_list("guilds", question.guild, "channels")]
 
 
 async def _threads(question: AskedQuestion) -> list[Json]:
     """The active threads of the server, or of one channel; the archived ones of the channel if they are asked for."""
     above = question.fields.get("channelId")
     active = await question.get_object("guilds", question.guild, "threads", "active")
-    found = [one for one in _objects(active.get("threads", [])) if above in (None, "", one.get("parent_id"))]
+    found = [thread for thread in _objects(active.get("threads", [])) if above in (None, "", thread.get("parent_id"))]
     if question.fields.get("includeArchived") in (True, "true") and above:
         before = question.fields.get("before")
         more = await question.get_object(
             "channels", str(above), "threads", "archived", "public", limit=question.most, before=before
         )
         found += _objects(more.get("threads", []))
-    return [_channel(one) for one in found[: question.most]]
+    return [_channel(thread) for thread in found[: question.most]]
 
 
 async def _permissions(question: AskedQuestion) -> Json:
@@ -257,13 +257,13 @@ async def _events(question: AskedQuestion) -> list[Json]:
     found = await question.get_list("guilds", question.guild, "scheduled-events")
     return [
         {
-            "eventId": one.get("id"),
-            "name": one.get("name"),
-            "startTime": one.get("scheduled_start_time"),
-            "endTime": one.get("scheduled_end_time"),
-            "desc": one.get("description"),
+            "eventId": event.get("id"),
+            "name": event.get("name"),
+            "startTime": event.get("scheduled_start_time"),
+            "endTime": event.get("scheduled_end_time"),
+            "desc": event.get("description"),
         }
-        for one in found
+        for event in found
     ]
 
 
@@ -279,7 +279,7 @@ def _object(value: object) -> Json:
 def _objects(value: object) -> list[Json]:
     if not isinstance(value, list):
         raise PlatformError("the answer is no list")
-    return [_object(one) for one in cast("list[object]", value)]
+    return [_object(entry) for entry in cast("list[object]", value)]
 
 
 def _part(value: Json, name: str) -> Json:
@@ -363,7 +363,7 @@ def permissions_in(
         if role.get("id") in own:
             allowed |= _bits(role.get("permissions"))
     if not allowed & _ADMINISTRATOR:
-        there = {str(one.get("id")): one for one in overwrites}
+        there = {str(overwrite.get("id")): overwrite for overwrite in overwrites}
         allowed = _overwritten(allowed, [there[guild]] if guild in there else [])
         allowed = _overwritten(allowed, [there[role] for role in roles if role in there and role != guild])
         allowed = _overwritten(allowed, [there[member]] if member in there else [])
@@ -372,10 +372,10 @@ def permissions_in(
 
 def _overwritten(allowed: int, overwrites: Sequence[Mapping[str, Any]]) -> int:
     """First everything that is denied, then everything that is allowed."""
-    for one in overwrites:
-        allowed &= ~_bits(one.get("deny"))
-    for one in overwrites:
-        allowed |= _bits(one.get("allow"))
+    for overwrite in overwrites:
+        allowed &= ~_bits(overwrite.get("deny"))
+    for overwrite in overwrites:
+        allowed |= _bits(overwrite.get("allow"))
     return allowed
 
 

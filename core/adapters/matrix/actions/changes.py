@@ -70,10 +70,10 @@ async def _unreact(target: RoomTarget, event_id: str, emoji: str) -> None:
     """Take own reactions away: one, or, without an emoji, all."""
     with nothing_sent():
         there = await target.find_related(event_id, "m.annotation", REACTION)
-    mine = [one for one in there if text_at(one, "sender") == target.me and not is_deleted(one)]
-    for number, one in enumerate(mine):
-        if emoji in ("", as_object(content_of(one).get("m.relates_to")).get("key")):
-            await target.redact(text_at(one, "event_id"), number)
+    mine = [event for event in there if text_at(event, "sender") == target.me and not is_deleted(event)]
+    for number, event in enumerate(mine):
+        if emoji in ("", as_object(content_of(event).get("m.relates_to")).get("key")):
+            await target.redact(text_at(event, "event_id"), number)
 
 
 async def _pin(target: RoomTarget, request: ActionRequest) -> str:
@@ -81,7 +81,7 @@ async def _pin(target: RoomTarget, request: ActionRequest) -> str:
     event_id = text_at(await _living(target, request), "event_id")
     with nothing_sent():
         there = await target.find_pinned()
-    wanted = [one for one in there if one != event_id]
+    wanted = [pinned for pinned in there if pinned != event_id]
     if request.action is Action.PIN:
         wanted = there if event_id in there else [*there, event_id]
     if wanted != there:

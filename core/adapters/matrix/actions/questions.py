@@ -30,12 +30,12 @@ async def answer_to(target: RoomTarget, query: ActionQuery) -> object:
 async def _reactions(target: RoomTarget, query: ActionQuery, fields: Json) -> list[Json]:
     event = await _living(target, query.message_id)
     found: dict[str, list[str]] = {}
-    for one in await target.find_related(text_at(event, "event_id"), "m.annotation", REACTION):
-        key = as_object(content_of(one).get("m.relates_to")).get("key")
+    for reaction in await target.find_related(text_at(event, "event_id"), "m.annotation", REACTION):
+        key = as_object(content_of(reaction).get("m.relates_to")).get("key")
         if isinstance(key, str):
             users = found.setdefault(key, [])
-            if text_at(one, "sender") not in users:
-                users.append(text_at(one, "sender"))
+            if text_at(reaction, "sender") not in users:
+                users.append(text_at(reaction, "sender"))
     return [{"emoji": emoji, "count": len(users), "users": users} for emoji, users in found.items()]
 
 
@@ -46,9 +46,9 @@ async def _read(target: RoomTarget, query: ActionQuery, fields: Json) -> list[Js
         events = [await target.find_message(thread), *await target.find_related(thread, "m.thread")][::-1]
     else:
         page = await target.api.get(V3.rooms[target.room].messages, {"dir": "b", "limit": str(2 * _MOST)})
-        events = [one for one in as_objects(page.get("chunk")) if thread_of(content_of(one)) is None]
+        events = [event for event in as_objects(page.get("chunk")) if thread_of(content_of(event)) is None]
     pinned = frozenset(await target.find_pinned())
-    return [shown for one in events if (shown := _shown(one, pinned)) is not None][:limit]
+    return [shown for event in events if (shown := _shown(event, pinned)) is not None][:limit]
 
 
 async def _pins(target: RoomTarget, query: ActionQuery, fields: Json) -> list[Json]:
@@ -69,11 +69,13 @@ async def _results(target: RoomTarget, query: ActionQuery, fields: Json) -> Json
         raise Refused("the message has no poll")
     responses = await target.find_related(event_id, "m.reference")
     before_end: list[Json] = []
-    for one in responses:
-        if text_at(one, "type") in POLL_ENDS and text_at(one, "sender") == text_at(event, "sender"):
+    for response in responses:
+        if text_at(response, "type") in POLL_ENDS and text_at(response, "sender") == text_at(event, "sender"):
             break
-        before_end.append(one)
-    results, votes = count_votes(content, ((text_at(one, "sender"), content_of(one)) for one in before_end))
+        before_end.append(response)
+    results, votes = count_votes(
+        content, ((text_at(response, "sender"), content_of(response)) for response in before_end)
+    )
     shown = {voter: list(chosen) for voter, chosen in votes.items()}
     return {"messageId": event_id, "pollId": event_id, **results, "votes": shown}
 

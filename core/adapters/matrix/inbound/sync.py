@@ -134,7 +134,7 @@ class SyncReader:
         answer = await self._sync(since, 0.0)
         if since is None:
             # What was said before the account was used for the first time is not for the gateway.
-            rooms = [MatrixTimeline(room=one.room, state=one.state) for one in answer.rooms]
+            rooms = [MatrixTimeline(room=timeline.room, state=timeline.state) for timeline in answer.rooms]
             if answer.direct is not None:
                 self._book.note_direct(answer.direct)
             # Before the account counts as connected: what is said from then on is read by the next process too.
@@ -149,7 +149,7 @@ class SyncReader:
         answer, before = first, self._saved or first.next_batch
         while True:
             found = await self._read(answer, before)
-            self._progress.note_answer(answer.next_batch, [one.message_id for one in found])
+            self._progress.note_answer(answer.next_batch, [envelope.message_id for envelope in found])
             if not found:
                 # An invitation comes once: from its token on it is accepted.
                 await self._save_idle(now=bool(answer.invites))
@@ -199,12 +199,12 @@ class SyncReader:
             if timeline.gap_before is not None:
                 # Who came and went in the gap is not known.
                 self._book.note_left(timeline.room)
-            for one in (*timeline.state, *timeline.events):
-                event = read_event(one)
+            for raw in (*timeline.state, *timeline.events):
+                event = read_event(raw)
                 if isinstance(event, MatrixEvent):
                     self._book.note(timeline.room, event)
-            for one in await self._fetch_events(timeline, before):
-                envelope = await self._read_envelope(timeline.room, one)
+            for raw in await self._fetch_events(timeline, before):
+                envelope = await self._read_envelope(timeline.room, raw)
                 if envelope is not None and not self._progress.is_done(envelope.message_id):
                     found.append(envelope)
         return found
@@ -263,7 +263,7 @@ class SyncReader:
             if not isinstance(end, str) or end == token:
                 return found[::-1]
             if until is None and (
-                len(found) >= _MOST_OF_NEW or any(begins_membership(one, self._me) for one in events)
+                len(found) >= _MOST_OF_NEW or any(begins_membership(event, self._me) for event in events)
             ):
                 return found[::-1]
             token = end

@@ -97,8 +97,8 @@ def read_sync(found: Json, me: str) -> SyncAnswer | None:
             direct = read_direct(as_object(as_object(event).get("content")))
     return SyncAnswer(
         next_batch=token,
-        rooms=tuple(_timeline(name, as_object(one)) for name, one in _named(rooms.get("join"))),
-        invites=tuple(_invite(name, as_object(one), me) for name, one in _named(rooms.get("invite"))),
+        rooms=tuple(_timeline(name, as_object(room)) for name, room in _named(rooms.get("join"))),
+        invites=tuple(_invite(name, as_object(room), me) for name, room in _named(rooms.get("invite"))),
         left=tuple(as_object(rooms.get("leave"))),
         direct=direct,
     )
@@ -106,7 +106,7 @@ def read_sync(found: Json, me: str) -> SyncAnswer | None:
 
 def _named(rooms: object) -> list[tuple[str, object]]:
     """Rooms whose ids can be in an address."""
-    return [(name, one) for name, one in as_object(rooms).items() if is_well_formed(name)]
+    return [(name, room) for name, room in as_object(rooms).items() if is_well_formed(name)]
 
 
 def _timeline(room: str, found: Json) -> MatrixTimeline:
@@ -122,8 +122,8 @@ def _timeline(room: str, found: Json) -> MatrixTimeline:
 
 
 def _invite(room: str, found: Json, me: str) -> MatrixInvite:
-    for one in as_list(as_object(found.get("invite_state")).get("events")):
-        event = as_object(one)
+    for raw in as_list(as_object(found.get("invite_state")).get("events")):
+        event = as_object(raw)
         if event.get("type") == "m.room.member" and event.get("state_key") == me:
             sender = event.get("sender")
             direct = as_object(event.get("content")).get("is_direct") is True
@@ -206,8 +206,8 @@ def after_joining(events: Iterable[object], me: str) -> list[object]:
     """The events of a room since the account was invited to it, or has joined it; all, if neither is among them."""
     there = list(events)
     for membership in ("invite", "join"):
-        for number, one in enumerate(there):
-            event = as_object(one)
+        for number, raw in enumerate(there):
+            event = as_object(raw)
             if is_membership(event, me, membership):
                 return there[number + 1 :]
     return there
@@ -218,8 +218,8 @@ def is_new_room(timeline: MatrixTimeline, me: str) -> bool:
 
     Then the server sends the whole state. The account's membership alone comes with each of its own messages.
     """
-    begins = any(as_object(one).get("type") == "m.room.create" for one in (*timeline.state, *timeline.events))
-    return begins or any(is_membership(one, me, "join") for one in timeline.events)
+    begins = any(as_object(event).get("type") == "m.room.create" for event in (*timeline.state, *timeline.events))
+    return begins or any(is_membership(event, me, "join") for event in timeline.events)
 
 
 def begins_membership(found: object, me: str) -> bool:

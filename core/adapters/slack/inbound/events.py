@@ -157,19 +157,19 @@ def read_presses(
         thread_ts=_id(root) if isinstance(root, str) else None,
     )
     name = read.user.get("name") or read.user.get("username")
-    pressed = [one for one in read.actions if not one.action_id.startswith(LINK)]
+    pressed = [action for action in read.actions if not action.action_id.startswith(LINK)]
     return [
         Envelope(
             address=read_inbound(facts, account).address,
             peer=Peer(id=user, name=well_formed(name) if isinstance(name, str) else ""),
             # Slack gives each interaction a trigger of its own, and delivers the same one again.
             message_id=_id(read.trigger_id if number == 0 else f"{read.trigger_id}/{number}"),
-            text=well_formed(_value(one)),
-            sent_at=seconds(one.action_ts) if _TIME.fullmatch(one.action_ts) else seconds(ts),
+            text=well_formed(_value(press)),
+            sent_at=seconds(press.action_ts) if _TIME.fullmatch(press.action_ts) else seconds(ts),
             team=team,
             pressed=ts,
         )
-        for number, one in enumerate(pressed)
+        for number, press in enumerate(pressed)
     ]
 
 
@@ -195,7 +195,7 @@ def _text(read: MessageEvent) -> str:
     for entity, sign in _ENTITIES:
         text = text.replace(entity, sign)
     lines = [
-        f"[file {well_formed(one.id)}: {well_formed(one.name or 'without a name')}]" for one in read.files if one.id
+        f"[file {well_formed(file.id)}: {well_formed(file.name or 'without a name')}]" for file in read.files if file.id
     ]
     return "\n".join((*([text] if text else ()), *lines))
 

@@ -87,5 +87,5 @@ def _teams(payload: Mapping[str, Any]) -> set[str]:
     authorizations = payload.get("authorizations")
     if isinstance(authorizations, list):
         found = cast("list[Any]", authorizations)
-        given += [cast("dict[str, Any]", one).get("team_id") for one in found if isinstance(one, dict)]
-    return {one for one in given if isinstance(one, str)}
+        given += [cast("dict[str, Any]", entry).get("team_id") for entry in found if isinstance(entry, dict)]
+    return {team for team in given if isinstance(team, str)}

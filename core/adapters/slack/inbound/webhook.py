@@ -60,7 +60,7 @@ class TakenSignatures:
 
     def add(self, signature: str, now: float) -> None:
         """Remember a request that was taken."""
-        for old in [one for one, until in self._until.items() if until < now]:
+        for old in [signature for signature, until in self._until.items() if until < now]:
             del self._until[old]
         # A request may be signed that much in the future.
         self._until[signature] = now + 2 * LONGEST_AGE
