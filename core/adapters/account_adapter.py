@@ -1,4 +1,4 @@
-"""The part that the adapters of all accounts share: name, capabilities, and what none of their platforms has."""
+"""The part shared by the adapters of all accounts: name, capabilities, and refusals of what no platform here has."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from trunkline.core.values import Address, Capabilities, Receipt, SendRequest
 
 
 class AccountAdapter:
-    """The base of a `trunkline.core.channels.ChannelAdapter` for one account."""
+    """The base of a `trunkline.core.channels.ChannelAdapter` for an account."""
 
     def __init__(self, channel: str, account: str, capabilities: Capabilities) -> None:
         self.channel = channel
@@ -16,7 +16,7 @@ class AccountAdapter:
         self.capabilities = capabilities
 
     def check_sendable(self, request: SendRequest) -> None:
-        """Raise `Refused` for a message that the capabilities do not allow, before anything is read or sent.
+        """Raise `Refused` for a message beyond the capabilities, before anything is read or sent.
 
         The gateway checks the same before it stores the message; the adapter leaves nothing out in silence.
         """
@@ -38,9 +38,9 @@ class AccountAdapter:
             raise Refused(error.facts) from error
 
     async def find(self, address: Address, key: str) -> Receipt | None:
-        """Not offered by any of these platforms: their capabilities say so, and the gateway asks nothing."""
+        """Refuse: no platform here has a look-up, as the capabilities say, so the gateway never asks."""
         raise Refused(f"{self.channel} has no look-up by key")
 
     async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
-        """Not offered, unless an adapter has a method of its own and declares ``opens_threads``."""
+        """Refuse, unless an adapter overrides this method and declares ``opens_threads``."""
         raise Refused(f"{self.channel} opens no threads on messages")

@@ -1,4 +1,4 @@
-"""The events of one account of a real platform: connections, dropped updates, failed deliveries, refused webhooks."""
+"""The events of an account of a real platform: connections, dropped updates, failed deliveries, refused webhooks."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class AccountEvents:
         self._refused = self._counted = 0
 
     def record_connection(self, by: str) -> None:
-        """Record that the account receives from now on. `by`: how, e.g. ``polling``."""
+        """Record the start of receiving. `by`: how the account receives, e.g. ``polling``."""
         self._host.events.record(AdapterConnected(channel=self._channel, account=self._host.account, by=by))
 
     def record_drop(self, update: str, detail: str, reason: Reason = Reason.BAD_UPDATE) -> None:
-        """Record an update that is not read. `update`: the platform's id for it."""
+        """Record a dropped update. `update`: the platform's id of the update."""
         body = UpdateDropped(
             channel=self._channel,
             account=self._host.account,
@@ -42,7 +42,7 @@ class AccountEvents:
         self._host.events.record(body)
 
     def record_failure(self, message_id: str, recipient: str, *, code: str, detail: str) -> None:
-        """Record that the platform did not deliver a message to a recipient, although it had accepted the message."""
+        """Record a failed delivery of an accepted message to a recipient."""
         body = DeliveryFailed(
             channel=self._channel,
             account=self._host.account,

@@ -47,7 +47,7 @@ _PARTS = {
 
 
 def mailbox_capabilities(channel: str) -> Capabilities:
-    """What can be sent to a mailbox account of a channel: what its people are really shown.
+    """The capabilities of a mailbox account of a channel: what people there are really shown.
 
     On the web chat that is what its page shows. On a platform with rules of its own a bridge gets what the platform
     can show, within its limits; on any other channel, what the page shows, and payloads, which only its client reads.
@@ -76,7 +76,7 @@ def _can(rules: ChannelRules) -> frozenset[Capability]:
 
 
 class MailboxAdapter(AccountAdapter):
-    """A mailbox account over the gateway's own store. Its conversations can be bound to sessions as they are."""
+    """A mailbox account over the gateway's own store. Conversations can be bound to sessions as they are."""
 
     #: threads are opened by clients, which name them in what they hand over
     placements = (Placement.CURRENT,)
@@ -121,7 +121,7 @@ class MailboxAdapter(AccountAdapter):
         return Receipt(provider_id=str(n), address=request.address)
 
     def check_sendable(self, request: SendRequest) -> None:
-        """Raise `Refused` also for a text that is too long, and for a thread where there are none."""
+        """Raise `Refused` also for a text that is too long, and for a thread on a channel without threads."""
         super().check_sendable(request)
         limit, where = self.capabilities.text_limit, f"to a mailbox of {self.channel}"
         if len(request.text) > limit:
@@ -139,7 +139,7 @@ class MailboxAdapter(AccountAdapter):
         return PlaceState.OPEN
 
     async def reopen(self, place: Address) -> None:
-        """Nothing to do: no conversation of a mailbox is archived."""
+        """Do nothing: no conversation of a mailbox is archived."""
 
     async def identity(self, place: Address, name: str) -> Identity | None:
         """None: a mailbox has no webhooks."""
@@ -149,7 +149,7 @@ class MailboxAdapter(AccountAdapter):
     async def read(
         self, *, after: int = 0, conversation: str | None = None, kind: ChatKind | None = None, limit: int = 100
     ) -> MailboxPage:
-        """The messages behind number `after`, of all conversations, of one, or of those of a kind."""
+        """The messages behind number `after`, of all conversations, of a single conversation, or of a kind."""
         return await self._store.read(
             ReadMailbox(
                 channel=self.channel,
@@ -174,7 +174,7 @@ class MailboxAdapter(AccountAdapter):
 
     @contextmanager
     def _watching(self, conversation: str | None) -> Generator[anyio.Event]:
-        """An event that is set by the next message."""
+        """An event set by the next message."""
         waiting = self._waiting.setdefault(conversation, set())
         posted = anyio.Event()
         waiting.add(posted)

@@ -1,4 +1,4 @@
-"""The files that agents send, by their source: a ``data:`` URL, an address of the web, or a path on this machine.
+"""Files sent by agents, by their source: a ``data:`` URL, an address of the web, or a path on this machine.
 
 An agent chooses the source, so a path is read only in the folder that the account names, and the web only through
 `WebFiles`.
@@ -32,7 +32,7 @@ class MediaFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MediaFiles:
-    """Loads the files of one account. Every failure means that nothing was sent: `Refused`, or `NotSent` for now.
+    """Loads the files of an account. After every failure nothing was sent: `Refused`, or `NotSent` for now.
 
     `folder`: whose files may be sent, relative to the configuration; None: no file of this machine. `hosts`: names or
     addresses that may be private. `limit`: bytes of a file.
@@ -48,11 +48,11 @@ class MediaFiles:
         limit: int = LARGEST_FILE,
     ) -> None:
         self._folder = None if folder is None else host.folder / folder
-        self._web = WebFiles(timeout=timeout, most=limit, hosts=hosts)
+        self._web = WebFiles(timeout=timeout, limit=limit, hosts=hosts)
         self._limit = limit
 
     async def load(self, source: str) -> MediaFile:
-        """A file by its source."""
+        """Load a file from any source."""
         if source.lower().startswith("data:"):
             return _from_data_url(source, self._limit)
         if not is_address(source):
@@ -62,7 +62,7 @@ class MediaFiles:
         return MediaFile(name=name, media_type=found.media_type, content=found.content)
 
     async def read(self, address: str) -> MediaFile:
-        """A file of this machine. `address`: its path, relative to the folder or absolute, or a ``file://`` address.
+        """Read a file of this machine. `address`: a path, relative to the folder or absolute, or a ``file://`` address.
 
         A file outside of the folder is refused, whatever the path looks like.
         """
@@ -70,7 +70,7 @@ class MediaFiles:
 
 
 def read_local(address: str, folder: Path | None, limit: int) -> MediaFile:
-    """A file in a folder, as `MediaFiles.read` describes it. Raises `Refused`, also for more than `limit` bytes."""
+    """Read a file in a folder, as `MediaFiles.read` does. Raises `Refused`, also for more than `limit` bytes."""
     if folder is None:
         raise Refused(f"files of this machine are not sent: set `files` of the account to their folder ({address!r})")
     path = Path(unquote(urlsplit(address).path) if address.startswith("file://") else address)
@@ -93,7 +93,7 @@ def is_address(source: str) -> bool:
 
 
 def _from_data_url(url: str, limit: int) -> MediaFile:
-    """The file in a ``data:`` URL, with its name as a parameter (`trunkline.core.message_tool.attachments`)."""
+    """The file in a ``data:`` URL, with the name as a parameter (`trunkline.core.message_tool.attachments`)."""
     head, comma, text = url[len("data:") :].partition(",")
     media_type, *parameters = head.split(";")
     name = next((unquote(word.removeprefix("name=")) for word in parameters if word.startswith("name=")), "")

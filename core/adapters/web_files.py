@@ -1,4 +1,4 @@
-"""Files on the web that agents send, for platforms that do not load them by themselves.
+"""Files on the web, sent by agents, for platforms which load none themselves.
 
 An agent chooses the address, and may have been talked into it: the machine of the gateway can reach pages that nobody
 outside can, such as the metadata service of a cloud. So only public addresses are loaded, and others only from the
@@ -32,7 +32,7 @@ LookUp = Callable[[str, int], Awaitable[Collection[str]]]
 
 
 class WebFile(msgspec.Struct, frozen=True, kw_only=True):
-    """The content of a file, and the media type that its server names; empty: none."""
+    """The content of a file, and the media type from the server; empty without a type."""
 
     content: bytes
     media_type: str
@@ -45,14 +45,14 @@ async def look_up(host: str, port: int) -> list[str]:
 
 
 class WebFiles:
-    """Loads files of at most `most` bytes, each within `timeout` seconds and without a proxy.
+    """Loads files of at most `limit` bytes, each within `timeout` seconds and without a proxy.
 
     `hosts`: names or addresses that may be private.
     """
 
-    def __init__(self, *, timeout: float, most: int, hosts: Collection[str] = (), look_up: LookUp = look_up) -> None:
+    def __init__(self, *, timeout: float, limit: int, hosts: Collection[str] = (), look_up: LookUp = look_up) -> None:
         self._timeout = timeout
-        self._most = most
+        self._limit = limit
         self._hosts = frozenset(host.lower() for host in hosts)
         self._look_up = look_up
 
@@ -88,7 +88,7 @@ class WebFiles:
         raise Refused(f"the file's address leads on more than {_MOST_MOVES} times")
 
     async def _request_first_reachable(self, client: httpx.AsyncClient, url: httpx.URL) -> httpx.Response:
-        """The response of the first address of a host that a connection can be opened to."""
+        """Make the request at the first reachable address of the host."""
         hosts = await self._addresses(url)
         for n, host in enumerate(hosts):
             try:
@@ -99,7 +99,7 @@ class WebFiles:
         raise AssertionError("no addresses")
 
     async def _addresses(self, url: httpx.URL) -> list[str]:
-        """The addresses of a URL that may be connected to. Raises `Refused` if there is none."""
+        """The allowed addresses of a URL. Raises `Refused` if there is none."""
         host = url.raw_host.decode("ascii").lower()
         if url.scheme not in ("http", "https") or not host:
             raise Refused("the file's address is not one of http or https")
@@ -119,14 +119,14 @@ class WebFiles:
         content = bytearray()
         async for part in response.aiter_bytes():
             content += part
-            if len(content) > self._most:
-                raise Refused(f"the file is larger than {self._most // 1024 // 1024} MB")
+            if len(content) > self._limit:
+                raise Refused(f"the file is larger than {self._limit // 1024 // 1024} MB")
         kind = response.headers.get("content-type", "").partition(";")[0].strip()
         return WebFile(content=bytes(content), media_type=kind)
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address is one of the internet: not private, of this machine, of a link or for groups."""
+    """Whether an IP address is public: not private, of this machine, of a link or for groups."""
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
@@ -136,7 +136,7 @@ def is_public(address: str) -> bool:
 
 
 def _inner(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
-    """The IPv4 address that an IPv6 address stands for."""
+    """The IPv4 address behind an IPv6 address."""
     if address in _NAT64:
         return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
     return address.ipv4_mapped or address.sixtofour

@@ -8,9 +8,9 @@ import logging
 LOGGER = logging.getLogger("trunkline.agents")
 
 
-def shown(text: str, most: int = 500) -> str:
+def shown(text: str, limit: int = 500) -> str:
     """A text of a stranger as a part of one line: control characters escaped, and cut if it is long."""
-    kept = text if len(text) <= most else text[:most]
+    kept = text if len(text) <= limit else text[:limit]
     safe = "".join(
         character if character.isprintable() else character.encode("unicode_escape", "replace").decode("ascii")
         for character in kept

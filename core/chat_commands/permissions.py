@@ -21,13 +21,13 @@ def is_owner(who: str, config: ControlConfig) -> bool:
     return who in config.owners
 
 
-def may_focus(who: str, config: ControlConfig) -> None:
+def check_focus(who: str, config: ControlConfig) -> None:
     """Raise `BindingError` unless the person is an owner: a session holds the messages of others."""
     if not is_owner(who, config):
         raise BindingError("only an owner of this gateway may do that", Reason.NOT_PERMITTED)
 
 
-def may_unfocus(who: str, had: SessionBindingRecord, config: ControlConfig) -> None:
+def check_unfocus(who: str, had: SessionBindingRecord, config: ControlConfig) -> None:
     """Raise `BindingError` unless the person is an owner or bound the conversation."""
     if not is_owner(who, config) and had.bound_by != who:
         raise BindingError(f"only an owner or {had.bound_by}, who bound it, may do that", Reason.NOT_PERMITTED)
@@ -55,19 +55,21 @@ def choose_target(argument: str, main: str, known: Sequence[SessionBindingRecord
     return next(iter(found), argument)
 
 
-def focused(record: SessionBindingRecord) -> str:
+def focus_reply(record: SessionBindingRecord) -> str:
     """The reply to a successful ``/focus``."""
     return f"This conversation belongs to the session {record.target_session_key} now. /unfocus ends that."
 
 
-def unfocused(records: Sequence[SessionBindingRecord]) -> str:
+def unfocus_reply(records: Sequence[SessionBindingRecord]) -> str:
     """The reply to ``/unfocus``."""
     if not records:
         return "This conversation is bound to no session."
     return "; ".join(f"The session {record.target_session_key} is left" for record in records) + "."
 
 
-def agents(records: Sequence[SessionBindingRecord], here: SessionBindingRecord | None, *, all_of_them: bool) -> str:
+def bindings_reply(
+    records: Sequence[SessionBindingRecord], here: SessionBindingRecord | None, *, all_of_them: bool
+) -> str:
     """The reply to ``/agents``: all bindings for an owner, only this conversation's for others."""
     shown = records if all_of_them else [record for record in records if here is not None and record == here]
     if not shown:
@@ -81,6 +83,6 @@ def _line(record: SessionBindingRecord, here: SessionBindingRecord | None) -> st
     return f"{sign} {what}: {record.target_session_key} in {record.conversation} ({record.status.value})"
 
 
-def refused(error: BindingError) -> str:
+def refusal_reply(error: BindingError) -> str:
     """The reply to a refused command."""
     return f"Not done: {error.facts}."

@@ -29,6 +29,6 @@ def reference_of(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def beginning_of(text: str, most: int, of: int | None = None) -> str:
+def beginning_of(text: str, limit: int, of: int | None = None) -> str:
     """The beginning of a long text, with a visible note that says so. `of`: how long the whole text is."""
-    return f"{text[:most]}\n[the beginning of {len(text) if of is None else of} characters]"
+    return f"{text[:limit]}\n[the beginning of {len(text) if of is None else of} characters]"

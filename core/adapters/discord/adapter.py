@@ -52,7 +52,7 @@ _LONGEST_NAME = 100
 
 
 class _Parts(NamedTuple):
-    """What an account has while it runs."""
+    """The parts of a running account."""
 
     client: OneRequestClient
     stream: DiscordStream
@@ -61,7 +61,7 @@ class _Parts(NamedTuple):
 
 
 class DiscordAdapter(AccountAdapter):
-    """One bot of Discord: `ChannelAdapter`, `Actions`, `Queries`, `Directory` and `BindsConversations`.
+    """A bot of Discord: `ChannelAdapter`, `Actions`, `Queries`, `Directory` and `BindsConversations`.
 
     Sends carry a nonce that is a function of their key, so that Discord posts one message however often it is asked.
     Those of webhooks have none. A direct conversation is named by its user; its channel is looked up before the send.
@@ -108,17 +108,17 @@ class DiscordAdapter(AccountAdapter):
     # ------------------------------------------------------------ inbound
 
     def connect(self) -> InboundStream:
-        """One connection to the gateway."""
+        """A connection to the gateway."""
         return self._stream.connect()
 
     async def ack(self, envelope: Envelope) -> None:
-        """A message is durable: the position moves past it, if everything before is durable too."""
+        """Move the position past a durable message, if everything before is durable too."""
         await self._stream.ack(envelope)
 
     # ------------------------------------------------------------ sends
 
     async def send(self, request: SendRequest) -> Receipt:
-        """Post one message."""
+        """Post a message."""
         self.check_sendable(request)
         place = request.address
         files = await load_files(self._files, request.media, request.parts)
@@ -162,7 +162,7 @@ class DiscordAdapter(AccountAdapter):
             raise
 
     def _receipt(self, request: SendRequest, channel: str, answer: object) -> Receipt:
-        """The receipt, with the place that the answer shows. Raises `Ambiguous` for an answer that names no message."""
+        """The receipt, with the place in the answer. Raises `Ambiguous` for an answer without a message."""
         posted = read(answer, PostedData)
         place = request.address
         if posted.channel_id != channel:
@@ -194,7 +194,7 @@ class DiscordAdapter(AccountAdapter):
     # ------------------------------------------------------------ threads
 
     async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
-        """Open the thread on a message, or return the open one: it has the id of its message."""
+        """Open the thread on a message, or return the open thread: thread and message have the same id."""
         room = place.parent or place.conversation
         name = cut(title.strip(), _LONGEST_NAME) or "thread"
         thread = message_id

@@ -28,7 +28,7 @@ _DEFAULT_LAYOUT = 1
 
 
 def message_body(request: SendRequest, mentions: Sequence[str], files: Sequence[UploadFile] = ()) -> dict[str, Any]:
-    """The body of a send. Raises `Refused` for content that Discord has no form for."""
+    """The body of a send. Raises `Refused` for content without a form on Discord."""
     parts = request.parts or MessageParts()
     body = _payload(request.payload)
     body |= {"content": request.text, "allowed_mentions": {"parse": list(mentions), "replied_user": True}}
@@ -69,7 +69,7 @@ def _parts(parts: MessageParts) -> dict[str, Any]:
 
 
 def _rows(rows: Sequence[Sequence[Button]]) -> list[Any]:
-    """Rows of buttons; one with more than fit continues in the next."""
+    """Rows of buttons; a row with too many continues in the next."""
     cut = [row[start : start + _IN_A_ROW] for row in rows for start in range(0, len(row), _IN_A_ROW)]
     if len(cut) > _ROWS:
         raise Refused(f"more than {_ROWS} rows of {_IN_A_ROW} buttons")
@@ -111,7 +111,7 @@ def _poll(poll: Poll) -> dict[str, Any]:
 
 
 def _payload(text: str | None) -> dict[str, Any]:
-    """Further fields of the message, which never replace its text, its key, or whom it notifies."""
+    """Further fields of the message, which never replace text, key or notified people."""
     if text is None:
         return {}
     found = _json(text, "the payload")

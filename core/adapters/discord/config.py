@@ -11,7 +11,7 @@ from trunkline.core.config.secrets import Secret
 
 
 class DiscordConfig(Model):
-    """A bot of Discord, by its REST API and gateway."""
+    """A bot of Discord, by REST API and gateway."""
 
     token: Secret
     """The bot's token, from the developer portal."""

@@ -1,4 +1,4 @@
-"""The files of a message, with the names and types under which Discord gets them."""
+"""The files of a message, with names and types for Discord."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TYPES = MimeTypes()
 async def load_files(
     files: MediaFiles, media: Sequence[str], parts: MessageParts | None = None
 ) -> tuple[UploadFile, ...]:
-    """The files of a message, the first with the name and type that the message gives it. Raises as `MediaFiles`."""
+    """The files of a message, the first with the name and type in the message. Raises as `MediaFiles`."""
     found: list[UploadFile] = []
     for source in media:
         given = parts if parts is not None and not found else MessageParts()

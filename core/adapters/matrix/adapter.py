@@ -15,6 +15,7 @@ from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
 from trunkline.core.adapters.account_adapter import AccountAdapter
 from trunkline.core.adapters.account_events import AccountEvents
+from trunkline.core.adapters.json_values import Json, as_object, as_texts
 from trunkline.core.adapters.matrix.actions.changes import change
 from trunkline.core.adapters.matrix.actions.questions import answer_to
 from trunkline.core.adapters.matrix.actions.room_target import RoomTarget
@@ -24,7 +25,6 @@ from trunkline.core.adapters.matrix.content import MESSAGE, check_form, file_con
 from trunkline.core.adapters.matrix.errors import MatrixRefused
 from trunkline.core.adapters.matrix.inbound.sync import SyncReader, own_id
 from trunkline.core.adapters.matrix.inbound.updates import thread_of
-from trunkline.core.adapters.matrix.json_values import Json, as_object, as_texts
 from trunkline.core.adapters.matrix.polls import POLL_START, poll_content
 from trunkline.core.adapters.matrix.rooms import NameBook, RoomBook
 from trunkline.core.adapters.media_files import MediaFile, MediaFiles
@@ -43,7 +43,7 @@ _FORBIDDEN = "M_FORBIDDEN"
 
 
 def capabilities_of(config: MatrixConfig) -> Capabilities:
-    """What an account can do."""
+    """The capabilities of an account."""
     return Capabilities(
         can=frozenset({Capability.TEXT, Capability.MEDIA, Capability.POLL, Capability.THREADS, Capability.MESSAGE_IDS}),
         actions=frozenset(rules_for(_CHANNEL).actions) - {Action.SEND, Action.BROADCAST},
@@ -57,7 +57,7 @@ def capabilities_of(config: MatrixConfig) -> Capabilities:
 
 
 class MatrixAdapter(AccountAdapter):
-    """`trunkline.core.adapters.port.PlatformAdapter` for one user of a homeserver."""
+    """`trunkline.core.adapters.port.PlatformAdapter` for a user of a homeserver."""
 
     def __init__(self, config: MatrixConfig, host: AdapterHost) -> None:
         super().__init__(_CHANNEL, host.account, capabilities_of(config))
@@ -95,13 +95,13 @@ class MatrixAdapter(AccountAdapter):
             raise Unauthorized(f"the token is of {user or 'nobody'}, and `user` is {self._config.user}")
 
     async def ack(self, envelope: Envelope) -> None:
-        """Save the token of the sync, as far as every message before it is durable."""
+        """Save the token of the sync, as far as every message before is durable."""
         await self._reader.ack(envelope.message_id)
 
     # ------------------------------------------------------------ outbound
 
     async def send(self, request: SendRequest) -> Receipt:
-        """Send one chunk: one event, and one more for each file after the first."""
+        """Send a chunk: an event, and a further event for each file after the first."""
         self.check_sendable(request)
         check_form(request)
         with nothing_sent():
@@ -119,7 +119,7 @@ class MatrixAdapter(AccountAdapter):
         return Receipt(provider_id=first, address=request.address, poll_id=poll_id)
 
     async def _open_room(self, place: Address) -> str:
-        """The room of a place. Raises `Refused` for an encrypted one: what is said there must not be readable."""
+        """The room of a place. Raises `Refused` for an encrypted room, where nothing may be said in plain text."""
         room = await self._book.room_of(place)
         try:
             encrypted = await self._book.is_encrypted(room)
@@ -130,7 +130,7 @@ class MatrixAdapter(AccountAdapter):
         return room
 
     async def _load(self, source: str) -> MediaFile:
-        """A file with the name and the type that people see."""
+        """Load a file, with the name and the type for people."""
         found, name = await self._files.load(source), media_name(source)
         media_type = found.media_type or mimetypes.guess_type(name)[0] or _UNKNOWN_TYPE
         return MediaFile(name=name, media_type=media_type, content=found.content)
@@ -161,7 +161,7 @@ class MatrixAdapter(AccountAdapter):
         return error
 
     async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
-        """The thread on a message, or the one that the message is in. The first message in it opens it."""
+        """The thread on a message, or the thread around the message. The first message opens a thread."""
         with nothing_sent():
             room = await self._book.room_of(place)
             event = await self._api.find(V3.rooms[room].event[message_id])
@@ -203,7 +203,7 @@ class MatrixAdapter(AccountAdapter):
 
 
 def _events(request: SendRequest, files: list[tuple[MediaFile, str]]) -> list[tuple[str, Json]]:
-    """The events of a message: its text goes with the first file."""
+    """The events of a message: the text goes with the first file."""
     place = relation(request.address.thread, request.reply_to)
     if request.poll is not None:
         return [(POLL_START, {**poll_content(request.poll, request.text), **place})]
@@ -225,5 +225,5 @@ _LONGEST_TXN = 255
 
 
 def transaction(key: str) -> str:
-    """The transaction id of a key: the key itself, unless it is too long."""
+    """The transaction id of a key: the key, or the hash of a key that is too long."""
     return key if len(key) <= _LONGEST_TXN else hashlib.sha256(key.encode()).hexdigest()

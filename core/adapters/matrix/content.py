@@ -1,10 +1,10 @@
-"""The contents of the events that the gateway sends. Pure."""
+"""The contents of events sent by the gateway. Pure."""
 
 from __future__ import annotations
 
 import msgspec
 
-from trunkline.core.adapters.matrix.json_values import Json, as_texts
+from trunkline.core.adapters.json_values import Json, as_texts
 from trunkline.core.channels import rules_for
 from trunkline.core.errors import Refused
 from trunkline.core.message_parts import MessageParts
@@ -48,7 +48,7 @@ def check_text(text: str) -> None:
 
 
 def text_content(text: str, html: str | None = None) -> Json:
-    """The content of a text. Without a list of mentions, clients would look for names in it."""
+    """The content of a text. Without a list of mentions, clients would search the text for names."""
     content: Json = {"msgtype": "m.text", "body": text, "m.mentions": {}}
     if html is not None:
         content |= {"format": "org.matrix.custom.html", "formatted_body": html}
@@ -56,7 +56,7 @@ def text_content(text: str, html: str | None = None) -> Json:
 
 
 def file_content(address: str, name: str, mime_type: str, size: int, text: str, parts: MessageParts | None) -> Json:
-    """The content of a file, with a text below it."""
+    """The content of a file, with a text below."""
     kind = mime_type.partition("/")[0]
     content: Json = {
         "msgtype": f"m.{kind if kind in _KINDS else 'file'}",
@@ -72,7 +72,7 @@ def file_content(address: str, name: str, mime_type: str, size: int, text: str, 
 
 
 def relation(thread: str | None, reply_to: str | None) -> Json:
-    """The part of a content that puts a message into a thread, and makes it a reply."""
+    """The part of a content with the thread and the quoted message."""
     if thread is None:
         return {} if reply_to is None else {"m.relates_to": {"m.in_reply_to": {"event_id": reply_to}}}
     # Clients without threads show a message of a thread as a reply to its root.

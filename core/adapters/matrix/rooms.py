@@ -1,4 +1,4 @@
-"""What is known of the rooms of the account: who is in them, which are encrypted, and which are direct conversations.
+"""The rooms of the account, as far as known: members, encryption, and which rooms are direct conversations.
 
 A direct conversation has the id of its user in the gateway. Its room is the first one that the account data `m.direct`
 lists for the user, has nobody else in it, and has both. So a user has one direct room at a time; their other rooms are
@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+from trunkline.core.adapters.json_values import as_object, as_text, as_texts
 from trunkline.core.adapters.matrix.api import V3, MatrixApi
 from trunkline.core.adapters.matrix.content import MatrixEvent, read_direct
 from trunkline.core.adapters.matrix.errors import MatrixRefused
-from trunkline.core.adapters.matrix.json_values import as_object, as_text, as_texts
 from trunkline.core.channels import DirectoryEntry, Resolved, find_in_directory
 from trunkline.core.env import Env
 from trunkline.core.errors import Refused
@@ -24,7 +24,7 @@ _BOTH = 2
 
 
 class RoomBook:
-    """The rooms of one account. It asks the server for what it does not know, and follows the syncs."""
+    """The rooms of an account: follows the syncs, and asks the server for anything unknown."""
 
     def __init__(self, api: MatrixApi, me: str, account: str) -> None:
         self._api = api
@@ -48,7 +48,7 @@ class RoomBook:
         self._direct = dict(direct)
 
     def note(self, room: str, event: MatrixEvent) -> None:
-        """Note an event that changes what is known of a room."""
+        """Note an event with news about a room."""
         if event.type == "m.room.encryption" and event.state_key is not None:
             self._encrypted[room] = True
         members = self._members.get(room)
@@ -60,14 +60,14 @@ class RoomBook:
             members.pop(event.state_key, None)
 
     def note_left(self, room: str) -> None:
-        """Note that the account is not in a room any more."""
+        """Note a room without the account."""
         self._members.pop(room, None)
         self._encrypted.pop(room, None)
 
     # ------------------------------------------------------------ questions
 
     async def members(self, room: str) -> dict[str, str]:
-        """The members of a room and their names. Raises `PlatformError`, as for a room that the account is not in."""
+        """The members of a room and their names. Raises `PlatformError`, as for a room without the account."""
         known = self._members.get(room)
         if known is not None:
             return known
@@ -111,7 +111,7 @@ class RoomBook:
         return room
 
     async def address_of(self, room: str, thread: str | None) -> Address:
-        """The address of a room or thread. A room with one other user and no name becomes direct."""
+        """The address of a room or thread. A room with a single other user and no name becomes direct."""
         user = await self._other(room)
         direct = None if user is None else await self.direct_room(user)
         if user is not None and direct is None and not await self._is_named(room):
@@ -125,7 +125,7 @@ class RoomBook:
         return Address(channel="matrix", account=self._account, kind=kind, conversation=conversation, thread=thread)
 
     async def adopt(self, room: str, user: str) -> None:
-        """Make a room the direct one of a user, on the server. Raises `PlatformError`.
+        """Make a room the direct room of a user, on the server. Raises `PlatformError`.
 
         If the server refuses that, the room is direct for this process, and the next one tries again.
         """
@@ -138,7 +138,7 @@ class RoomBook:
         self._direct = changed
 
     async def name_of(self, room: str) -> str:
-        """The name or the alias of a room; empty: it has none. Raises `PlatformError`."""
+        """The name or the alias of a room; empty for a room without. Raises `PlatformError`."""
         for type_, field in (("m.room.name", "name"), ("m.room.canonical_alias", "alias")):
             found = as_text((await self._api.find(V3.rooms[room].state[type_]) or {}).get(field))
             if found:
@@ -175,7 +175,7 @@ class NameBook:
         self._read_at: float | None = None
 
     async def resolve(self, text: str) -> Resolved | None:
-        """The room or person that a text means; None: unknown. Raises `PlatformError` and `AmbiguousTarget`."""
+        """The room or person meant by a text; None if unknown. Raises `PlatformError` and `AmbiguousTarget`."""
         alias = text.strip()
         for word in ("matrix:", "room:", "channel:"):
             alias = alias.removeprefix(word)

@@ -54,7 +54,7 @@ from trunkline.core.values import (
 
 
 class EventCursor:
-    """The events in their order, until they and all before them are done.
+    """The events in order, until all events up to each are done.
 
     signal-cli has an id for each event since it keeps the newest thousand; without ids there is nothing to go back to.
     """
@@ -71,14 +71,14 @@ class EventCursor:
         self._open.clear()
 
     def note_event(self, event_id: str, message: tuple[str, str] | None) -> bool:
-        """An event came. Returns whether its message is to be handed on: not if it is durable already."""
+        """Note an event. Returns whether to hand on the message: not a durable message."""
         known = message is not None and self._done.get(event_id) == message
         if event_id:
             self._open.append((event_id, None if known else message))
         return message is not None and not known
 
     def note_durable(self, message: tuple[str, str]) -> str | None:
-        """A message is durable. Returns the id to go on after, if it has moved."""
+        """Note a durable message. Returns the id to continue after, if the position has moved."""
         for place, (event_id, waiting) in enumerate(self._open):
             if waiting == message:
                 self._open[place] = (event_id, None)
@@ -99,7 +99,7 @@ _MOST_FAILED = 20
 
 
 class SignalAdapter(AccountAdapter):
-    """`trunkline.core.adapters.port.PlatformAdapter` for one number."""
+    """`trunkline.core.adapters.port.PlatformAdapter` for a number."""
 
     def __init__(self, config: SignalConfig, host: AdapterHost) -> None:
         rules = rules_for(CHANNEL)
@@ -182,7 +182,7 @@ class SignalAdapter(AccountAdapter):
         )
 
     async def ack(self, envelope: Envelope) -> None:
-        """Move the cursor, if every message before this one is durable too."""
+        """Move the cursor, if every earlier message is durable too."""
         reached = self._cursor.note_durable((envelope.address.conversation, envelope.message_id))
         if reached is not None:
             await self._cursors.save(_CURSOR, reached)
@@ -190,7 +190,7 @@ class SignalAdapter(AccountAdapter):
     # ------------------------------------------------------------ outbound
 
     async def send(self, request: SendRequest) -> Receipt:
-        """Send one message. Its files are loaded first, and sent with it."""
+        """Send a message. The files are loaded first, and sent in the same request."""
         self.check_sendable(request)
         check_text(request.text, self.capabilities.text_limit)
         recipient(request.address)
@@ -201,7 +201,7 @@ class SignalAdapter(AccountAdapter):
         return Receipt(provider_id=receipt, address=place)
 
     async def act(self, request: ActionRequest) -> Receipt:
-        """Edit or delete a message of the account, or react to one. The message keeps its first id."""
+        """Edit or delete a message of the account, or react to a message, which keeps the first id."""
         method, params = self._change(request)
         await self._call_for_places(method, params, request.address)
         return Receipt(provider_id=request.message_id or "", address=request.address)
@@ -225,7 +225,7 @@ class SignalAdapter(AccountAdapter):
         return sent
 
     async def _refine_refusal(self, error: Refused, place: Address) -> Refused:
-        """A refusal in a group, as `PlaceGone` if the account is no member of it: signal-cli has no code for that."""
+        """A refusal in a group, as `PlaceGone` if the account is no member: signal-cli has no code for this case."""
         if place.kind is not ChatKind.GROUP or isinstance(error, PlaceGone):
             return error
         try:
@@ -235,14 +235,14 @@ class SignalAdapter(AccountAdapter):
             return error
 
     async def _call(self, method: str, params: dict[str, Any]) -> bytes:
-        """Make one call; returns its result as JSON. Raises a `PlatformError`."""
+        """Make a call; returns the result as JSON. Raises a `PlatformError`."""
         id = str(next(self._calls))  # noqa: A001 -- the word of JSON-RPC
         body = {"jsonrpc": "2.0", "method": method, "id": id, "params": {"account": self._config.number, **params}}
         found = await self._http.request("POST", f"{self._config.daemon}/api/v1/rpc", json=body)
         return result_of(found.status_code, found.content, id)
 
     async def _attachment(self, media: str, request: SendRequest) -> str:
-        """A file as signal-cli takes it from any machine: with its content in its address."""
+        """A file as a ``data:`` URL, which signal-cli takes from any machine."""
         if media.startswith("data:"):
             return media
         given = request.parts
@@ -262,7 +262,7 @@ def _check_stream(response: httpx.Response) -> None:
 
 
 def _named_author(fields: str | None) -> str | None:
-    """The author of a message that the caller of the tool names."""
+    """The author of a message, as named by the caller of the tool."""
     if fields is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""What an answer of signal-cli proves, by its error codes and by the result of each recipient. Pure."""
+"""The evidence in an answer of signal-cli: error codes and the result of each recipient. Pure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Recipient(msgspec.Struct, frozen=True):
 
 
 class RecipientResult(msgspec.Struct, frozen=True, rename="camel"):
-    """What became of a message for one recipient, each member of a group by itself."""
+    """The outcome of a message for a recipient, separately for each member of a group."""
 
     type: str
     recipient_address: _Recipient | None = None
@@ -43,7 +43,7 @@ class RecipientResult(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def facts(self) -> str:
-        """What is wrong, for people."""
+        """The failure, for people."""
         return f"{self.name or 'the recipient'} {_MEANING.get(self.type, f'has the result {self.type[:60]}')}"
 
 
@@ -55,7 +55,7 @@ class SentResult(msgspec.Struct, frozen=True):
 
     @property
     def failed(self) -> tuple[RecipientResult, ...]:
-        """The recipients who did not get it."""
+        """The recipients without the message."""
         return tuple(result for result in self.results if result.type != _DONE)
 
 
@@ -99,7 +99,7 @@ def _results(error: _Error) -> tuple[RecipientResult, ...]:
 
 
 def error_of(code: int, message: str, results: Sequence[RecipientResult] = ()) -> PlatformError:
-    """The error that a code means; the results of the recipients say more, if there are any.
+    """The error of a code; the results of the recipients, if any, say more.
 
     Code -3 is a failure of the network while something was being sent, -32603 any failure that signal-cli did not
     foresee: both leave doubt.
@@ -116,7 +116,7 @@ def error_of(code: int, message: str, results: Sequence[RecipientResult] = ()) -
 
 
 def failure_of(results: Sequence[RecipientResult]) -> PlatformError | None:
-    """The error of a send that nobody got; None: somebody did, or there was nobody beside the account itself.
+    """The error of a send to nobody; None if a recipient got the message, or if there was no other recipient.
 
     A failure of the network says nothing: the server may have had the message before.
     """
@@ -133,7 +133,7 @@ def failure_of(results: Sequence[RecipientResult]) -> PlatformError | None:
 
 
 def sent_of(result: bytes) -> SentResult:
-    """The result of a send that somebody got. Raises a `PlatformError`."""
+    """The result of a send to at least a single recipient. Raises a `PlatformError`."""
     try:
         sent = msgspec.json.decode(result, type=SentResult)
     except (msgspec.MsgspecError, ValueError) as error:

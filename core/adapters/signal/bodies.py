@@ -14,7 +14,7 @@ _USERNAME = "username:"
 
 
 def recipient(place: Address) -> dict[str, Any]:
-    """Who gets a message. Raises `Refused` for a place that Signal does not have."""
+    """The recipient of a message. Raises `Refused` for a place unknown to Signal."""
     if place.thread is not None:
         raise Refused("Signal has no threads")
     if place.kind is ChatKind.GROUP:
@@ -27,12 +27,12 @@ def recipient(place: Address) -> dict[str, Any]:
 
 
 def styles_of(styles: Sequence[Style]) -> list[str]:
-    """Ranges of a text in UTF-16 code units, as signal-cli writes them: ``0:4:BOLD``."""
+    """Ranges of a text in UTF-16 code units, in the form of signal-cli: ``0:4:BOLD``."""
     return [f"{style.start}:{style.length}:{style.kind.value.upper()}" for style in styles]
 
 
 def message_params(request: SendRequest, attachments: Sequence[str], authors: MessageAuthors) -> dict[str, Any]:
-    """The parameters of a send. A quote is left out if its author is not known: signal-cli needs one."""
+    """The parameters of a send. A quote without a known author, which signal-cli needs, is left out."""
     params: dict[str, Any] = recipient(request.address) | {"message": request.text}
     if request.styles:
         params["textStyle"] = styles_of(request.styles)
@@ -54,7 +54,7 @@ def check_text(text: str, limit: int) -> None:
 
 
 def edit_params(request: ActionRequest, authors: MessageAuthors, limit: int) -> dict[str, Any]:
-    """The parameters of an edit, which is a send that names the time of the message."""
+    """The parameters of an edit, which is a send with the time of the message."""
     if not request.text.strip() or len(request.text) > limit:
         raise Refused(f"the new text is empty, or longer than {limit}")
     params = recipient(request.address) | {"message": request.text}

@@ -1,4 +1,4 @@
-"""What an event of signal-cli brings. Pure. Fields that are not known here are ignored."""
+"""The events of signal-cli. Pure. Unknown fields are ignored."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WORDLESS = ("attachments", "sticker", "contacts", "pollCreate", "payment")
 
 
 class SignalEventError(Exception):
-    """An event that has not the form of one of signal-cli, or whose message could not be decrypted."""
+    """An event is malformed, or its message could not be decrypted."""
 
 
 class SaidMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,7 +89,7 @@ class _Event(msgspec.Struct, frozen=True):
 
 
 def read_event(data: str, number: str) -> SaidMessage | None:
-    """The message of an event for the account with a number; None: it is no message of a person to it.
+    """The message of an event for the account with a number; None for any other event.
 
     Receipts, typing, reactions, edits, and what the account's other devices sent are none. Raises `SignalEventError`.
     """

@@ -1,4 +1,4 @@
-"""The adapter of one Slack account: by Socket Mode, or by HTTP events."""
+"""The adapter of a Slack account: by Socket Mode, or by HTTP events."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class SlackAdapter(AccountAdapter):
                 yield self._feed.of_frames(frames, received)
 
     async def _find_self(self, *, again: bool = False) -> SlackSelf:
-        """The account, as Slack knows it. Asked at each connection, so that a token that has ended is noticed."""
+        """The ids of the account on Slack, requested at each connection so as to notice a revoked token."""
         if self._me is None or again:
             found = await self._web.call("auth.test")
             user, bot, team = (found.get(name) for name in ("user_id", "bot_id", "team_id"))
@@ -146,7 +146,7 @@ class SlackAdapter(AccountAdapter):
         return self._places.receipt(request.address, response)
 
     async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
-        """The thread on a message. Slack opens it with the first message in it, and it has no title."""
+        """The thread on a message. Slack opens a thread with the first message, and without a title."""
         return place if place.thread is not None else _RULES.thread_on(place, message_id)
 
     async def act(self, request: ActionRequest) -> Receipt:
@@ -170,7 +170,7 @@ class SlackAdapter(AccountAdapter):
         raise Refused("threads cannot be opened here")
 
     async def inspect(self, place: Address) -> PlaceState:
-        """Whether a conversation takes messages, and whether its thread is there."""
+        """Whether a conversation takes messages, and whether the thread exists."""
         return await inspect_place(self._web, await self._places.channel_of(place), place.thread)
 
     async def reopen(self, place: Address) -> None:
@@ -178,7 +178,7 @@ class SlackAdapter(AccountAdapter):
         raise PlaceGone("nothing can be reopened here")
 
     async def identity(self, place: Address, name: str) -> Identity | None:
-        """None: Slack has no webhooks that post in threads."""
+        """None: Slack has no webhooks for threads."""
         return None
 
 
@@ -187,7 +187,7 @@ _NO_THREAD = frozenset({"thread_not_found", "message_not_found"})
 
 
 async def inspect_place(web: SlackWeb, channel: str, thread: str | None) -> PlaceState:
-    """The state of a conversation, and of a thread in it. Raises `PlatformError`."""
+    """The state of a conversation, or of a thread inside. Raises `PlatformError`."""
     response = await web.call("conversations.info", channel=channel, fine=_GONE)
     state = state_of(response)
     if state is PlaceState.OPEN and thread is not None:
@@ -197,7 +197,7 @@ async def inspect_place(web: SlackWeb, channel: str, thread: str | None) -> Plac
 
 
 def state_of(response: dict[str, Any]) -> PlaceState:
-    """The state that ``conversations.info`` shows. A channel without the app counts as gone."""
+    """The state in ``conversations.info``. A channel without the app counts as gone."""
     found: Any = response.get("channel")
     if response.get("ok") is not True or not isinstance(found, dict):
         return PlaceState.GONE

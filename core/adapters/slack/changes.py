@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
+from trunkline.core.adapters.json_values import as_object, as_objects
 from trunkline.core.adapters.slack.emoji import name_of
 from trunkline.core.adapters.slack.inbound.events import SlackSelf
 from trunkline.core.adapters.slack.places import SlackPlaces
@@ -66,8 +67,5 @@ class SlackChanges:
 
 def reactions_of(response: dict[str, Any]) -> list[tuple[str, list[str]]]:
     """The reactions of a message: name and users."""
-    message: Any = response.get("message")
-    found: Any = cast("dict[str, Any]", message).get("reactions") if isinstance(message, dict) else None
-    listed = cast("list[Any]", found) if isinstance(found, list) else []
-    shown = [cast("dict[str, Any]", entry) for entry in listed if isinstance(entry, dict)]
-    return [(str(reaction.get("name", "")), [str(user) for user in reaction.get("users") or ()]) for reaction in shown]
+    reactions = as_objects(as_object(response.get("message")).get("reactions"))
+    return [(str(found.get("name", "")), [str(user) for user in found.get("users") or ()]) for found in reactions]

@@ -11,7 +11,7 @@ from trunkline.core.config.secrets import Secret
 
 
 class SlackConfig(Model):
-    """An app of Slack in one workspace, by Socket Mode or by HTTP events."""
+    """An app of Slack in a workspace, by Socket Mode or by HTTP events."""
 
     bot_token: Secret
     """The bot token, `xoxb-...`."""

@@ -61,7 +61,7 @@ def name_of(emoji: str) -> str:
 
 
 def character_of(name: str) -> str:
-    """The character of an emoji that Slack names; ``:name:`` for one without."""
+    """The character of an emoji by Slack's name; ``:name:`` for an emoji without a character."""
     plain, _, tone = name.partition("::")
     found = _CHARACTERS.get(_ALIASES.get(plain, plain))
     if found is None:

@@ -1,4 +1,4 @@
-"""Files: uploaded first, and posted by one last request, which alone can be in doubt.
+"""Files: uploaded first, and posted by a last request, which alone can be ambiguous.
 
 Until ``files.completeUploadExternal`` nobody sees anything, so whatever fails before it was certainly not sent. Its
 response names the files and not the message; that is in ``files.info``, a moment later.
@@ -7,10 +7,10 @@ response names the files and not the message; that is in ``files.info``, a momen
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, cast
 
 import anyio
 
+from trunkline.core.adapters.json_values import as_object, as_objects
 from trunkline.core.adapters.media_files import MediaFiles
 from trunkline.core.adapters.slack.places import SlackPlaces
 from trunkline.core.adapters.slack.web import SlackWeb
@@ -30,7 +30,7 @@ class Uploads:
         self._files = files
 
     async def send(self, request: SendRequest) -> Receipt:
-        """Upload the files of a request, and post them with its text. Raises `PlatformError`."""
+        """Upload the files of a request, and post all with the text. Raises `PlatformError`."""
         if request.payload is not None or (request.parts is not None and request.parts.buttons):
             raise Refused("a message with uploaded files has neither buttons nor a payload on Slack")
         channel, files = await self._prepare(request)
@@ -45,7 +45,7 @@ class Uploads:
         return await self._receipt(request, channel, first)
 
     async def _prepare(self, request: SendRequest) -> tuple[str, list[dict[str, str]]]:
-        """Everything before the request that posts. An error here is never in doubt."""
+        """Make every request before the last. An error here is never ambiguous."""
         try:
             channel = await self._places.channel_of(request.address)
             return channel, [await self._upload(media, request) for media in request.media]
@@ -68,7 +68,7 @@ class Uploads:
         return {"id": number, "title": name}
 
     async def _receipt(self, request: SendRequest, channel: str, file: str) -> Receipt:
-        """The message of a posted file; if Slack does not show it in time, the id of the file stands for it."""
+        """The receipt of a posted file, with the id of the file if Slack does not show the message in time."""
         for wait in _WAITS:
             try:
                 found = await self._web.call("files.info", file=file)
@@ -82,20 +82,18 @@ class Uploads:
 
 
 def _ids(files: object) -> Iterator[str]:
-    for file in cast("list[Any]", files) if isinstance(files, list) else ():
-        number = cast("dict[str, Any]", file).get("id") if isinstance(file, dict) else None
+    for file in as_objects(files):
+        number = file.get("id")
         if isinstance(number, str):
             yield number
 
 
 def _share(file: object, channel: str) -> str | None:
-    """The id of the message that shows a file in a conversation."""
-    shares: Any = cast("dict[str, Any]", file).get("shares") if isinstance(file, dict) else None
+    """The id of the message with a file in a conversation."""
+    shares = as_object(as_object(file).get("shares"))
     for kind in ("public", "private"):
-        there: Any = shares.get(kind) if isinstance(shares, dict) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-        found: Any = there.get(channel) if isinstance(there, dict) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-        for share in cast("list[Any]", found) if isinstance(found, list) else ():
-            ts = cast("dict[str, Any]", share).get("ts") if isinstance(share, dict) else None
+        for share in as_objects(as_object(shares.get(kind)).get(channel)):
+            ts = share.get("ts")
             if isinstance(ts, str):
                 return ts
     return None

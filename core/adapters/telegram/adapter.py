@@ -1,4 +1,4 @@
-"""The adapter of one bot on Telegram: `trunkline.core.channels.ChannelAdapter` over the Bot API.
+"""The adapter of a bot on Telegram: `trunkline.core.channels.ChannelAdapter` over the Bot API.
 
 Telegram has neither idempotency keys nor a look-up: a send whose response is lost stays in doubt.
 """
@@ -37,18 +37,18 @@ from trunkline.core.values import Address, Capability, Envelope, Identity, Recei
 
 
 class BotTopics:
-    """The requests about topics of one bot."""
+    """The requests of a bot about topics."""
 
     def __init__(self, api: BotApi) -> None:
         self._api = api
 
     async def create_forum_topic(self, chat: int, name: str) -> int:
-        """Create a topic; its number."""
+        """Create a topic; returns the number."""
         found = await self._api.call(BotCall(method="create_forum_topic", arguments={"chat_id": chat, "name": name}))
         return int(topic_in(found))
 
     async def reopen_forum_topic(self, chat: int, topic: int) -> None:
-        """Reopen a closed topic; an open one stays open."""
+        """Reopen a closed topic; an open topic stays open."""
         arguments = {"chat_id": chat, "message_thread_id": topic}
         try:
             await self._api.attempt(BotCall(method="reopen_forum_topic", arguments=arguments))
@@ -57,7 +57,7 @@ class BotTopics:
                 raise refused.answer.error() from None
 
     async def send_typing(self, chat: int, topic: int | None) -> None:
-        """Show that the bot is typing; refused wherever a message would be."""
+        """Show the bot as typing; refused wherever a message would be."""
         more = {} if topic is None else {"message_thread_id": topic}
         await self._api.call(
             BotCall(method="send_chat_action", arguments={"chat_id": chat, "action": "typing"}, more=more)
@@ -96,7 +96,7 @@ _LARGEST_FILE = 50 * 1024 * 1024
 
 
 class TelegramAdapter(AccountAdapter):
-    """One bot, by long polling or by webhook."""
+    """A bot, by long polling or by webhook."""
 
     def __init__(self, config: TelegramConfig, host: AdapterHost) -> None:
         capabilities = msgspec.structs.replace(
@@ -162,7 +162,7 @@ class TelegramAdapter(AccountAdapter):
             await envelopes.aclose()
 
     async def ack(self, envelope: Envelope) -> None:
-        """Telegram is notified by the next poll, or by the response to the call that brought it."""
+        """Note a durable message: Telegram learns of it by the next poll, or by the response to the webhook."""
         self._running(self._source).ack(envelope)
         if envelope.pressed is not None:
             task = asyncio.create_task(self._answer_press(envelope.message_id))
@@ -170,7 +170,7 @@ class TelegramAdapter(AccountAdapter):
             task.add_done_callback(self._answering.discard)
 
     async def _answer_press(self, press: str) -> None:
-        """End the sign of waiting on the pressed button. The press itself does not depend on it."""
+        """End the progress display of the pressed button, which is independent of the press."""
         with suppress(PlatformError):
             await self._running(self._api).call(
                 BotCall(method="answer_callback_query", arguments={"callback_query_id": press})
@@ -192,7 +192,7 @@ class TelegramAdapter(AccountAdapter):
         return _receipt(request.address, found)
 
     async def _load(self, source: str, request: SendRequest) -> str | InputFile:
-        """A file as Telegram takes it: it reads an address itself, and gets the content of a file of this machine."""
+        """Load a file of this machine; an address of the web is read by Telegram itself."""
         if is_address(source):
             return source
         if source.startswith(FILE_PREFIX):
@@ -202,7 +202,7 @@ class TelegramAdapter(AccountAdapter):
         return InputFile(file.content, filename=shown or file.name, attach=True)
 
     async def act(self, request: ActionRequest) -> Receipt:
-        """Carry out a change. One that is in force already succeeds."""
+        """Carry out a change. A change already in force succeeds."""
         api = self._running(self._api)
         try:
             found = await api.attempt(change_of(request))
@@ -238,7 +238,7 @@ class TelegramAdapter(AccountAdapter):
 
 
 def _receipt(asked: Address, found: Any) -> Receipt:
-    """The receipt of a sent message, or of the first of an album, with the place that Telegram says."""
+    """The receipt of a sent message, or of the first of an album, with Telegram's place."""
     try:
         message = msgspec.convert(found[0] if isinstance(found, list) else found, SentMessage)
     except (msgspec.ValidationError, IndexError):

@@ -18,7 +18,7 @@ class TelegramWebhook(Model):
 
 
 class TelegramConfig(Model):
-    """A bot of Telegram, by its Bot API."""
+    """A bot of Telegram, by the Bot API."""
 
     token: Secret
     """The token that @BotFather gave."""

@@ -32,7 +32,7 @@ _CURSOR, _LONGEST = "offset", 5 * 86_400.0
 
 
 class LongPolling:
-    """The updates of one bot, asked for."""
+    """The updates of a bot, by polls."""
 
     def __init__(self, api: BotApi, host: AdapterHost, events: AccountEvents, bot: int) -> None:
         self._api = api
@@ -49,7 +49,7 @@ class LongPolling:
         self._updates.ack(envelope)
 
     async def open(self) -> None:
-        """End a webhook, which would keep polls from being answered, but keep what waits for it; then ask once.
+        """End a webhook, which would keep polls from being answered, but keep the pending updates; then poll once.
 
         So a token that is not accepted, or another program that asks for the same updates, fails the connection.
         """
@@ -94,7 +94,7 @@ class LongPolling:
         return body
 
     def _fresh(self, batch: list[ReadUpdate]) -> list[Envelope]:
-        """The messages that the gateway does not have yet. What cannot be read is recorded, and passed over."""
+        """The messages new to the gateway. Unreadable updates are recorded, and passed over."""
         found: list[Envelope] = []
         for update in batch:
             content = update.content
@@ -107,7 +107,7 @@ class LongPolling:
         return found
 
     def _unreadable(self, body: bytes, limit: int) -> tuple[list[ReadUpdate], int]:
-        """An answer that is no JSON for this machine: ask for single updates, and pass over the bad one."""
+        """The batch and limit after an answer without JSON: ask for single updates, and pass over the bad one."""
         if limit > 1:
             return [], 1
         number = number_in(body)
@@ -116,7 +116,7 @@ class LongPolling:
         return [ReadUpdate(number=number, content=BadUpdate(detail="no JSON"))], limit
 
     async def _load(self) -> int | None:
-        """Where an earlier process has read to; None: unknown, or so long ago that numbers may have begun again."""
+        """The offset of an earlier process; None if unknown, or too old, as numbers may have begun again."""
         found = await self._host.cursors.load(_CURSOR)
         try:
             offset, at = json.loads(found or "null")

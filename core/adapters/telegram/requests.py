@@ -37,7 +37,7 @@ _TOKEN = re.compile(r"/bot\d+:[\w-]+")
 
 
 class _WithoutTokens(logging.Filter):
-    """Takes the token out of the addresses that httpx logs."""
+    """Takes the token out of the addresses in httpx's log."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if isinstance(record.args, tuple):
@@ -52,7 +52,7 @@ _WITHOUT_TOKENS = _WithoutTokens()
 
 
 class BotCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A call of a method of `telegram.Bot`: its required arguments, and the others by the names of the Bot API."""
+    """A call of a method of `telegram.Bot`: required arguments, and others by the names of the Bot API."""
 
     method: str
     arguments: Mapping[str, Any]
@@ -60,7 +60,7 @@ class BotCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BotApiFailed(TelegramError):
-    """A response without success, before the library reads it."""
+    """A response without success, before the library reads the body."""
 
     def __init__(self, answer: BotApiAnswer) -> None:
         super().__init__(f"status {answer.status}")
@@ -105,7 +105,7 @@ class TimedRequest(HTTPXRequest):
         connect_timeout: Any = BaseRequest.DEFAULT_NONE,
         pool_timeout: Any = BaseRequest.DEFAULT_NONE,
     ) -> tuple[int, bytes]:
-        """Make a request. A response that comes byte by byte has no more time than one that does not come."""
+        """Make a request. A response in single bytes has no more time than a missing response."""
         limits = (read_timeout, write_timeout, connect_timeout, pool_timeout)
         with anyio.fail_after(self._seconds):
             status, body = await super().do_request(url, method, request_data, *limits)
@@ -119,7 +119,7 @@ class TimedRequest(HTTPXRequest):
 
 
 def evidence_of(error: Exception) -> PlatformError:
-    """What a failed call proves; by the class of the error that caused the library's."""
+    """The evidence of a failed call, by the class of the error behind the library's."""
     if isinstance(error, BotApiFailed):
         return error.answer.error()
     cause = error.__cause__ or error
@@ -131,7 +131,7 @@ def evidence_of(error: Exception) -> PlatformError:
 
 
 class BotApi:
-    """One bot. Every failure is a `PlatformError`, or a `CallRefused` where the caller asks for it."""
+    """The Bot API of a bot. Every failure is a `PlatformError`, or a `CallRefused` on request."""
 
     def __init__(self, config: TelegramConfig, token: str) -> None:
         root = config.api_root.rstrip("/")
@@ -176,7 +176,7 @@ class BotApi:
         return json.loads(bodies[-1].decode("utf-8", "replace"))["result"]
 
     async def updates(self, offset: int | None, allowed: tuple[str, ...], limit: int, *, hold: bool) -> bytes:
-        """The body of an answer to `getUpdates`, unread: one update of a future version must not spoil the others.
+        """The body of an answer to `getUpdates`, unread: an update of a future version must not spoil the others.
 
         `hold`: wait while there is nothing new.
         """

@@ -1,4 +1,4 @@
-"""Updates by webhook: Telegram brings each until it is answered with success, which it is once it is durable."""
+"""Updates by webhook: Telegram repeats each until an answer with success, given when the message is durable."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _REMEMBERED = 10_000
 
 
 def check_secret(secret: str) -> str:
-    """The secret, if Telegram takes it. Raises `ConfigError`."""
+    """The secret, checked for Telegram's characters. Raises `ConfigError`."""
     if not _SECRET.fullmatch(secret):
         raise ConfigError("the secret of a Telegram webhook has 1 to 256 letters, digits, `_` and `-`")
     return secret
 
 
 class BotWebhook:
-    """The updates of one bot, brought to the gateway's server."""
+    """The updates of a bot, brought to the gateway's server."""
 
     def __init__(self, api: BotApi, events: AccountEvents, account: str, bot: int, url: str, secret: str) -> None:
         self._api = api
@@ -98,7 +98,7 @@ class BotWebhook:
             raise Refused("another program has changed the webhook of this bot; it is set again")
 
     async def answer_call(self, call: WebhookCall) -> WebhookAnswer:
-        """Take an update: success once its message is durable, or once it is clear that it has none."""
+        """Answer a call: with success once the message, if there is one, is durable."""
         if call.tail or call.method != "POST":
             return WebhookAnswer(status=404 if call.tail else 405)
         given = call.headers.get(_HEADER, "")

@@ -1,4 +1,4 @@
-"""The adapter of a WhatsApp business number, by Meta's Cloud API. It needs no library but httpx.
+"""The adapter of a WhatsApp business number, by Meta's Cloud API. The only library is httpx.
 
 Meta takes no idempotency key and has no look-up, so a send whose response was lost stays in doubt. Messages come only
 by webhook, and Meta delivers one again, for days, until it is answered with success; so nothing is answered before it
@@ -63,7 +63,7 @@ def is_signed(secret: str, call: WebhookCall) -> bool:
 
 
 def challenge_answer(verify_token: str, call: WebhookCall) -> WebhookAnswer | None:
-    """The answer to Meta's question whether this address wants its webhooks; None: the word is not ours."""
+    """The answer to Meta's verification of this address; None for another token."""
     query = dict(call.query)
     given, asked = query.get("hub.verify_token", ""), query.get("hub.challenge", "")
     same = hmac.compare_digest(given.encode("utf-8", "replace"), verify_token.encode())
@@ -94,10 +94,10 @@ class _Uploaded(msgspec.Struct, frozen=True):
 
 
 class WhatsAppAdapter(AccountAdapter):
-    """`trunkline.core.adapters.port.PlatformAdapter` and `TakesWebhooks` for one business number."""
+    """`trunkline.core.adapters.port.PlatformAdapter` and `TakesWebhooks` for a business number."""
 
     def __init__(self, config: WhatsAppConfig, host: AdapterHost) -> None:
-        """Raises `ConfigError` for a secret that is not there, or that no header can carry."""
+        """Raises `ConfigError` for a missing secret, or for a secret which no header can carry."""
         capabilities = Capabilities(
             can=frozenset({Capability.TEXT, Capability.MEDIA, Capability.BUTTONS, Capability.MESSAGE_IDS}),
             actions=frozenset({Action.REACT, Action.REPLY, Action.SEND_ATTACHMENT, Action.UPLOAD_FILE}),
@@ -132,11 +132,11 @@ class WhatsAppAdapter(AccountAdapter):
             yield envelopes
 
     async def ack(self, envelope: Envelope) -> None:
-        """Note that a message is durable: its webhook can be answered."""
+        """Note a durable message, so that the webhook can be answered."""
         self._inbox.ack(envelope)
 
     async def webhook(self, call: WebhookCall) -> WebhookAnswer:
-        """Take a request of Meta: its question whether the address is ours, or a signed webhook."""
+        """Answer a request of Meta: the verification of the address, or a signed webhook."""
         if call.method == "GET":
             answer = challenge_answer(self._verify_token, call)
             return answer or self._refuse(Reason.BAD_SIGNATURE, "the word of the verification is another one")
@@ -173,7 +173,7 @@ class WhatsAppAdapter(AccountAdapter):
     # ------------------------------------------------------------ outbound
 
     async def send(self, request: SendRequest) -> Receipt:
-        """Send one message. A file that is named by a path is uploaded first."""
+        """Send a message. A file with a path is uploaded first."""
         self.check_sendable(request)
         uploaded = None
         if request.media and not is_address(request.media[0]):
@@ -182,7 +182,7 @@ class WhatsAppAdapter(AccountAdapter):
         return await self._post(message_body(request, uploaded), request.address)
 
     async def act(self, request: ActionRequest) -> Receipt:
-        """React to a message, or take the reaction away: the only change that the Cloud API has."""
+        """React to a message, or take the reaction away: the only change in the Cloud API."""
         if request.action is not Action.REACT or request.message_id is None:
             raise Refused(f"the Cloud API has no {request.action.value}")
         receipt = await self._post(reaction_body(request), request.address)
@@ -202,7 +202,7 @@ class WhatsAppAdapter(AccountAdapter):
         return Receipt(provider_id=accepted.messages[0].id, address=place)
 
     async def _upload(self, request: SendRequest) -> str:
-        """Upload a file; returns its id. Nothing was sent if this raises, so no failure of it is in doubt."""
+        """Upload a file; returns the id. After an error nothing was sent, so no failure is ambiguous."""
         path, parts = request.media[0], request.parts
         content = (await self._files.read(path)).content
         name = name_of(path, parts)

@@ -36,7 +36,7 @@ _WITH_CAPTION = ("image", "video", "document")
 
 
 def recipient(place: Address) -> dict[str, str]:
-    """Who gets a message. Raises `Refused` for a place that the Cloud API does not reach."""
+    """The recipient of a message. Raises `Refused` for a place beyond the Cloud API."""
     if place.thread is not None:
         raise Refused("WhatsApp has no threads")
     if place.kind is ChatKind.GROUP:
@@ -49,7 +49,7 @@ def recipient(place: Address) -> dict[str, str]:
 
 
 def message_body(request: SendRequest, uploaded: str | None = None) -> dict[str, Any]:
-    """The body of a send. `uploaded`: the id of its file, if that was uploaded; else it is sent by its address.
+    """The body of a send. `uploaded`: the id of an uploaded file; without an id, the file is sent by address.
 
     Raises `Refused` for what a message of the Cloud API cannot have.
     """
@@ -69,7 +69,7 @@ def message_body(request: SendRequest, uploaded: str | None = None) -> dict[str,
 
 
 def reaction_body(request: ActionRequest) -> dict[str, Any]:
-    """The body of a reaction; an empty emoji takes it away."""
+    """The body of a reaction; an empty emoji takes the reaction away."""
     emoji = "" if request.remove else request.text.strip()
     if not emoji and not request.remove:
         raise Refused("there is no emoji")
@@ -87,18 +87,18 @@ def _check_limits(request: SendRequest, parts: MessageParts) -> None:
 
 
 def kind_of(media: str, parts: MessageParts | None = None) -> str:
-    """The type of message that shows a file."""
+    """The type of message for a file."""
     return _SHOWN.get(media_type(media, parts), "document")
 
 
 def media_type(media: str, parts: MessageParts | None = None) -> str:
-    """The media type of a file, by its name unless the message says it."""
+    """The media type of a file: from the message, else by the name."""
     given = parts.mime_type if parts is not None else None
     return given or mimetypes.guess_type(urlsplit(media).path or media)[0] or "application/octet-stream"
 
 
 def name_of(media: str, parts: MessageParts | None = None) -> str:
-    """The name that a file is shown by."""
+    """The displayed name of a file."""
     given = parts.file_name if parts is not None else None
     return given or unquote(urlsplit(media).path).rpartition("/")[2] or "file"
 

@@ -1,4 +1,4 @@
-"""What an error of the Graph API proves, by its documented code; the status decides only where the code is unknown.
+"""The evidence in errors of the Graph API, by documented codes; the status decides only for unknown codes.
 
 Meta calls the code the part of an error to build on; titles and messages change.
 """
@@ -55,7 +55,7 @@ _FOR_GOOD = {
 
 
 class GraphError(msgspec.Struct, frozen=True, kw_only=True):
-    """The `error` of a response, or one of a status webhook."""
+    """The `error` of a response, or an error of a status webhook."""
 
     code: int | None = None
     #: words for people, of any type: what they are does not change what the code says
@@ -65,7 +65,7 @@ class GraphError(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def facts(self) -> str:
-        """The code with what it means, for people."""
+        """The code with its meaning, for people."""
         data: Any = self.error_data
         details: Any = data.get("details") if isinstance(data, dict) else data  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         from_meta = (
@@ -82,7 +82,7 @@ class _Failure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def error_of(status: int, body: bytes, headers: Mapping[str, str]) -> PlatformError:
-    """The error of a response that is no success."""
+    """The error of a response without success."""
     try:
         error = msgspec.json.decode(body, type=_Failure).error
     except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -106,7 +106,7 @@ def _made_by(code: int) -> Callable[..., PlatformError] | None:
 
 
 def wait_of(headers: Mapping[str, str]) -> float | None:
-    """The seconds to wait that a response names: `Retry-After`, or Meta's account of the use in minutes."""
+    """The seconds to wait according to a response: `Retry-After`, or Meta's account of the use in minutes."""
     try:
         wait = float(headers.get("retry-after", ""))
         return wait if 0 <= wait < math.inf else None
@@ -123,5 +123,5 @@ def wait_of(headers: Mapping[str, str]) -> float | None:
 
 
 def is_success(status: int) -> bool:
-    """Whether a status says that the request was carried out."""
+    """Whether a status means success."""
     return _SUCCESS <= status < _REDIRECT

@@ -1,4 +1,4 @@
-"""Messages of webhooks on their way to the gateway: a webhook is answered when all of its messages are durable."""
+"""Messages of webhooks on the way to the gateway: a webhook is answered when all of its messages are durable."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class WebhookInbox:
 
     @asynccontextmanager
     async def stream(self) -> AsyncGenerator[AsyncIterator[Envelope]]:
-        """The messages of webhooks from now on. An earlier stream ends with an error for its reader."""
+        """The messages of webhooks from now on. An earlier stream ends with an error for the reader."""
         await self._end()
         send, receive = anyio.create_memory_object_stream[Envelope](math.inf)
         self._stream = send
@@ -36,7 +36,7 @@ class WebhookInbox:
                 await self._end()
 
     async def _end(self) -> None:
-        """End the open stream. Webhooks that wait for it are answered with a failure, and come again."""
+        """End the open stream. Waiting webhooks are answered with a failure, and come again."""
         stream, self._stream = self._stream, None
         if stream is not None:
             stream.close()
@@ -53,7 +53,7 @@ class WebhookInbox:
                 future.set_result(True)
 
     async def hand_over(self, envelopes: Iterable[Envelope], seconds: float) -> bool:
-        """Hand messages to the stream; returns whether all of them became durable in time.
+        """Hand messages to the stream; returns whether all became durable in time.
 
         False: nobody listens, or stopped listening. Whatever was handed over may be durable nevertheless.
         """

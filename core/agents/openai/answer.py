@@ -92,11 +92,11 @@ class EndpointError(Exception):
 class AnswerReader:
     """Takes the pieces of an answer, and returns the answer.
 
-    However a model's text is cut into pieces, the answer is the same. `most`: characters that it may have.
+    However a model's text is cut into pieces, the answer is the same. `limit`: characters that it may have.
     """
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
         self.length = 0
         self._text: list[str] = []
         self._refusal: list[str] = []
@@ -143,8 +143,8 @@ class AnswerReader:
 
     def _grow(self, parts: list[str], text: str | None, more: int = 0) -> None:
         self.length += len(text or "") + more
-        if self.length > self._most:
-            raise AgentFailed(f"the model wrote more than {self._most} characters", Reason.ANSWER_TOO_LONG)
+        if self.length > self._limit:
+            raise AgentFailed(f"the model wrote more than {self._limit} characters", Reason.ANSWER_TOO_LONG)
         if text:
             parts.append(text)
 

@@ -113,10 +113,10 @@ def exchanges_of(facts: TurnFacts) -> list[PastExchange]:
     return [PastExchange(tuple(exchange), sum(tokens_of(each["content"]) for each in exchange)) for exchange in found]
 
 
-def fitting(exchanges: Sequence[PastExchange], most: int) -> list[Message]:
+def fitting(exchanges: Sequence[PastExchange], limit: int) -> list[Message]:
     """The newest exchanges that have at most so many tokens together. None is cut: a half one misleads."""
     kept = len(exchanges)
-    left = most
+    left = limit
     while kept and exchanges[kept - 1].tokens <= left:
         kept -= 1
         left -= exchanges[kept].tokens

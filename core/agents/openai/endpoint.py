@@ -31,12 +31,12 @@ class EventTooLong(Exception):
 class EventReader:
     """Takes bytes, and returns the data of the events that are complete.
 
-    `most`: bytes of one event; a longer one raises `EventTooLong`. Comments, names and ids of events are left out. An
+    `limit`: bytes of one event; a longer one raises `EventTooLong`. Comments, names and ids of events are left out. An
     event that no blank line ends is not complete.
     """
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
         #: the pieces of a line that has not ended, and their bytes
         self._pending: list[bytes] = []
         self._waiting = 0
@@ -67,7 +67,7 @@ class EventReader:
                 done.append("\n".join(self._data))
                 self._data, self._size = [], 0
             self._keep(following)
-        if self._size + self._waiting > self._most:
+        if self._size + self._waiting > self._limit:
             raise EventTooLong
         return done
 
@@ -84,7 +84,7 @@ class EventReader:
         if name != "data":
             return
         self._size += len(line)
-        if self._size > self._most:
+        if self._size > self._limit:
             raise EventTooLong
         self._data.append(value.removeprefix(" "))
 
@@ -229,14 +229,14 @@ class ModelEndpoint:
 async def _read(response: Any, reader: AnswerReader, config: OpenAIConfig) -> None:
     """Read an answer with a good status. Raises `AgentFailed`, `EndpointError`, `httpx.HTTPError`."""
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    most = _PER_CHARACTER * config.max_answer + _BESIDE
-    too_long = AgentFailed(f"the endpoint sent more than {most} bytes at once", Reason.ANSWER_TOO_LONG)
+    limit = _PER_CHARACTER * config.max_answer + _BESIDE
+    too_long = AgentFailed(f"the endpoint sent more than {limit} bytes at once", Reason.ANSWER_TOO_LONG)
     if kind.endswith("json"):
         # Also from an endpoint that cannot stream.
         whole = b""
         async for data in response.iter_bytes():
             whole += data
-            if len(whole) > most:
+            if len(whole) > limit:
                 raise too_long
         reader.add(whole)
         return
@@ -245,7 +245,7 @@ async def _read(response: Any, reader: AnswerReader, config: OpenAIConfig) -> No
         facts = f"the endpoint answered with {quoted(kind) or 'no content type'} instead of {expected}"
         raise AgentFailed(facts, Reason.BAD_ANSWER)
     try:
-        async for event in _events(response, EventReader(most)):
+        async for event in _events(response, EventReader(limit)):
             if event.strip() == _END:
                 return
             reader.add(event)

@@ -128,7 +128,7 @@ def test_only_the_platform_gets_the_token() -> None:
         requests = HttpxRequests(1.0, {"Authorization": "Bearer secret-token"})
         async with requests.running(), answering(answer) as url:
             await requests.request("POST", url, json={})
-            await WebFiles(timeout=1.0, most=100, hosts=("127.0.0.1",)).fetch(url)
+            await WebFiles(timeout=1.0, limit=100, hosts=("127.0.0.1",)).fetch(url)
         assert [b"secret-token" in one for one in asked] == [True, False]
 
     asyncio.run(test())

@@ -12,11 +12,9 @@ from trunkline.core.action_names import Action
 from trunkline.core.adapters.discord.calls import get
 from trunkline.core.adapters.discord.channels import Request
 from trunkline.core.adapters.discord.errors import DiscordRefused
+from trunkline.core.adapters.json_values import Json, as_object, list_limit
 from trunkline.core.errors import PlatformError, Refused
 
-Json = dict[str, Any]
-#: entries of a list, unless the question asks for fewer
-_MOST = 50
 #: different reactions whose people are listed
 _MOST_EMOJI = 20
 #: the person is in no voice channel
@@ -24,11 +22,11 @@ _NO_VOICE = 10065
 
 
 class AskedQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """A question with everything that its requests need."""
+    """A query with everything for the requests."""
 
     request: Request
     #: the parameters of the tool
-    fields: Mapping[str, Any]
+    fields: Json
     #: id of the channel that it concerns; empty: none
     channel: str
     message_id: str | None
@@ -38,7 +36,7 @@ class AskedQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def message(self) -> str:
-        """The message that is meant. Raises `Refused`."""
+        """The id of the meant message. Raises `Refused`."""
         return self.message_id or self.word("pollId")
 
     @property
@@ -46,25 +44,19 @@ class AskedQuestion(msgspec.Struct, frozen=True, kw_only=True):
         """The server. Raises `Refused`."""
         return self.word("guildId", self.server)
 
-    @property
-    def most(self) -> int:
-        """How many entries a list may have."""
-        limit = self.fields.get("limit")
-        return min(_MOST, limit) if isinstance(limit, int) and limit > 0 else _MOST
-
     def word(self, name: str, otherwise: str = "") -> str:
-        """A parameter as a text. Raises `Refused` if it is blank."""
+        """A parameter as a text. Raises `Refused` for a blank text."""
         found = str(self.fields.get(name) or "").strip() or otherwise
         if not found:
             raise Refused(f"{name} is missing")
         return found
 
     async def get_object(self, *parts: str, **params: object) -> Json:
-        """An answer that is an object. Raises `PlatformError` for any other one."""
+        """Get an object. Raises `PlatformError` for any other answer."""
         return _object(await self.request(get(*parts, **params)))
 
     async def get_list(self, *parts: str, **params: object) -> list[Json]:
-        """An answer that is a list. Raises `PlatformError` for any other one."""
+        """Get a list. Raises `PlatformError` for any other answer."""
         return _objects(await self.request(get(*parts, **params)))
 
 
@@ -72,7 +64,7 @@ Answering = Callable[[AskedQuestion], Awaitable[object]]
 
 
 async def answer_to(action: Action, question: AskedQuestion) -> object:
-    """The answer to a question. Raises `Refused` for one that Discord cannot answer, and other `PlatformError`s."""
+    """The answer to a query. Raises `Refused` for queries unknown to Discord, and other `PlatformError`s."""
     answer = QUESTIONS.get(action)
     if answer is None:
         raise Refused(f"there is no {action.value} on Discord")
@@ -83,7 +75,7 @@ async def answer_to(action: Action, question: AskedQuestion) -> object:
 
 
 def _message(message: Json) -> Json:
-    author = _part(message, "author")
+    author = as_object(message.get("author"))
     return {
         "messageId": message.get("id"),
         "authorId": author.get("id"),
@@ -95,14 +87,14 @@ def _message(message: Json) -> Json:
 
 
 async def _reactions(question: AskedQuestion) -> list[Json]:
-    """Each reaction with those who added it, by one further request for each."""
+    """Each reaction with the people who added the emoji, by a further request for each."""
     where = ("channels", question.channel, "messages", question.message)
     message = await question.get_object(*where)
     found: list[Json] = []
     for reaction in _objects(message.get("reactions", []))[:_MOST_EMOJI]:
-        emoji = _part(reaction, "emoji")
+        emoji = as_object(reaction.get("emoji"))
         name = str(emoji.get("name")) if emoji.get("id") is None else f"{emoji.get('name')}:{emoji.get('id')}"
-        users = await question.get_list(*where, "reactions", name, limit=question.most)
+        users = await question.get_list(*where, "reactions", name, limit=list_limit(question.fields))
         found.append({"emoji": name, "count": reaction.get("count", 0), "users": [user.get("id") for user in users]})
     return found
 
@@ -110,43 +102,47 @@ async def _reactions(question: AskedQuestion) -> list[Json]:
 async def _read(question: AskedQuestion) -> list[Json]:
     """The newest messages first."""
     places = {name: question.fields[name] for name in ("before", "after", "around") if question.fields.get(name)}
-    found = await question.get_list("channels", question.channel, "messages", limit=question.most, **places)
+    found = await question.get_list(
+        "channels", question.channel, "messages", limit=list_limit(question.fields), **places
+    )
     return [_message(message) for message in found]
 
 
 async def _pins(question: AskedQuestion) -> list[Json]:
-    found = await question.get_object("channels", question.channel, "messages", "pins", limit=question.most)
-    return [_message(_part(pin, "message")) for pin in _objects(found.get("items", []))]
+    found = await question.get_object(
+        "channels", question.channel, "messages", "pins", limit=list_limit(question.fields)
+    )
+    return [_message(as_object(pin.get("message"))) for pin in _objects(found.get("items", []))]
 
 
 async def _poll_results(question: AskedQuestion) -> Json:
     message = await question.get_object("channels", question.channel, "messages", question.message)
-    poll = _part(message, "poll")
+    poll = as_object(message.get("poll"))
     if not poll:
         raise Refused("the message has no poll")
-    results = _part(poll, "results")
+    results = as_object(poll.get("results"))
     counts = {answer.get("id"): answer.get("count", 0) for answer in _objects(results.get("answer_counts", []))}
     options: list[Json] = [
-        {"text": _part(answer, "poll_media").get("text", ""), "votes": counts.get(answer.get("answer_id"), 0)}
+        {"text": as_object(answer.get("poll_media")).get("text", ""), "votes": counts.get(answer.get("answer_id"), 0)}
         for answer in _objects(poll.get("answers", []))
     ]
     return {
         "messageId": message.get("id"),
         "pollId": message.get("id"),
-        "question": _part(poll, "question").get("text", ""),
+        "question": as_object(poll.get("question")).get("text", ""),
         "options": options,
         "final": bool(results.get("is_finalized")),
     }
 
 
 async def _search(question: AskedQuestion) -> list[Json]:
-    """Messages with words. Discord may still be indexing the server; then it has no answer yet."""
+    """Messages with words. While Discord is still indexing the server, there is no answer."""
     fields = question.fields
     authors = fields.get("authorIds") or fields.get("authorId")
     channels = fields.get("channelIds") or fields.get("channelId")
     params = {
         "content": question.word("query"),
-        "limit": min(25, question.most),
+        "limit": min(25, list_limit(question.fields)),
         "author_id": _first(authors),
         "channel_id": _first(channels),
         "min_id": fields.get("after"),
@@ -169,7 +165,7 @@ def _first(value: object) -> object:
 
 async def _member(question: AskedQuestion) -> Json:
     member = await question.get_object("guilds", question.guild, "members", question.word("userId"))
-    user, until = _part(member, "user"), member.get("communication_disabled_until")
+    user, until = as_object(member.get("user")), member.get("communication_disabled_until")
     return {
         "userId": user.get("id"),
         "name": member.get("nick") or user.get("global_name") or user.get("username"),
@@ -191,7 +187,7 @@ async def _emoji(question: AskedQuestion) -> list[Json]:
 
 
 def _channel(channel: Json) -> Json:
-    state = _part(channel, "thread_metadata")
+    state = as_object(channel.get("thread_metadata"))
     shown = {
         "channelId": channel.get("id"),
         "name": channel.get("name"),
@@ -213,17 +209,17 @@ async def _channels(question: AskedQuestion) -> list[Json]:
 
 
 async def _threads(question: AskedQuestion) -> list[Json]:
-    """The active threads of the server, or of one channel; the archived ones of the channel if they are asked for."""
+    """The active threads of the server or of a channel; archived threads of the channel on request."""
     above = question.fields.get("channelId")
     active = await question.get_object("guilds", question.guild, "threads", "active")
     found = [thread for thread in _objects(active.get("threads", [])) if above in (None, "", thread.get("parent_id"))]
     if question.fields.get("includeArchived") in (True, "true") and above:
         before = question.fields.get("before")
         more = await question.get_object(
-            "channels", str(above), "threads", "archived", "public", limit=question.most, before=before
+            "channels", str(above), "threads", "archived", "public", limit=list_limit(question.fields), before=before
         )
         found += _objects(more.get("threads", []))
-    return [_channel(thread) for thread in found[: question.most]]
+    return [_channel(thread) for thread in found[: list_limit(question.fields)]]
 
 
 async def _permissions(question: AskedQuestion) -> Json:
@@ -280,12 +276,6 @@ def _objects(value: object) -> list[Json]:
     if not isinstance(value, list):
         raise PlatformError("the answer is no list")
     return [_object(entry) for entry in cast("list[object]", value)]
-
-
-def _part(value: Json, name: str) -> Json:
-    """An object inside another one; an empty one if it is not there."""
-    found = value.get(name)
-    return cast("Json", found) if isinstance(found, dict) else {}
 
 
 def _seconds(timestamp: object) -> float:
@@ -371,7 +361,7 @@ def permissions_in(
 
 
 def _overwritten(allowed: int, overwrites: Sequence[Mapping[str, Any]]) -> int:
-    """First everything that is denied, then everything that is allowed."""
+    """The permissions after overwrites: first everything denied is taken away, then everything allowed is added."""
     for overwrite in overwrites:
         allowed &= ~_bits(overwrite.get("deny"))
     for overwrite in overwrites:

@@ -1,4 +1,4 @@
-"""Receiving: one connection to the gateway at a time, what was missed before it, and what comes by it."""
+"""Inbound messages: by a connection to the gateway at a time, with everything missed since the connection before."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _DEFERRED_UPDATE = 6
 
 
 class DiscordStream:
-    """The inbound messages of one account."""
+    """The inbound messages of an account."""
 
     def __init__(
         self, config: DiscordConfig, host: AdapterHost, events: AccountEvents, client: OneRequestClient
@@ -75,7 +75,7 @@ class DiscordStream:
 
     @asynccontextmanager
     async def connect(self) -> AsyncGenerator[AsyncIterator[Envelope]]:
-        """Connect, and resume the session or begin a new one. Raises `PlatformError`."""
+        """Connect, and resume the session or begin a new session. Raises `PlatformError`."""
         position = await self._load()
         there = position.stored.session is not None and not self._not_there
         # If no socket opens there, the next connection resumes at the address that the REST API names.
@@ -126,7 +126,7 @@ class DiscordStream:
             raise NotSent(f"the answer names no gateway: {error}") from None
 
     async def _begin(self, socket: GatewaySocket, position: ReadPosition) -> None:
-        """Resume or identify, and wait until the gateway has accepted it."""
+        """Resume or identify, and wait for the acceptance of the gateway."""
         session = position.stored.session
         if session is None:
             await socket.start_session(message_content=self._config.message_content)
@@ -143,7 +143,7 @@ class DiscordStream:
             raise
 
     async def _store_first_position(self, socket: GatewaySocket, position: ReadPosition, early: list[Envelope]) -> None:
-        """On the first connection: store where the account begins to read, before it counts as connected.
+        """On the first connection, store where the account begins to read, before the account counts as connected.
 
         A process that ends before that would leave what people wrote to it meanwhile to nobody. A server that is
         unavailable does not keep the others waiting for long. `early` gets the messages that come meanwhile.
@@ -177,7 +177,7 @@ class DiscordStream:
                 raise
 
     async def _handle(self, event: GatewayEvent, position: ReadPosition) -> AsyncIterator[Envelope]:
-        """The messages that an event brings. One that cannot be read is dropped, visibly."""
+        """The messages of an event. An unreadable message is dropped, visibly."""
         try:
             if event.wrong:
                 raise BadEvent(event.wrong)
@@ -203,7 +203,7 @@ class DiscordStream:
         position.pass_event(event.seq)
 
     def _is_new(self, envelope: Envelope, seq: int | None, position: ReadPosition) -> bool:
-        """Whether a message goes to the gateway: not if it came by an earlier connection and is durable."""
+        """Whether a message goes to the gateway: not a durable message of an earlier connection."""
         written = envelope.pressed is None
         if position.note_repeat(envelope.message_id, seq, written=written):
             return False
@@ -211,7 +211,7 @@ class DiscordStream:
         return True
 
     async def _read_single(self, event: GatewayEvent) -> Envelope | None:
-        """The message or press of an event; None: it is about something else. Raises `BadEvent`."""
+        """The message or press of an event; None for any other event. Raises `BadEvent`."""
         if event.name == "MESSAGE_CREATE":
             return await self._read_message(read_event(event.data, MessageData))
         if event.name == "INTERACTION_CREATE":
@@ -253,7 +253,7 @@ class DiscordStream:
         return press_of(pressed, channel, self._host.account, self._host.env.now())
 
     async def _answer_press(self, pressed: InteractionData) -> None:
-        """Answer an interaction. If that fails, the person sees so, and the press is handled all the same."""
+        """Answer an interaction. The person sees a failure, and the press is handled anyway."""
         answer = post("interactions", pressed.id, pressed.token, "callback", json={"type": _DEFERRED_UPDATE})
         try:
             await self._client.call(msgspec.structs.replace(answer, token=""))
@@ -261,7 +261,7 @@ class DiscordStream:
             return
 
     async def _find_channel(self, channel: str) -> ChannelData:
-        """The channel of a message. Raises `BadEvent` if Discord does not show it."""
+        """The channel of a message. Raises `BadEvent` for a channel hidden by Discord."""
         try:
             return await self.channels.find(channel)
         except Refused as error:
@@ -270,7 +270,7 @@ class DiscordStream:
             raise BadEvent(f"channel {channel} is not shown: {error.facts}") from None
 
     async def own_ids(self) -> BotIds:
-        """Who the account is. A resumed session does not say it again."""
+        """The ids of the account. A resumed session does not repeat the ids."""
         if self.own is None:
             user = await self._client.call(get("users", "@me"))
             application = await self._client.call(get("applications", "@me"))
@@ -283,7 +283,7 @@ class DiscordStream:
     # ------------------------------------------------------------ what was missed
 
     async def _read_guild(self, guild: GuildData, position: ReadPosition) -> AsyncIterator[Envelope]:
-        """Note the channels of a server; for the first time in a session, read what was missed in them."""
+        """Note the channels of a server; for the first time in a session, read the missed messages too."""
         if guild.unavailable:
             return
         there = self._note_channels(guild)
@@ -301,7 +301,7 @@ class DiscordStream:
         await self._end_history(position)
 
     def _note_channels(self, guild: GuildData) -> list[ChannelData]:
-        """The channels of a server. One that cannot be read hides none of the others."""
+        """The channels of a server. An unreadable channel hides no other."""
         found: list[ChannelData] = []
         for data in (*guild.channels, *guild.threads):
             try:
@@ -311,14 +311,14 @@ class DiscordStream:
         return found
 
     async def _forget_guild(self, guild: GuildStub, position: ReadPosition) -> None:
-        """The bot was removed from a server: its history will never come. That of an unavailable one will."""
+        """Forget a server without the bot, whose history will never come. An unavailable server comes back."""
         if guild.unavailable or guild.id not in self._waiting:
             return
         self._waiting.discard(guild.id)
         await self._end_history(position)
 
     async def _read_direct_history(self, position: ReadPosition) -> AsyncIterator[Envelope]:
-        """What was missed in direct conversations, which no event lists."""
+        """The missed messages of direct conversations, which no event lists."""
         since = position.since()
         for channel in self.channels.direct if since is not None else ():
             async for envelope in self._read_history(channel, since or 0, position):
@@ -331,7 +331,7 @@ class DiscordStream:
             await self._save()
 
     async def _read_history(self, channel: ChannelData, since: int, position: ReadPosition) -> AsyncIterator[Envelope]:
-        """The messages of a channel after one, oldest first. A channel whose history is not shown has none."""
+        """The messages of a channel after a message, oldest first. A channel with a hidden history has none."""
         while True:
             before = since
             page = get("channels", channel.id, "messages", after=since, limit=_PAGE)
@@ -358,7 +358,7 @@ class DiscordStream:
                 return
 
     async def _call_until_allowed(self, call: RestCall) -> Any:
-        """The answer to a question that may be asked again. Discord's waits are kept: there are many such questions."""
+        """Make a repeatable request, with Discord's waits: there are many such requests."""
         while True:
             try:
                 return await self._client.call(call)
@@ -373,7 +373,7 @@ class DiscordStream:
             await self._save()
 
     async def _save(self) -> None:
-        """Store the position. Calls that wait for another one are served by the first of them."""
+        """Store the position. The first of several waiting calls serves the others."""
         async with self._saving:
             if self._position is None or self._position.stored == self._saved:
                 return
@@ -386,7 +386,7 @@ T = TypeVar("T")
 
 
 def read_event(data: object, kind: type[T]) -> T:
-    """Data as a struct. Raises `BadEvent` with the field that is wrong."""
+    """Data as a struct. Raises `BadEvent` with the wrong field."""
     try:
         return msgspec.convert(data, kind)
     except msgspec.ValidationError as error:
@@ -397,12 +397,12 @@ def read_event(data: object, kind: type[T]) -> T:
 
 
 def id_of(data: object) -> str:
-    """The id in data of any shape; empty if it has none."""
+    """The id in data of any shape; empty for data without id."""
     found: object = cast("dict[str, object]", data).get("id") if isinstance(data, dict) else None
     return found[:40] if isinstance(found, str) else ""
 
 
 def number_of(data: object) -> int:
-    """The id as a number; 0 if it has none."""
+    """The id as a number; 0 for data without id."""
     found = id_of(data)
     return int(found) if re.match(SNOWFLAKE, found) else 0

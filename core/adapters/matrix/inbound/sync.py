@@ -1,4 +1,4 @@
-"""The inbound half: syncs, the gaps between them, invitations, and the token that is saved."""
+"""The inbound half: syncs, the gaps between, invitations, and the saved token."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 
 from trunkline.core.adapters.account_events import AccountEvents
+from trunkline.core.adapters.json_values import Json, as_list
 from trunkline.core.adapters.matrix.api import V3, MatrixApi
 from trunkline.core.adapters.matrix.config import MatrixConfig
 from trunkline.core.adapters.matrix.content import MatrixEvent
@@ -28,7 +29,6 @@ from trunkline.core.adapters.matrix.inbound.updates import (
     read_message,
     read_sync,
 )
-from trunkline.core.adapters.matrix.json_values import Json, as_list
 from trunkline.core.adapters.matrix.rooms import RoomBook
 from trunkline.core.adapters.port import AdapterHost
 from trunkline.core.errors import Ambiguous, NotSent, PlatformError, Unauthorized
@@ -53,16 +53,16 @@ class SyncProgress:
         self._waiting.clear()
 
     def is_done(self, message_id: str) -> bool:
-        """Whether a message that comes again was acknowledged."""
+        """Whether a redelivered message was acknowledged."""
         return message_id in self._ahead
 
     def note_answer(self, token: str, message_ids: Iterable[str]) -> None:
-        """Note an answer, with the token after it and the messages in it that were handed over."""
+        """Note an answer, with the next token and the messages handed over."""
         self._waiting.append((token, set(message_ids)))
         self._advance()
 
     def note_durable(self, message_id: str) -> None:
-        """Note that a message is durable."""
+        """Note a durable message."""
         for _, waiting in self._waiting:
             if message_id in waiting:
                 waiting.discard(message_id)
@@ -103,7 +103,7 @@ _PAGE_FILTER = json.dumps(_EVENTS, separators=(",", ":"))
 
 
 class SyncReader:
-    """Reads what happens in the rooms of one account."""
+    """Reads the events in the rooms of an account."""
 
     def __init__(
         self, api: MatrixApi, book: RoomBook, host: AdapterHost, events: AccountEvents, config: MatrixConfig
@@ -127,7 +127,7 @@ class SyncReader:
     # ------------------------------------------------------------ the stream
 
     async def begin(self) -> SyncAnswer:
-        """The first answer of a connection: what has happened since the saved token; without one, nothing that was."""
+        """The first answer of a connection: everything since the saved token; without a token, nothing from before."""
         self._progress.begin()
         self._saved = await self._host.cursors.load(self._cursor)
         since = self._saved
@@ -168,7 +168,7 @@ class SyncReader:
         return answer
 
     async def ack(self, message_id: str) -> None:
-        """A message is durable: save the token, as far as it may move."""
+        """Note a durable message, and save the token as far as allowed."""
         self._progress.note_durable(message_id)
         await self._save(self._progress.safe)
 
@@ -180,14 +180,14 @@ class SyncReader:
                 self._saved, self._saved_at = newest, self._host.env.steady()
 
     async def _save_idle(self, *, now: bool) -> None:
-        """Save the token of an answer without messages, now and then: without it they would only be read again."""
+        """Save the token of an answer without messages, now and then, to spare the next process some reading."""
         if now or self._host.env.steady() - self._saved_at >= _SAVE_EVERY:
             await self._save(self._progress.safe)
 
     # ------------------------------------------------------------ one answer
 
     async def _read(self, answer: SyncAnswer, before: str) -> list[Envelope]:
-        """The new messages in an answer; invitations are accepted. `before`: the token that it was asked with."""
+        """The new messages in an answer; invitations are accepted. `before`: the token of the request."""
         if answer.direct is not None:
             self._book.note_direct(answer.direct)
         for room in answer.left:
@@ -232,7 +232,7 @@ class SyncReader:
             await self._book.adopt(invite.room, invite.sender)
 
     async def _fetch_events(self, timeline: MatrixTimeline, before: str) -> list[object]:
-        """The events of a room since the last answer, with those that did not fit into this one."""
+        """The events of a room since the last answer, including events which did not fit into the answer."""
         joined = is_new_room(timeline, self._me)
         events = list(timeline.events)
         if timeline.gap_before is not None:

@@ -1,4 +1,4 @@
-"""What comes from Slack, by sockets or by HTTP, as one stream of envelopes for the gateway."""
+"""The updates of Slack, by sockets or by HTTP, as a single stream of envelopes for the gateway."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ Done = Callable[[], Awaitable[None]]
 
 @dataclass(slots=True)
 class _Update:
-    """One update of Slack; an interaction may press several buttons at once."""
+    """An update of Slack; an interaction may press several buttons at once."""
 
     left: int
     done: Done
 
 
 class UnackedUpdates:
-    """Acknowledges an update to Slack when every message in it is durable in the gateway."""
+    """Acknowledges an update to Slack when every message of the update is durable in the gateway."""
 
     def __init__(self) -> None:
         #: of the same message there are several, if Slack delivers it again before it is acknowledged
         self._waiting: dict[tuple[Address, str], list[_Update]] = {}
 
     def add(self, envelopes: Sequence[Envelope], done: Done) -> None:
-        """Call `done` when all of these are acknowledged."""
+        """Call `done` when all envelopes are acknowledged."""
         update = _Update(len(envelopes), done)
         for envelope in envelopes:
             self._waiting.setdefault(_key(envelope), []).append(update)
 
     async def ack(self, envelope: Envelope) -> None:
-        """Note that a message is durable. Raises `PlatformError` if Slack cannot learn it: it delivers again."""
+        """Note a durable message. Raises `PlatformError` if Slack cannot be notified, and so delivers again."""
         failed: PlatformError | None = None
         safe = False
         for update in self._waiting.pop(_key(envelope), ()):
@@ -61,7 +61,7 @@ class UnackedUpdates:
             raise failed
 
     def clear(self) -> None:
-        """Forget what an earlier connection brought: it comes again."""
+        """Forget the updates of an earlier connection, which Slack delivers again."""
         self._waiting.clear()
 
 
@@ -75,7 +75,7 @@ _NO_ID = "no id"
 
 
 class SlackFeed:
-    """Reads updates, drops what cannot be read, and keeps what waits for its acknowledgement."""
+    """Reads updates, drops unreadable updates, and keeps updates without acknowledgement."""
 
     def __init__(self, reader: SlackReader, directory: SlackDirectory, events: AccountEvents) -> None:
         self._reader = reader
@@ -101,11 +101,11 @@ class SlackFeed:
                     end()
 
     async def ack(self, envelope: Envelope) -> None:
-        """A message is durable. Raises `NotSent` if Slack cannot learn it now: it delivers the message again."""
+        """Note a durable message. Raises `NotSent` if Slack cannot be notified, and so delivers the message again."""
         await self._unacked.ack(envelope)
 
     async def envelopes(self, received: Received) -> AsyncIterator[Envelope]:
-        """The messages of a connection, each with the name of its author."""
+        """The messages of a connection, each with the name of the author."""
         while True:
             found = await received.get()
             if isinstance(found, PlatformError):
@@ -113,7 +113,7 @@ class SlackFeed:
             yield await self._name_author(found)
 
     async def of_frames(self, frames: Frames, received: Received) -> AsyncIterator[Envelope]:
-        """The messages that sockets bring."""
+        """The messages of sockets."""
         while True:
             frame = await frames.get()
             if isinstance(frame, PlatformError):
@@ -133,7 +133,7 @@ class SlackFeed:
     # ------------------------------------------------------------ sockets
 
     async def _take_frame(self, frame: Frame) -> None:
-        """Hand over the messages of a frame. One without any is acknowledged at once."""
+        """Hand over the messages of a frame. A frame without messages is acknowledged at once."""
         payload = None if frame.data is None else frame.data.get("payload")
         update = frame.envelope_id or _NO_ID
         if not isinstance(payload, dict) or frame.size > LARGEST_UPDATE:
@@ -164,7 +164,7 @@ class SlackFeed:
         return self._received is not None
 
     def at_end(self, end: Callable[[], None]) -> Callable[[], None]:
-        """Call `end` when the connection is over; returns what takes that back."""
+        """Call `end` when the connection is over; returns a function to cancel the call."""
         self._ends.add(end)
         return lambda: self._ends.discard(end)
 

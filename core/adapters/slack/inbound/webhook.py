@@ -38,7 +38,7 @@ def sign(secret: str, timestamp: str, body: bytes) -> str:
 
 
 def refusal_of(secret: str, headers: Mapping[str, str], body: bytes, now: float) -> tuple[Reason, str] | None:
-    """Why a request is not to be read, and what is wrong with it; None: it is from Slack, and new.
+    """The reason against reading a request, with the details; None for a new request of Slack.
 
     The signature is checked first: what is wrong with the time of an unsigned request says nothing.
     """
@@ -53,13 +53,13 @@ def refusal_of(secret: str, headers: Mapping[str, str], body: bytes, now: float)
 
 
 class TakenSignatures:
-    """The signatures of the last minutes that were answered with success. Slack signs each delivery for itself."""
+    """The signatures of the last minutes with a successful answer. Slack signs each delivery separately."""
 
     def __init__(self) -> None:
         self._until: dict[str, float] = {}
 
     def add(self, signature: str, now: float) -> None:
-        """Remember a request that was taken."""
+        """Remember a taken request."""
         for old in [signature for signature, until in self._until.items() if until < now]:
             del self._until[old]
         # A request may be signed that much in the future.
@@ -76,7 +76,7 @@ _FORM = "application/x-www-form-urlencoded"
 
 
 class SlackWebhook:
-    """The address that an app's events and interactions are sent to."""
+    """The address for an app's events and interactions."""
 
     def __init__(self, secret: str, feed: SlackFeed, host: AdapterHost, events: AccountEvents, patience: float) -> None:
         self._secret = secret
@@ -88,7 +88,7 @@ class SlackWebhook:
         self._taken = TakenSignatures()
 
     async def answer_call(self, call: WebhookCall) -> WebhookAnswer:
-        """Check and read a request. Success means that every message in it is durable, or that there is none."""
+        """Check and read a request. Answers with success when every message of the request, if any, is durable."""
         if call.method != "POST":
             return WebhookAnswer(status=405, body=b"POST only")
         now = self._host.env.now()
@@ -147,7 +147,7 @@ class SlackWebhook:
 
 
 def _payload(call: WebhookCall) -> tuple[dict[str, Any] | None, bool]:
-    """The JSON of a request, and whether it is an interaction: those come as a form with one field."""
+    """The JSON of a request, and whether the request is an interaction, which is a form with a single field."""
     if not call.headers.get("content-type", "").startswith(_FORM):
         return parsed(call.body), False
     try:
