@@ -1,4 +1,4 @@
-"""Checks of values that adapters hand over. Type hints bind nobody at run time, and one bad value must end only itself.
+"""Checks of values from adapters. Python enforces no type hints, and a bad value must fail nothing but itself.
 
 Each check says what is wrong, or returns an empty text. Ids must be storable as they are: a replaced character would
 name another message, person or place. Other texts are made storable instead (`storable`).
@@ -23,7 +23,7 @@ _LATEST = 1e12
 
 
 def check_envelope(value: object, channel: str, account: str, *, stable: bool) -> str:
-    """What is wrong with an inbound message from the adapter of an account. `stable`: its ids identify messages."""
+    """The fault in an inbound message from the adapter of an account. `stable`: ids identify messages."""
     if not isinstance(value, Envelope):
         return f"{_kind(value)} instead of an Envelope"
     return (
@@ -57,7 +57,7 @@ def storable(envelope: Envelope) -> Envelope:
 
 
 def check_address(value: object) -> str:
-    """What is wrong with a place."""
+    """The fault in a place."""
     if type(value) is Address and _is_plain(value):
         return ""
     if not isinstance(value, Address):
@@ -84,7 +84,7 @@ def _is_plain(address: Address) -> bool:
 
 
 def check_receipt(value: object) -> str:
-    """What is wrong with a receipt; an empty id is right on platforms whose responses name no message."""
+    """The fault in a receipt; an empty id is right on platforms whose responses name no message."""
     if not isinstance(value, Receipt):
         return f"{_kind(value)} instead of a Receipt"
     wrong = _check_text("provider_id", value.provider_id)
@@ -92,19 +92,19 @@ def check_receipt(value: object) -> str:
 
 
 def check_identity(value: object) -> str:
-    """What is wrong with a webhook identity."""
+    """The fault in a webhook identity."""
     if not isinstance(value, Identity):
         return f"{_kind(value)} instead of an Identity"
     return _check_id("id", value.id) or _check_text("name", value.name)
 
 
 def check_texts(names: Iterable[tuple[str, object]]) -> str:
-    """What is wrong with optional texts that must be storable as they are, by name."""
+    """The fault in optional texts which must be storable unchanged, by name."""
     return next((wrong for name, value in names if value is not None and (wrong := _check_text(name, value))), "")
 
 
 def check_json(value: object) -> str:
-    """What is wrong with an answer that must be a value that JSON has, of a bounded size and depth."""
+    """The fault in an answer which must be a JSON value of bounded size and depth."""
     left = [(value, 0)]
     seen = said = 0
     while left:
@@ -159,7 +159,7 @@ def _check_peer(value: object) -> str:
 
 
 def _check_texts(value: Envelope) -> str:
-    """The texts of an envelope that are no ids of its own need only be texts."""
+    """The fault in the texts of an envelope, apart from ids: any text is right."""
     optional = (value.reply_to, value.guild, value.team, value.webhook)
     if not isinstance(value.text, str):
         return f"text is {_kind(value.text)} instead of a text"

@@ -1,4 +1,4 @@
-"""Which lines of a transcript a turn is given: those before its own message, from the newest back."""
+"""The lines of a transcript for a turn: the lines before the turn's message, from the newest back."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def own_line(turn: TurnId, lines: Sequence[TranscriptLine]) -> int | None:
 
 
 async def lines_around(turn: Turn, limit: int) -> Excerpt:
-    """The line of a turn's message, at most `limit` lines before it, and every line behind it.
+    """The line of a turn's message, at most `limit` lines before, and every line behind.
 
     While a turn waits or runs, any number of messages may come, which stand behind its own.
     """
@@ -45,7 +45,7 @@ async def lines_around(turn: Turn, limit: int) -> Excerpt:
 
 
 def earlier_lines(turn: TurnId, lines: Sequence[TranscriptLine]) -> tuple[TranscriptLine, ...]:
-    """The transcript without the turn's own message, and without messages that came later and wait for their turns.
+    """The transcript without the turn's own message, and without later messages, which wait for other turns.
 
     What went out after the message stays: answers to earlier messages, and what the turn itself sent before a crash.
     """

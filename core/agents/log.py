@@ -1,4 +1,4 @@
-"""What programs and services say, made fit for a log: bounded, rationed, and without control characters."""
+"""Output of programs and services, made fit for a log: bounded, rationed, and without control characters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LOGGER = logging.getLogger("trunkline.agents")
 
 
 def shown(text: str, limit: int = 500) -> str:
-    """A text of a stranger as a part of one line: control characters escaped, and cut if it is long."""
+    """Untrusted text as a part of a line: control characters are escaped, and long texts are cut."""
     kept = text if len(text) <= limit else text[:limit]
     safe = "".join(
         character if character.isprintable() else character.encode("unicode_escape", "replace").decode("ascii")
@@ -19,7 +19,7 @@ def shown(text: str, limit: int = 500) -> str:
 
 
 class Ration:
-    """Allows so many units per second, and as many at once after a pause. Times are seconds of one steady clock."""
+    """Allows so many units per second, and as many at once after a pause. Times are seconds of a steady clock."""
 
     def __init__(self, per_second: float, burst: float, now: float) -> None:
         self._rate = per_second

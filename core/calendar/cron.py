@@ -14,7 +14,7 @@ _REPEATS = 200
 
 
 class Timing(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """When an entry is due: exactly one of the three."""
+    """The time when an entry is due: exactly one of three fields."""
 
     #: ISO 8601; without an offset, in the entry's time zone
     at: str | None = None
@@ -27,7 +27,7 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def check_expression(expression: str) -> None:
-    """Raise `ValueError` for a cron expression that is invalid or never fires."""
+    """Raise `ValueError` for an invalid cron expression, and for an expression without any time."""
     fields = expression.split()
     if len(fields) != _FIELDS:
         raise ValueError(
@@ -38,7 +38,7 @@ def check_expression(expression: str) -> None:
 
 
 def check_time(text: str) -> None:
-    """Raise `ValueError` for a text that is no time."""
+    """Raise `ValueError` for a text without a time."""
     _time(text, UTC)
 
 

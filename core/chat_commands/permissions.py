@@ -1,4 +1,4 @@
-"""Who may bind and unbind conversations by chat commands, and the replies to them."""
+"""Permissions to bind and unbind conversations by chat commands, and the replies."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def check_unfocus(who: str, had: SessionBindingRecord, config: ControlConfig) ->
 
 
 def choose_target(argument: str, main: str, known: Sequence[SessionBindingRecord]) -> str:
-    """The key of the session that an argument names: a key, ``main`` for the key `main`, or the label of bound work.
+    """The key of the session named by an argument: a key, ``main`` for the key `main`, or the label of bound work.
 
     Raises `BindingError` for an empty or ambiguous argument.
     """

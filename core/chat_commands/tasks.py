@@ -1,4 +1,4 @@
-"""What ``/tasks`` and ``/cancel`` concern, and the replies to them: the delegations that a person has asked for."""
+"""The delegations behind ``/tasks`` and ``/cancel``, and the replies: delegations requested by a person."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _is_of(row: DelegationRow, place: Address) -> bool:
 def visible_tasks(
     rows: Sequence[DelegationRow], place: Address, peer: Peer, *, owner: bool
 ) -> tuple[DelegationRow, ...]:
-    """The open delegations that a person may see and end: their own of this conversation.
+    """The open delegations which a person may see and end: requested by the person in this conversation.
 
     An owner has all of it, and of every conversation where nobody else reads the reply: what one person has asked for
     in private is nothing for a group.
@@ -45,7 +45,7 @@ def visible_tasks(
 
 
 def tasks_named(rows: Sequence[DelegationRow], argument: str) -> tuple[DelegationRow, ...]:
-    """Those of some delegations that an argument names: by id, by label, or by the end of the id."""
+    """The delegations named by an argument: by id, by label, or by the end of the id."""
     exact = tuple(row for row in rows if argument in (row.id, row.label))
     if exact or len(argument) < _SHORTEST:
         return exact
@@ -79,7 +79,7 @@ def _time(seconds: float) -> str:
 
 
 def ambiguous_reply(rows: Sequence[DelegationRow], argument: str, now: float) -> str:
-    """The reply to a ``/cancel`` that names none or several of the tasks in progress."""
+    """The reply to a ``/cancel`` for none or several of the tasks in progress."""
     if not rows:
         return "Nothing is in progress here that you may cancel."
     why = f"{argument!r} names none of them, or several" if argument else "Which one?"
@@ -87,6 +87,6 @@ def ambiguous_reply(rows: Sequence[DelegationRow], argument: str, now: float) ->
 
 
 def cancel_reply(row: DelegationRow, *, ended_before: bool) -> str:
-    """The reply to a ``/cancel`` that was carried out."""
+    """The reply to a successful ``/cancel``."""
     what = f"{row.hand}: {row.label or _cut(row.task)}"
     return f"{what} had ended already." if ended_before else f"Cancelled {what}."

@@ -1,4 +1,4 @@
-"""The base of event bodies, the registry of their kinds, and the one event that ends every whole trace."""
+"""The base of event bodies, the registry of their kinds, and the event at the end of every whole trace."""
 
 from __future__ import annotations
 

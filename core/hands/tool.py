@@ -1,4 +1,4 @@
-"""The tools for hands as a model is shown them: their schemas, how their calls are read, and what goes back. Pure.
+"""The tools for hands, for a model: schemas, parsing of calls, and results. Pure.
 
 Four small tools instead of one: a model chooses among names more reliably than among the values of a parameter.
 """
@@ -29,7 +29,7 @@ class HandTool(StrEnum):
 
 
 class HandCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A call of one of the tools, checked; the fields that its tool does not have are empty."""
+    """A checked call of a tool for hands; fields of other tools are empty."""
 
     tool: HandTool
     agent_id: str = ""
@@ -83,7 +83,7 @@ _TYPES = {ParamType.NUMBER: "number"}
 def hand_tools(
     form: SchemaForm = SchemaForm.OPENAI, *, hands: Sequence[str] = (), homeless: bool = False
 ) -> list[dict[str, Any]]:
-    """The tools in a form that tool-calling models expect.
+    """The tools in the form of a family of models.
 
     `hands`: those that the agent may use, as far as they are known. `homeless`: the turn has no place, so the call has
     to name where the answer goes.
@@ -143,7 +143,7 @@ def read_call(name: str, params: Mapping[str, object], *, homeless: bool = False
 
 
 def text_of_cancel(delegation: str, *, cancelled: bool) -> str:
-    """What a model gets back of `agent_cancel`."""
+    """The result of `agent_cancel` for a model."""
     if cancelled:
         return f"cancelled: {delegation}. No result will arrive."
     return (
@@ -152,7 +152,7 @@ def text_of_cancel(delegation: str, *, cancelled: bool) -> str:
 
 
 def text_of_status(found: Sequence[DelegationStatus], asked: str = "") -> str:
-    """What a model gets back of `agent_status`, as JSON: what hands report of their progress is data in it."""
+    """The result of `agent_status` for a model, as JSON: reports of hands are data inside."""
     shown = [status for status in found if not asked or status.delegation == asked]
     if asked and not shown:
         return f"{asked} is no open task of this conversation. {_COMES}"
@@ -177,5 +177,5 @@ def _time(seconds: float) -> str:
 
 
 def text_of_list(hands: Sequence[str]) -> str:
-    """What a model gets back of `agent_list`, as JSON."""
+    """The result of `agent_list` for a model, as JSON."""
     return msgspec.json.encode([{"agent_id": hand} for hand in hands]).decode()

@@ -17,7 +17,7 @@ from trunkline.core.adapters.discord.bodies import message_body
 from trunkline.core.adapters.discord.calls import RestCall, at, post
 from trunkline.core.adapters.discord.client import OneRequestClient
 from trunkline.core.adapters.discord.config import DiscordConfig
-from trunkline.core.adapters.discord.errors import THREAD_EXISTS, DiscordRefused, of_what_is_between, unsent
+from trunkline.core.adapters.discord.errors import THREAD_EXISTS, DiscordRefused, is_from_proxy, unsent
 from trunkline.core.adapters.discord.files import load_files
 from trunkline.core.adapters.discord.payloads import ChannelData, PostedData
 from trunkline.core.adapters.discord.receiving.stream import DiscordStream
@@ -144,7 +144,7 @@ class DiscordAdapter(AccountAdapter):
         except (IdentityGone, PlaceGone):
             raise
         except Refused as error:
-            if of_what_is_between(error):
+            if is_from_proxy(error):
                 raise NotSent(f"before the message: {error.facts}") from error
             raise IdentityGone(error.facts) from error
         except PlatformError as error:

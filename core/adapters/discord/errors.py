@@ -93,7 +93,7 @@ def unsent(error: PlatformError) -> PlatformError:
     return NotSent(f"before the message: {error.facts}") if isinstance(error, Ambiguous) else error
 
 
-def of_what_is_between(error: Refused) -> bool:
+def is_from_proxy(error: Refused) -> bool:
     """Whether the error response came from a proxy or firewall and so says nothing about the request."""
     return isinstance(error, DiscordRefused) and not error.by_discord
 

@@ -1,4 +1,4 @@
-"""The answer of a model, assembled from the pieces in which it comes, and judged once it is complete."""
+"""The answer of a model, assembled from pieces, and judged when complete."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ QUOTED = 200
 
 
 class ModelCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A tool call as the model wrote it; nothing of it is checked."""
+    """A tool call as written by the model, unchecked."""
 
     id: str
     name: str
@@ -71,7 +71,7 @@ class _Piece(msgspec.Struct):
 
 
 class _OpenCall:
-    """A tool call that grows."""
+    """A growing tool call."""
 
     __slots__ = ("arguments", "id", "index", "name")
 
@@ -86,7 +86,7 @@ _decode = msgspec.json.Decoder(_Piece).decode
 
 
 class EndpointError(Exception):
-    """The endpoint said in the middle of its answer that something went wrong; the text is its own."""
+    """The endpoint reported an error in the middle of an answer; the text is the endpoint's."""
 
 
 class AnswerReader:
@@ -149,7 +149,7 @@ class AnswerReader:
             parts.append(text)
 
     def _call_of(self, call: _Call) -> _OpenCall:
-        """The open call that a piece belongs to.
+        """The open call of a piece.
 
         Most endpoints number their calls. Some leave the number out, and some give every call the same one: there a
         call with another id, or without a number with another name, is another call.
@@ -167,7 +167,7 @@ class AnswerReader:
         return new
 
     def done(self) -> ModelAnswer:
-        """The whole answer. Raises `AgentFailed` if it broke off, was refused, or was cut."""
+        """The whole answer. Raises `AgentFailed` for an answer which broke off, was refused, or was cut."""
         refusal = "".join(self._refusal)
         if self._finish == "content_filter":
             raise AgentFailed("the endpoint's content filter ended the answer", Reason.AGENT_REFUSED)
@@ -184,7 +184,7 @@ class AnswerReader:
 
 
 def _distinct(found: list[_OpenCall]) -> tuple[ModelCall, ...]:
-    """The calls, each with an id of its own: results refer to it."""
+    """The calls, each with a unique id for the result."""
     used: set[str] = set()
     calls: list[ModelCall] = []
     for number, call in enumerate(found, 1):
@@ -198,7 +198,7 @@ def _distinct(found: list[_OpenCall]) -> tuple[ModelCall, ...]:
 
 
 def words_of_error(error: object) -> str:
-    """What an endpoint says of an error, as far as it is text."""
+    """The words of an endpoint's error, as far as there is text."""
     if not isinstance(error, dict):
         return error if isinstance(error, str) else ""
     found = cast("dict[str, object]", error)
@@ -207,6 +207,6 @@ def words_of_error(error: object) -> str:
 
 
 def quoted(text: str) -> str:
-    """The beginning of a text of somebody else, on one line."""
+    """The beginning of untrusted text, on a single line."""
     shown = " ".join("".join(character if character.isprintable() else " " for character in text[: QUOTED * 4]).split())
     return well_formed(shown if len(shown) <= QUOTED else f"{shown[:QUOTED]}...")

@@ -1,4 +1,4 @@
-"""The client library of OpenAI, loaded beside the event loop: it takes seconds, and nothing else waits for it."""
+"""The client library of OpenAI, loaded beside the event loop: loading takes seconds, and nothing else waits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PACKAGES = ("openai", "httpx")
 
 
 class LateClient:
-    """The client of one agent, made at its first use.
+    """The client of an agent, made at the first use.
 
     Raises `ConfigError` for a key that cannot be one, and if the library is not installed. `given`: an
     `openai.AsyncOpenAI` to use instead of one made of the configuration.
@@ -43,14 +43,14 @@ class LateClient:
         if self._client is None:
             async with self._loading:
                 if self._client is None:
-                    # Who no longer waits for it leaves it to its thread.
+                    # A cancelled caller does not stop the loading; its thread finishes it.
                     self._client = await anyio.to_thread.run_sync(
                         _client, self._config, self._key, abandon_on_cancel=True
                     )
         return self._client
 
     async def aclose(self) -> None:
-        """Close its connections."""
+        """Close the connections."""
         if self._client is not None:
             await self._client.close()
 

@@ -17,7 +17,7 @@ _Seconds = Annotated[Duration, Field(gt=0)]
 
 
 class OpenAIConfig(Model):
-    """An agent that asks a model behind an endpoint that speaks OpenAI's chat completions.
+    """An agent that asks a model, behind an endpoint with OpenAI's chat completions.
 
     Tokens are estimated at one for each three bytes of UTF-8, because each model counts in its own way.
     """

@@ -1,4 +1,4 @@
-"""Requests to an endpoint that speaks OpenAI's chat completions: time limits, repetitions, and what failures mean."""
+"""Requests to an endpoint with OpenAI's chat completions: time limits, repetitions, and the meaning of failures."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _MARK = "\ufeff"
 
 
 class EventTooLong(Exception):
-    """One event is longer than the reader keeps."""
+    """An event is longer than the limit."""
 
 
 class EventReader:
-    """Takes bytes, and returns the data of the events that are complete.
+    """Takes bytes, and returns the data of complete events.
 
     `limit`: bytes of one event; a longer one raises `EventTooLong`. Comments, names and ids of events are left out. An
     event that no blank line ends is not complete.
@@ -47,7 +47,7 @@ class EventReader:
         self._after_return = False
 
     def feed(self, data: bytes) -> list[str]:
-        """The data of each event that these bytes complete, in order."""
+        """The data of each event completed by some bytes, in order."""
         if not data:
             return []
         if self._after_return:
@@ -101,7 +101,7 @@ _END = "[DONE]"
 
 
 class PassingFailure(Exception):
-    """A request failed for the moment. `failed`: what that means if it is not repeated; `wait`: seconds asked for."""
+    """A request failed for the moment. `failed`: the error without a repetition; `wait`: requested seconds."""
 
     def __init__(self, failed: AgentFailed, wait: float | None = None) -> None:
         super().__init__(failed.facts)
@@ -110,14 +110,14 @@ class PassingFailure(Exception):
 
 
 class RequestTooLong(AgentFailed):
-    """The request is longer than the model takes, as its endpoint says."""
+    """The request is too long for the model, according to the endpoint."""
 
     def __init__(self, facts: str = "") -> None:
         super().__init__(facts, Reason.INPUT_TOO_LONG)
 
 
 class ModelEndpoint:
-    """One endpoint, as one agent uses it.
+    """An endpoint for an agent.
 
     Raises `ConfigError` for an unusable key, and if the client library is not installed. `client`: an
     `openai.AsyncOpenAI` to use instead of one made of the configuration.
@@ -156,7 +156,7 @@ class ModelEndpoint:
         raise AssertionError("the last repetition returns or raises")
 
     async def _ask_once(self, body: Mapping[str, Any]) -> ModelAnswer:
-        """One request, within its time limit. Raises `AgentFailed` or `PassingFailure`."""
+        """Make a request, within the time limit. Raises `AgentFailed` or `PassingFailure`."""
         reader = AnswerReader(self._config.max_answer)
         client = await self._client.get()
         with anyio.move_on_after(self._config.timeout) as scope:
@@ -188,7 +188,7 @@ class ModelEndpoint:
             raise
 
     def _of_status(self, error: APIStatusError) -> AgentFailed | PassingFailure:
-        """What an answer with an error status means."""
+        """The error of an answer with an error status."""
         status, response = error.status_code, error.response
         said = self._clean(words_of_error(error.body))
         code = str(error.code or "")
@@ -208,7 +208,7 @@ class ModelEndpoint:
         return _unreachable(facts)
 
     def _of_connection(self, error: BaseException, *, started: bool) -> AgentFailed | PassingFailure:
-        """What a failure of the connection means. `started`: the answer had begun."""
+        """The error of a failed connection. `started`: the answer had begun."""
         import httpx
 
         words = self._clean(f"{type(error).__name__}: {error}")
@@ -222,7 +222,7 @@ class ModelEndpoint:
         return PassingFailure(AgentFailed(f"the connection broke {where} ({words})", Reason.AGENT_BROKE_OFF))
 
     def _clean(self, said: str) -> str:
-        """What an endpoint said, without the key."""
+        """Words of an endpoint, without the key."""
         return quoted(said.replace(self._key, "***") if self._key else said)
 
 
@@ -264,7 +264,7 @@ def _unreachable(facts: str) -> AgentFailed:
 
 
 def _asked_wait(headers: Mapping[str, str]) -> float | None:
-    """Seconds that an endpoint asks to wait: ``retry-after-ms``, or ``retry-after`` as seconds or as a date."""
+    """The seconds to wait for an endpoint: ``retry-after-ms``, or ``retry-after`` as seconds or as a date."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
             seconds = float(headers.get(name, "")) * unit

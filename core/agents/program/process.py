@@ -1,4 +1,4 @@
-"""One process of a program: its start, what is written to it and read from it, and its end."""
+"""A process of a program: start, input, output, and end."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class _Line:
 
 
 class InputQueue:
-    """Lines for the program's input, in order. A turn waits until its line is written, so memory stays bounded."""
+    """Lines for the program's input, in order. A turn waits until the line is written, so memory stays bounded."""
 
     def __init__(self) -> None:
         self._lines: deque[_Line] = deque()
@@ -50,7 +50,7 @@ class InputQueue:
         self._closed = False
 
     async def put(self, turn: str, data: bytes) -> None:
-        """Queue a line of a turn; wait until it is written or the program has ended. Cancelled: it is not written."""
+        """Queue a line of a turn; wait for the writing, or the end of the program. A cancelled line is not written."""
         if self._closed:
             return
         line = self._add(turn, data)
@@ -79,7 +79,7 @@ class InputQueue:
             self._lines.popleft().done.set()
 
     def close(self) -> None:
-        """The program reads no more: a turn that waits goes on, and learns it from what is said of its turn."""
+        """Note that the program reads no more: a waiting turn goes on, and finds the reason in its messages."""
         self._closed = True
         while self._lines:
             self._lines.popleft().done.set()
@@ -106,7 +106,7 @@ _ENDED = "ended"
 
 
 class ProgramProcess:
-    """A process that works on turns until it ends or is stopped. `run` is its life."""
+    """A process with turns, from the start to the end of `run`."""
 
     def __init__(self, agent: str, config: ProgramConfig, launch: Launch) -> None:
         self._agent = agent
@@ -131,7 +131,7 @@ class ProgramProcess:
         self._unlogged = 0
 
     async def run(self, delay: float = 0.0) -> None:
-        """Wait, start the process and serve it until it has ended. What goes wrong ends the process and nothing else.
+        """Wait, start the process and serve until the end. An error ends the process and nothing else.
 
         A cancellation does not end it: `stop` does, in order, within a bounded time.
         """
@@ -153,7 +153,7 @@ class ProgramProcess:
         self._finish("was stopped by the gateway")
 
     async def until_ready(self) -> None:
-        """Wait for the hello of the program. Raises `AgentFailed` if it ends before."""
+        """Wait for the hello of the program. Raises `AgentFailed` if the program ends before."""
         while not self._is_ready and not self.why:
             await self._changed.wait()
         if not self._is_ready:
@@ -169,7 +169,7 @@ class ProgramProcess:
         return opened
 
     async def write(self, turn: str, message: ToProgram) -> None:
-        """Give a message of a turn to the program, and wait until it is written."""
+        """Give a message of a turn to the program, and wait for the writing."""
         await self._input.put(turn, encode(message))
 
     def write_soon(self, turn: str, message: ToProgram) -> None:
@@ -197,7 +197,7 @@ class ProgramProcess:
                 await process.aclose()
 
     async def _serve(self) -> None:
-        """Greet the program, and wait until something ends it."""
+        """Greet the program, and wait for the end."""
         limits = Limits(
             timeout=self._config.timeout,
             max_calls=self._config.max_calls,
@@ -246,7 +246,7 @@ class ProgramProcess:
         self._finish("closed its output")
 
     def _take(self, line: bytes | TooLong) -> int:
-        """Deal with a line of the program; returns what it costs if it is of no open turn."""
+        """Deal with a line of the program; returns the cost of a line without an open turn."""
         if isinstance(line, TooLong):
             self._log(self.turns.too_long(line), line.start)
             return _PER_LINE
@@ -295,7 +295,7 @@ class ProgramProcess:
         LOGGER.log(level, "%s: %s", self._agent, what, extra={"agent": self._agent})
 
     def _log(self, wrong: str, line: bytes) -> None:
-        """Put what the program says into the log, as far as its ration goes."""
+        """Put the program's words into the log, within the ration."""
         if not self._log_ration.spend(1, anyio.current_time()):
             self._unlogged += 1
             return
@@ -310,7 +310,7 @@ class ProgramProcess:
             LOGGER.info("%s: %s", self._agent, said, extra={"agent": self._agent})
 
     def _broken(self) -> Broken:
-        """What the end of the process means for a turn."""
+        """The end of a turn when the process ends."""
         if self.why == _ENDED:
             facts = f"the program {self._ending or _ENDED}"
         else:
@@ -320,7 +320,7 @@ class ProgramProcess:
         return Broken(facts=facts, reason=Reason.AGENT_BROKE_OFF)
 
     def _finish(self, why: str) -> None:
-        """Give the process no further turn, and end it. The first reason counts."""
+        """Give the process no further turn, and begin the end. The first reason counts."""
         if not self.why:
             self.why = why
             self._over.set()

@@ -1,4 +1,4 @@
-"""An agent that is a webhook: posts each turn, carries out the calls in the response, and posts their results."""
+"""A webhook as an agent: posts each turn, carries out the calls in the response, and posts the results."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class WebhookAgent:
 def make_webhook(
     agent_id: str, config: WebhookConfig, *, folder: Path, environ: Mapping[str, str], env: Env
 ) -> WebhookAgent:
-    """The agent, with its secrets and certificates read. Raises `ConfigError`."""
+    """The agent, with all secrets and certificates read. Raises `ConfigError`."""
     headers: dict[str, str] = {}
     for name, value in config.headers.items():
         headers[name] = value.read(folder, environ) if isinstance(value, Secret) else value

@@ -1,4 +1,4 @@
-"""The configuration of a webhook that is an agent."""
+"""The configuration of a webhook as an agent."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class WebhookConfig(TurnLimits):
 
 
 def wrong_header(value: str) -> str:
-    """Why a text cannot be the value of a header; empty if it can."""
+    """The reason against a text as the value of a header; empty for an allowed text."""
     if value.isascii() and value.isprintable():
         return ""
     return "has line breaks, control characters or letters beyond ASCII"

@@ -1,4 +1,4 @@
-"""One request to a webhook: it is made again only where that is safe, and its response is read within limits."""
+"""Requests to a webhook: repeated only where safe, with responses read within limits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SIGNATURE_HEADER = "Trunkline-Signature"
 
 
 def signature_of(secret: str, body: bytes, at: float) -> str:
-    """The value of the header. `at`: seconds since the epoch; a receiver refuses a time that is not about now."""
+    """The value of the header. `at`: seconds since the epoch; a receiver refuses any time but about now."""
     seconds = int(at)
     digest = hmac.new(secret.encode("utf-8"), b"%d." % seconds + body, hashlib.sha256).hexdigest()
     return f"t={seconds},v1={digest}"
@@ -51,7 +51,7 @@ class Signer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Failed(Exception):
-    """An attempt that failed. `safe`: it certainly did not reach the receiver. `again`: another may succeed."""
+    """An attempt failed. `safe`: the request certainly did not reach the receiver. `again`: another may succeed."""
 
     def __init__(self, facts: str, reason: Reason, *, safe: bool = False, again: bool = True) -> None:
         super().__init__(facts)
@@ -64,7 +64,7 @@ class _Failed(Exception):
 
 
 class Requests:
-    """Makes the requests of one webhook."""
+    """Makes the requests of a webhook."""
 
     def __init__(
         self, agent: str, config: WebhookConfig, signer: Signer, trust: ssl.SSLContext | None, env: Env
@@ -117,7 +117,7 @@ class Requests:
             await anyio.sleep(wait)
 
     async def _attempt(self, body: bytes, headers: Mapping[str, str]) -> bytes:
-        """Make one request. Raises `_Failed`."""
+        """Make a request. Raises `_Failed`."""
         own = {
             **self._signer.headers,
             **headers,
@@ -170,7 +170,7 @@ class Requests:
         return b"".join(parts)
 
     async def _error(self, response: httpx.Response) -> str:
-        """What an error says, from the start of its body."""
+        """The start of the body of an error."""
         start = b""
         if not response.headers.get("Content-Encoding"):
             async for part in response.aiter_raw():
@@ -182,7 +182,7 @@ class Requests:
 
 
 def _wrong_type(response: httpx.Response) -> str:
-    """What is wrong with the type of a body; empty if nothing is."""
+    """The fault in the type of a body; empty for a right type."""
     encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
     if encoding not in ("", "identity"):
         return f"Content-Encoding {shown(encoding, 50)}, which was not asked for"

@@ -279,7 +279,7 @@ class DiscordThreads:
         return PlaceState.ARCHIVED if known.archived else PlaceState.OPEN
 
     async def reopen(self, place: Address) -> None:
-        """Unarchive a thread. Raises `PlaceGone` if that is not allowed or there is no such thread."""
+        """Unarchive a thread. Raises `PlaceGone` for a missing thread, or without permission."""
         await self.manager.unarchive(raw_id(place.conversation))
 
     async def identity(self, place: Address, name: str) -> Identity | None:

@@ -114,7 +114,7 @@ async def questions(trial: CheckRun) -> None:
 
 
 async def _send_message(trial: CheckRun, action: Action | None, shown: str = "") -> tuple[SendRequest, Receipt]:
-    """A message to act on. Raises `NotTried` if the adapter lacks the action, or the bench does not show its effect."""
+    """Send a message to act on. Raises `NotTried` for a missing action, or an effect invisible on the bench."""
     if action is not None and action not in trial.adapter.capabilities.actions:
         raise NotTried(f"it has no {action.value}")
     if shown and shown not in trial.bench.shows:
@@ -126,7 +126,7 @@ async def _send_message(trial: CheckRun, action: Action | None, shown: str = "")
 
 
 async def _change_twice(trial: CheckRun, change: ActionRequest) -> None:
-    """Carry out a change; if the gateway may repeat it in doubt, a repeat is harmless."""
+    """Carry out a change twice, if the gateway may repeat a change in doubt."""
     await trial.carry_out(change)
     assert SPECS[change.action].kind is ActionKind.CHANGE
     if SPECS[change.action].repeatable:

@@ -141,7 +141,7 @@ async def goes_on(trial: CheckRun) -> None:
 
 
 async def no_retry(trial: CheckRun) -> None:
-    """One call is one request, whatever the outcome: the adapter never retries by itself."""
+    """A call is a single request, whatever the outcome: the adapter never retries by itself."""
     before = await trial.bench.requests()
     async for _ in _provoke_each(trial.bench):
         await trial.send(trial.request())
@@ -153,7 +153,7 @@ async def no_retry(trial: CheckRun) -> None:
 
 
 async def _provoke_each(bench: Bench) -> AsyncIterator[None]:
-    """Make the next send fail, in each way that the bench can. Raises `NotTried` if there is none."""
+    """Make the next send fail, in each way of the bench. Raises `NotTried` if there is none."""
     rate_limit = partial(bench.rate_limit, _WAIT)
     tried = 0
     for provoke in (bench.refuse, rate_limit, bench.refuse_connection, bench.reset_connection, bench.lose_response):

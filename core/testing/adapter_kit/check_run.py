@@ -1,4 +1,4 @@
-"""One check in progress: makes requests, waits for their results, and raises `CheckFailed`."""
+"""A check in progress: makes requests, waits for the results, and raises `CheckFailed`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def describe(outcome: Outcome) -> str:
 
 
 class Inbox:
-    """The messages that an open connection has delivered so far."""
+    """The messages delivered so far by an open connection."""
 
     def __init__(self) -> None:
         self.envelopes: list[Envelope] = []
@@ -69,7 +69,7 @@ class Inbox:
         self._changed = anyio.Event()
 
     async def until(self, enough: Callable[[], bool], patience: float) -> bool:
-        """Wait for a condition; False if it does not hold in time."""
+        """Wait for a condition; False if time is over before."""
         with anyio.move_on_after(patience):
             while not enough():
                 await self._changed.wait()
@@ -80,7 +80,7 @@ class Inbox:
 
 
 class CheckRun:
-    """The tools of a check: its own bench, and unique texts and keys for what it sends."""
+    """The tools of a check: a bench, and unique texts and keys for requests."""
 
     def __init__(self, bench: Bench, check: str, *, run: str, patience: float, settle: float) -> None:
         self.bench = bench
@@ -122,7 +122,7 @@ class CheckRun:
         )
 
     def change(self, action: Action, receipt: Receipt, text: str = "", **fields: Any) -> ActionRequest:
-        """A change of the message that a receipt names, with a unique key."""
+        """A change of the message in a receipt, with a unique key."""
         self._count += 1
         mark = f"{self._name}-{self._count}"
         given: dict[str, Any] = {**self._forms(text), **fields}
@@ -138,7 +138,7 @@ class CheckRun:
         )
 
     async def carry_out(self, request: ActionRequest) -> Receipt:
-        """Ask for a change that must be carried out, and check the receipt. `NotTried` if it is not claimed."""
+        """Request a change which must succeed, and check the receipt. `NotTried` for an undeclared action."""
         name = request.action.value
         if request.action not in self.adapter.capabilities.actions:
             raise NotTried(f"it has no {name}")
@@ -156,7 +156,7 @@ class CheckRun:
         return await self.outcome(self.adapter.act(request))
 
     async def ask(self, action: Action, receipt: Receipt) -> Outcome:
-        """An answer about the message that a receipt names, or the error, or `NO_ANSWER`."""
+        """An answer about the message in a receipt, or the error, or `NO_ANSWER`."""
         if not isinstance(self.adapter, Queries):
             raise CheckFailed("it has no `ask`")
         query = ActionQuery(action=action, address=receipt.address, message_id=receipt.provider_id)
@@ -180,7 +180,7 @@ class CheckRun:
         return NO_ANSWER
 
     async def send_accepted(self, request: SendRequest, by: ChannelAdapter | None = None) -> Receipt:
-        """Send a request that must be accepted, and check the receipt."""
+        """Send a request which must be accepted, and check the receipt."""
         outcome = await self.send(request, by)
         if not isinstance(outcome, Receipt):
             raise CheckFailed(f"a send to {request.address} was not accepted: {describe(outcome)}")
@@ -191,7 +191,7 @@ class CheckRun:
         return outcome
 
     async def send_refused(self, request: SendRequest, kind: type[PlatformError], why: str) -> PlatformError:
-        """Send a request that must fail with a kind of error and stay invisible."""
+        """Send a request which must fail with a kind of error and stay invisible."""
         outcome = await self.send(request)
         if not isinstance(outcome, kind):
             raise CheckFailed(f"{why}: expected {kind.__name__}, got {describe(outcome)}")
@@ -239,7 +239,7 @@ class CheckRun:
         return found.lane in others or is_misplaced(asked, Receipt(provider_id="", address=found))
 
     async def check_only_message(self, request: SendRequest, receipt: Receipt) -> SeenMessage:
-        """The only message of a request; the receipt must name it."""
+        """The only message of a request, which the receipt must name."""
         [message] = await self.check_accepted(request)
         if message.provider_id is not None and receipt.provider_id not in ("", message.provider_id):
             raise CheckFailed(f"the receipt names message {receipt.provider_id!r}, it is {message.provider_id!r}")
@@ -249,7 +249,7 @@ class CheckRun:
 
     @asynccontextmanager
     async def connect(self) -> AsyncGenerator[Inbox, None]:
-        """An open connection and its inbox."""
+        """An open connection and the inbox."""
         inbox, wrong = Inbox(), None
         async with self.adapter.connect() as stream, anyio.create_task_group() as group:
             group.start_soon(inbox.listen, stream)

@@ -32,7 +32,7 @@ _POLL = Poll(question="Which lamp?", options=("red", "green"))
 
 
 async def identity(trial: CheckRun) -> None:
-    """Its channel and account are names, the channel in lower case, and the places of the bench are its own."""
+    """The adapter names a channel, in lower case, and an account, and all places of the bench belong to both."""
     adapter = trial.adapter
     for name in (adapter.channel, adapter.account):
         if not name or name != name.strip():
@@ -45,7 +45,7 @@ async def identity(trial: CheckRun) -> None:
 
 
 async def capabilities(trial: CheckRun) -> None:
-    """Its capabilities are consistent and constant, and it has the methods for them."""
+    """The adapter's capabilities are consistent and constant, and all their methods exist."""
     says, again = trial.adapter.capabilities, trial.adapter.capabilities
     wrong = list(check_capabilities(says))
     if says != again:
@@ -177,7 +177,7 @@ def _need_shown(trial: CheckRun, shown: str) -> None:
 
 
 async def _send_named(trial: CheckRun, request: SendRequest) -> Receipt:
-    """Send a request that must be accepted with a message id."""
+    """Send a request which must be accepted with a message id."""
     if not trial.can(Capability.MESSAGE_IDS):
         raise NotTried("its receipts name no message")
     return await trial.send_accepted(request)

@@ -83,7 +83,7 @@ async def _judge(trial: CheckRun, check: _Check) -> tuple[CheckVerdict, str]:
 
 
 def _in_one_line(error: BaseException) -> str:
-    """An error in one line; for a group, its first error."""
+    """An error in a line; for a group, the first error."""
     if isinstance(error, BaseExceptionGroup):
         return _in_one_line(cast("BaseExceptionGroup[BaseException]", error).exceptions[0])
     return f"{type(error).__name__}: {error}"

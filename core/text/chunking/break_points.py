@@ -15,7 +15,7 @@ Parts = Sequence[tuple[int, int]]
 
 
 def breaks(text: str, parts: Parts, first: int) -> Iterator[int]:
-    """The places to split at, not before `first`, best first: line ends from the last one, then blanks from the last.
+    """The places to split at, not before `first`, best first: line ends from the last, then blanks from the last.
 
     A place is that of the separator, which belongs to neither side. Only `parts` of the text are searched. An unmatched
     closing parenthesis is ignored; an unmatched opening one hides everything after it.

@@ -1,4 +1,4 @@
-"""Chunkers that an adapter or the rules of a channel bring along: user code, whose answers are checked."""
+"""Chunkers of adapters or of channel rules: user code, whose answers are checked."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Split = Callable[[str, int], Sequence[str]]
 
 @runtime_checkable
 class OwnChunker(Protocol):
-    """An adapter, or the rules of a channel, with a chunker of its own instead of a built-in one."""
+    """An adapter, or the rules of a channel, with a chunker instead of a built-in chunker."""
 
     def split_text(self, text: str, limit: int) -> Sequence[str]:
-        """Split a text into chunks of at most `limit` UTF-16 code units, none of them blank.
+        """Split a text into chunks of at most `limit` UTF-16 code units, without blank chunks.
 
         Must return at once. An error or an invalid answer is recorded, and the built-in chunker splits the text.
         """
@@ -26,13 +26,13 @@ class OwnChunker(Protocol):
 
 
 def own_chunker(adapter: object, rules: object) -> Split | None:
-    """The chunker of an adapter, else of the rules of its channel; None: a built-in one."""
+    """The chunker of an adapter, else of the channel's rules; None for a built-in chunker."""
     owner = next((owner for owner in (adapter, rules) if isinstance(owner, OwnChunker)), None)
     return None if owner is None else owner.split_text
 
 
 def checked_split(split: Split, text: str, limit: int) -> tuple[str, ...]:
-    """The chunks that a chunker of its own makes of a text. Raises `ChunkerError` for an invalid answer."""
+    """The chunks of a text from an own chunker. Raises `ChunkerError` for an invalid answer."""
     answer: object = split(text, limit)
     if not isinstance(answer, list | tuple):
         raise ChunkerError(f"it returned a value of type {type(answer).__name__} instead of a list of texts")

@@ -1,4 +1,4 @@
-"""Splits a text into chunks that a platform accepts, in linear time (docs/delivery.md).
+"""Splits a text into chunks for a platform, in linear time (docs/delivery.md).
 
 Limits are in UTF-16 code units, as platforms count; a limit that is not positive is none. A grapheme cluster
 (`core.text.chunking.utf16`) is split only if it is wider than the limit; a single character wider than the limit is
@@ -81,7 +81,7 @@ def with_line_ends(text: str) -> str:
 
 
 def grouped(text: str, limit: int, code: Iterable[Span], *, pack: bool) -> Iterator[list[Span]]:
-    """The paragraphs of a text, one per group, or with `pack` as many as fit into a chunk.
+    """The paragraphs of a text, a single paragraph per group, or with `pack` as many as fit into a chunk.
 
     Empty lines inside `code` separate nothing.
     """
@@ -154,7 +154,7 @@ def sentence_spans(text: str, limit: int, start: int, end: int) -> Iterator[tupl
 
 
 def _utterance_end(text: str, start: int, stop: int) -> int:
-    """Where the utterance that begins at `start` ends, at most at `stop`."""
+    """The end of the utterance from `start`, at most at `stop`."""
     # One character more: an end is known by the white space after it.
     window = text[start : stop + 1]
     ends = [

@@ -16,7 +16,7 @@ from trunkline.core.adapters.discord.calls import SNOWFLAKE, RestCall, get, post
 from trunkline.core.adapters.discord.channels import KnownChannels
 from trunkline.core.adapters.discord.client import OneRequestClient
 from trunkline.core.adapters.discord.config import DiscordConfig
-from trunkline.core.adapters.discord.errors import of_what_is_between
+from trunkline.core.adapters.discord.errors import is_from_proxy
 from trunkline.core.adapters.discord.payloads import (
     COMPONENT,
     ChannelData,
@@ -265,7 +265,7 @@ class DiscordStream:
         try:
             return await self.channels.find(channel)
         except Refused as error:
-            if of_what_is_between(error):
+            if is_from_proxy(error):
                 raise NotSent(f"channel {channel} could not be looked up: {error.facts}") from error
             raise BadEvent(f"channel {channel} is not shown: {error.facts}") from None
 
@@ -338,7 +338,7 @@ class DiscordStream:
             try:
                 answer = await self._call_until_allowed(page)
             except Refused as error:
-                if of_what_is_between(error):
+                if is_from_proxy(error):
                     raise NotSent(f"the history of channel {channel.id} could not be read: {error.facts}") from error
                 return
             if not isinstance(answer, list):
