@@ -126,7 +126,7 @@ class Turn(Protocol):
         """Queue a message, which is durable on return. The default target is the turn's place.
 
         A text `to` is a target of `channel`, such as ``user:U1``; see `core.channels`. By default the channel is the
-        turn's own, else the only one that is served, and the account the one that the route rules give the agent there,
+        turn's own, else the only served channel, and the account that which the route rules give the agent there,
         else that of the turn, else the channel's default. `session` is the key of the session that records it; the
         default is that of the target conversation. `media`: URLs or paths of files. `buttons`: rows of them.
         `silent`: without a notification.
@@ -162,8 +162,8 @@ class Turn(Protocol):
     async def history(self, last: int | None = None) -> tuple[TranscriptLine, ...]:
         """The transcript of the session so far, in order; `last`: the newest lines only.
 
-        The line of the message that started the turn has the `ref` of `id` without its ``t-``. Lines may follow it:
-        messages that wait for turns of their own, and answers that were accepted meanwhile. `by` says who wrote a line.
+        The line of the message that started the turn has the `ref` of `id` without its ``t-``. Later lines are messages
+        that wait for turns of their own, and answers that were accepted during the turn. `by` names the author of a line.
         """
         ...
 
@@ -198,7 +198,7 @@ class Turn(Protocol):
     async def cancel(self, delegation: str) -> bool:
         """End a delegation of this session; nothing is reported, and a later result is not used.
 
-        Returns False if it has ended already. Raises `AnswerRefused` for one that this session did not start.
+        Returns False if it has ended already. Raises `AnswerRefused` for a delegation that this session did not start.
         """
         ...
 

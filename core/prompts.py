@@ -50,7 +50,7 @@ class PromptQuestion(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 def compose_prompts(question: PromptQuestion, config: GatewayConfig) -> tuple[Prompt, ...]:
     """The prompts of a turn: the agent's, the channel's, and the callback's. Blank prompts are left out.
 
-    The prompt of a channel is the most specific one that is set: that of the account, else that of the agent on this
+    The prompt of a channel is the most specific prompt that is set: that of the account, else that of the agent on this
     channel, else that of the channel. One that is set to nothing switches the less specific ones off.
     """
     base = next((agent.prompt for agent in config.agents if agent.id == question.agent), "")

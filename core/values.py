@@ -97,7 +97,7 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc
     bot: bool = False
     #: id of the webhook that wrote it
     webhook: str | None = None
-    #: id of the message that this one replaces: a proxy deleted that message and posted this one instead
+    #: id of the message that this message replaces: a proxy deleted that message and posted this one instead
     stands_for: str | None = None
     #: id of the message whose button was pressed: then `text` is its value, and `message_id` identifies the press
     pressed: str | None = None
@@ -123,7 +123,7 @@ class WorkKind(StrEnum):
     HEARTBEAT = "heartbeat"
     #: an entry of the schedule woke the agent
     CRON = "cron"
-    #: another agent delegated a task to this one; what it returns is the result
+    #: another agent delegated a task to this agent; what it returns is the result
     TASK = "task"
     #: a peer gave the gateway itself a command, e.g. ``/focus``; no agent works on it
     CONTROL = "control"
@@ -169,7 +169,7 @@ class IntentState(StrEnum):
     CANCELLED = "cancelled"
     #: it may or may not have been accepted: parked for an operator
     UNKNOWN = "unknown"
-    #: accepted, but the receipt shows another place than the requested one
+    #: accepted, but the receipt shows another place than requested
     MISPLACED = "misplaced"
 
 
@@ -313,7 +313,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     #: a replayed message keeps its original id
     stable_ids: bool = True
     text_limit: int = 4000
-    #: maximum length of a text with files, and of one with buttons; None: as of any text
+    #: maximum length of a text with files, and of a text with buttons; None: as of any text
     caption_limit: int | None = None
     button_text_limit: int | None = None
     #: a thread can be opened on a message, and opening it again returns the same thread

@@ -42,7 +42,7 @@ def of_httpx(error: httpx.HTTPError | httpx.InvalidURL) -> PlatformError:
         httpx.ConnectError,
         httpx.ConnectTimeout,
         httpx.PoolTimeout,
-        # A proxy opens no connection; through one that does, an error is that of the connection.
+        # A proxy opens no connection; through a proxy that does, an error is that of the connection.
         httpx.ProxyError,
         httpx.UnsupportedProtocol,
         httpx.InvalidURL,

@@ -1,7 +1,7 @@
 """The adapter of a mailbox account: an account whose people are reached through the API.
 
 What the gateway sends is stored in the mailbox, which their clients read; that it is stored is its acceptance. What
-people write comes by `Gateway.receive`. Any channel can have such an account: then a bridge of one's own speaks to the
+people write comes by `Gateway.receive`. Any channel can have such an account: then a bridge of your own speaks to the
 platform.
 """
 

@@ -59,7 +59,7 @@ class WebFiles:
     async def fetch(self, address: str) -> WebFile:
         """Load a file; redirects are followed, each checked like the first address.
 
-        Raises `Refused` for one that is not there, too large or not public, and `NotSent` if it cannot be had now:
+        Raises `Refused` for a file that is missing, too large or not public, and `NotSent` if it cannot be had now:
         nothing was sent to the platform then.
         """
         try:

@@ -29,7 +29,7 @@ class CallOutcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     result: Any = None
     #: what is wrong with the call, and what to do about it
     error: str = ""
-    #: reason code of the refusal, if it has one
+    #: reason code of the refusal, if any
     reason: Reason | None = None
 
 

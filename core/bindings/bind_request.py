@@ -39,7 +39,7 @@ class BindRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     target_session_key: str
     target_kind: TargetKind = TargetKind.SESSION
-    #: with placement ``child``, the parent of the new one
+    #: with placement ``child``, the parent of the new conversation
     conversation: Address | ConversationRef
     placement: Placement | None = None
     idle_timeout: float | None = None

@@ -54,7 +54,7 @@ def next_fire(timing: Timing, after: float, zones: Zones, *, since: float) -> fl
     """The first time after `after` at which an entry is due, or None if there is none.
 
     Times are seconds since the epoch. `since`: when the entry was first seen, from which intervals count. A time that
-    a clock change skips is due at the change; one that it repeats is due once, unless minute or hour is ``*``.
+    a clock change skips is due at the change; a time that it repeats is due once, unless minute or hour is ``*``.
     """
     if timing.every is not None:
         passed = max(0, (after - since) // timing.every)

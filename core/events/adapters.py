@@ -25,7 +25,7 @@ class UpdateDropped(Body, frozen=True, kw_only=True):
     channel: str
     account: str
     reason: Reason
-    #: the platform's id of it, if it has one
+    #: the platform's id of the update, if any
     update: str = ""
     #: what is wrong with it
     detail: str = ""
@@ -59,6 +59,6 @@ class DeliveryFailed(Body, frozen=True, kw_only=True):
     #: the platform's id of the message, as in its receipt
     message_id: str
     recipient: str = ""
-    #: the platform's own code, if it gave one
+    #: the platform's own code, if any
     code: str = ""
     detail: str = ""

@@ -21,7 +21,7 @@ class RuleScopes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     account: str
     #: whether it names people, or rooms; none: both
     direct: bool | None = None
-    #: id of the peer; none: every one
+    #: id of the peer; none: every peer
     peer: str | None = None
     dm_scope: str
     group_scope: str

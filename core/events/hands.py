@@ -31,7 +31,7 @@ class DelegationAccepted(Body, frozen=True, kw_only=True):
     #: who asked, and by which message; `deadline` of a worker counts from here
     asked_by: Peer | None = None
     message_id: str = ""
-    #: the delegation that the caller works on, and how many stand one above the other
+    #: the delegation that the caller works on, and how many delegations stand above this
     parent: str | None = None
     depth: int = 1
 

@@ -13,7 +13,7 @@ class LeaseTaken(Body, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "lease.taken"
     owner: str
-    #: counts the holders; a write with an older one is refused
+    #: counts the holders; a write with an older token is refused
     token: int
     #: the previous holder
     before: str | None

@@ -22,7 +22,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
     node: str
     #: incarnation of the process that recorded it; 0 where there are none
     generation: int = 0
-    #: seq of the event that caused this one
+    #: seq of the event that caused this event
     cause: int | None = None
     inbound: str | None = None
     turn: str | None = None

@@ -238,7 +238,7 @@ def read_trace(path: Path, *, whole: bool = True) -> Trace:
 def first_step_back(trace: Trace) -> tuple[Event, Event] | None:
     """The first event with an earlier time than the event before, and the latter.
 
-    A gateway's trace has such a place where somebody set the clock; every other one was edited.
+    A gateway's trace has such a place where somebody set the clock; every other trace was edited.
     """
     return next(((before, event) for before, event in pairwise(trace.events) if event.at < before.at), None)
 

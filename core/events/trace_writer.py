@@ -39,7 +39,7 @@ PATIENCE = 5.0
 
 
 def _report(problem: str) -> None:
-    # A service may have no standard error, or a full one; that must not do any harm.
+    # A service may have no standard error, or a full pipe; that must not do any harm.
     with suppress(OSError, ValueError, AttributeError):
         sys.stderr.write(f"trunkline: {problem}\n")
 

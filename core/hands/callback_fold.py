@@ -46,8 +46,8 @@ class Folded(msgspec.Struct, frozen=True, gc=False):
 def fold(messages: Sequence[ReportMessage]) -> Folded | None:
     """The event from all messages; none without messages, or while any is open.
 
-    A half sent one, or one in doubt, waits for an operator, whatever became of the others: the person may have some of
-    it. Without such, one that arrived is enough.
+    A message that was sent in part, or is in doubt, waits for an operator, whatever the outcome of the others: the
+    person may have some of it. Without such messages, a message that arrived is enough.
     """
     reports = _reports(messages)
     if not reports or any(message.state in OPEN for message in reports):

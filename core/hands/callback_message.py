@@ -19,7 +19,7 @@ import unicodedata
 from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.values import DelegationId
 
-#: what a model reads of an outcome; only the first one is a result
+#: what a model reads of an outcome; only the first is a result
 OUTCOMES = {
     HandOutcome.OK: "ok",
     HandOutcome.ERROR: "error (the task failed; what follows is the error, and not a result)",

@@ -39,7 +39,7 @@ class HandCompletion(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     result: HandResult
     #: a turn of the requester's session is running
     requester_busy: bool
-    #: that session was reset since, so it is no longer the one that delegated (invariant S5)
+    #: that session was reset since, so it is no longer the session that delegated (invariant S5)
     requester_replaced: bool = False
     #: why it has no result of its own
     reason: Reason | None = None

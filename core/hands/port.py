@@ -35,7 +35,7 @@ class ClientTask(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     task: str
     #: a target as text, or an exact place
     to: Address | str
-    #: the channel of a target; none: the only one that is served
+    #: the channel of a target; none: the only served channel
     channel: str | None = None
     #: none: the default agent
     agent: str | None = None

@@ -39,7 +39,7 @@ def message_body(request: SendRequest, mentions: Sequence[str], files: Sequence[
     else:
         body |= {"nonce": nonce_of(request.key), "enforce_nonce": True}
         if request.reply_to is not None:
-            # The message is sent also if what it answers was deleted meanwhile.
+            # The message is sent even if the answered message was deleted before.
             body["message_reference"] = {"message_id": request.reply_to, "fail_if_not_exists": False}
     body |= _parts(parts)
     if request.poll is not None:
@@ -101,7 +101,7 @@ def _poll(poll: Poll) -> dict[str, Any]:
     body: dict[str, Any] = {
         "question": {"text": poll.question},
         "answers": [{"poll_media": {"text": option}} for option in poll.options],
-        # Discord knows one choice or any number of them.
+        # Discord knows a single choice or any number of choices.
         "allow_multiselect": poll.max_selections > 1,
         "layout_type": _DEFAULT_LAYOUT,
     }

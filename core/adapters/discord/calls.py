@@ -38,7 +38,7 @@ class RestCall(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     #: with these, the body is multipart
     files: tuple[UploadFile, ...] = ()
-    #: field name of the one file and plain fields of a multipart body that has no JSON part (stickers)
+    #: field name of the only file and plain fields of a multipart body that has no JSON part (stickers)
     form: dict[str, str] | None = None
     #: the token to use; None: the account's own. Empty: none
     token: str | None = None

@@ -2,7 +2,7 @@
 
 The library's own `HTTPClient.request` cannot be used for sends: it makes a request again after 500, 502, 504 and 524,
 up to five times, although the first may have been accepted, and it sleeps in a 429 instead of reporting it. Neither can
-be switched off. So `request`, the one method through which all of the library's endpoints go, is replaced here: one
+be switched off. So `request`, the only method through which all of the library's endpoints go, is replaced here: one
 call is one request, and its failure is an error of ours. Its routes, headers and user agent stay the library's.
 
 The library's base address is a constant of the class `Route`. Only the path of a route is used here, below the root of
@@ -26,7 +26,7 @@ from trunkline.core.adapters.discord.errors import error_of
 from trunkline.core.adapters.evidence import of_aiohttp
 from trunkline.core.errors import Ambiguous, NotSent
 
-#: seconds for the handshake that closes a gateway socket; a dead one never answers it
+#: seconds for the handshake that closes a gateway socket; a dead socket never answers
 _CLOSING = 1.0
 
 
@@ -150,7 +150,7 @@ async def _translate_failure(
 ) -> aiohttp.ClientResponse:
     """Turn every failure into an error of the contract, which aiohttp does not repeat.
 
-    It makes a PUT or DELETE again whose connection broke without a response, also if the connection was a new one. The
+    It makes a PUT or DELETE again whose connection broke without a response, also on a new connection. The
     first may have been carried out: then a second DELETE is refused.
     """
     try:

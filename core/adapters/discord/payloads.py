@@ -16,7 +16,7 @@ GuildId = Annotated[str, msgspec.Meta(pattern=r"\A[\w.-]{1,100}\Z")]
 #: types of channels
 DM, GROUP_DM = 1, 3
 THREADS = frozenset({10, 11, 12})
-#: types of messages that people write: a plain one, and a reply
+#: types of messages that people write: a plain message, and a reply
 WRITTEN = frozenset({0, 19})
 #: the type of an interaction with a component
 COMPONENT = 3

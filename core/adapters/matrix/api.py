@@ -27,7 +27,7 @@ MEDIA = PathBuilder("_matrix/media/v3")
 async def _one_request(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
     """Turn every failure into an error of the contract.
 
-    aiohttp repeats a PUT whose connection turned out to be closed. It does not repeat one that raised such an error.
+    aiohttp repeats a PUT whose connection turned out to be closed, but no request that raised such an error.
     """
     try:
         response = await handler(request)

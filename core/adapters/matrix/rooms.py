@@ -1,6 +1,6 @@
 """The rooms of the account, as far as known: members, encryption, and which rooms are direct conversations.
 
-A direct conversation has the id of its user in the gateway. Its room is the first one that the account data `m.direct`
+A direct conversation has the id of its user in the gateway. Its room is the first room that the account data `m.direct`
 lists for the user, has nobody else in it, and has both. So a user has one direct room at a time; their other rooms are
 rooms. `m.direct` is on the homeserver: what counts as direct today does so after a restart.
 """
@@ -127,7 +127,7 @@ class RoomBook:
     async def adopt(self, room: str, user: str) -> None:
         """Make a room the direct room of a user, on the server. Raises `PlatformError`.
 
-        If the server refuses that, the room is direct for this process, and the next one tries again.
+        If the server refuses that, the room is direct for this process, and the next process tries again.
         """
         direct = await self.direct()
         if room in direct.get(user, ()):

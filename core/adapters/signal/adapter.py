@@ -62,8 +62,8 @@ class EventCursor:
     def __init__(self) -> None:
         #: id of the event, and the conversation and id of its message; None: nothing to wait for
         self._open: deque[tuple[str, tuple[str, str] | None]] = deque()
-        #: events whose messages are durable, behind one that is not; with the message, because a daemon that starts
-        #: again may count from the beginning
+        #: events whose messages are durable, behind a message that is not; with the message, because a restarted daemon
+        #: may count from the beginning
         self._done: dict[str, tuple[str, str]] = {}
 
     def begin(self) -> None:
@@ -250,7 +250,7 @@ class SignalAdapter(AccountAdapter):
         file = await self._files.load(media)
         kind = (given.mime_type if given is not None else None) or file.media_type
         kind = kind or mimetypes.guess_type(name)[0] or "application/octet-stream"
-        safe = "".join(sign if sign.isalnum() or sign in "._-" else "_" for sign in name) or "file"
+        safe = "".join(letter if letter.isalnum() or letter in "._-" else "_" for letter in name) or "file"
         return f"data:{kind};filename={safe};base64,{base64.b64encode(file.content).decode()}"
 
 

@@ -38,7 +38,7 @@ class SlackChanges:
             case Action.EDIT:
                 await self._web.call("chat.update", channel=channel, ts=ts, **text_of(request.text, self._form))
             case Action.DELETE:
-                # A message that is gone when a deletion is repeated was deleted by the one in doubt.
+                # A message that is gone when a deletion is repeated was deleted by the deletion in doubt.
                 fine = _NO_MESSAGE if request.attempt > 1 else ()
                 await self._web.call("chat.delete", channel=channel, ts=ts, fine=fine)
             case Action.REACT:

@@ -16,7 +16,7 @@ from trunkline.core.values import ChatKind
 
 #: seconds for which names are remembered
 _FRESH = 600.0
-#: seconds without a look-up of names after one has failed, and for one look-up
+#: seconds without a look-up of names after a failed look-up, and for a look-up
 _PAUSE, _PATIENCE = 60.0, 5.0
 #: names that are remembered, pages of a list, and entries of a page
 _MOST, _PAGES, _PAGE = 10_000, 100, 200

@@ -1,7 +1,7 @@
 """Slack's Web API for an account: a call is exactly one request, and each failure is evidence.
 
 The library's own retries are off: some of its handlers send a request again after a lost connection, and Slack would
-post the message twice. Each request has a connection of its own: one that is kept open may be closed by the other side
+post the message twice. Each request has a connection of its own: a connection kept open may be closed by the other side
 just when the next message is on it, and that message would be in doubt.
 """
 

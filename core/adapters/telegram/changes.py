@@ -29,7 +29,7 @@ def change_of(request: ActionRequest) -> BotCall:
 def after_refusal(request: ActionRequest, answer: BotApiAnswer) -> BotCall | None:
     """The call after a refused change; None for a change already in force. Raises `PlatformError`.
 
-    A deletion that is repeated finds nothing to delete; the first attempt of one is refused.
+    A repeated deletion finds nothing to delete; the first attempt is refused.
     """
     if answer.no_change or (answer.already_deleted and request.attempt > 1):
         return None

@@ -23,7 +23,7 @@ class TelegramConfig(Model):
     token: Secret
     """The token that @BotFather gave."""
     api_root: str = "https://api.telegram.org"
-    """Another server of the Bot API: one's own, or a fake."""
+    """Another server of the Bot API: your own, or a fake."""
     webhook: TelegramWebhook | None = None
     """By default updates are asked for by long polling."""
     poll_seconds: Duration = Field(default=30.0, gt=0, le=50)

@@ -24,7 +24,7 @@ class OpenUpdates:
     """The updates of a bot which Telegram may deliver again."""
 
     def __init__(self) -> None:
-        #: not acknowledged, on this connection or an earlier one
+        #: not acknowledged, on this connection or earlier
         self._open: set[int] = set()
         #: handed to the gateway on this connection
         self._handed: set[int] = set()

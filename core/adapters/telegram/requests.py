@@ -22,9 +22,9 @@ from trunkline.core.adapters.telegram.config import TelegramConfig
 from trunkline.core.adapters.telegram.errors import BotApiAnswer, read_answer
 from trunkline.core.errors import Ambiguous, NotSent, PlatformError, Refused
 
-#: seconds to open a connection, and to wait for a free one
+#: seconds to open a connection, and to wait for a free connection
 _CONNECT, _POOL = 10.0, 5.0
-#: connections of one bot beside that of the poll
+#: connections of a bot in addition to that of the poll
 _CONNECTIONS = 64
 #: seconds that a poll may take longer than Telegram was asked to hold it
 _POLL_MARGIN = 10.0
@@ -78,7 +78,7 @@ class CallRefused(Exception):
 class TimedRequest(HTTPXRequest):
     """The library's requests with a bound for the whole response, and with the status of each failure.
 
-    Each has a connection of its own: one that is kept open may be closed by the other side just when the next message
+    Each has a connection of its own: a connection kept open may be closed by the other side just when the next message
     is written to it, and that message would be in doubt.
     """
 

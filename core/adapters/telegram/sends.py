@@ -1,6 +1,6 @@
 """Chunks of the gateway as calls of the Bot API. Pure.
 
-One call makes one message, or one album: what does not fit into one is refused, never split or left out.
+A call makes a single message or album: content that does not fit is refused, never split or left out.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ def _album(request: SendRequest, parts: MessageParts, files: Mapping[str, Any], 
     kinds = [kind_of(media, parts) for media in request.media]
     if not (set(kinds) <= {"photo", "video"} or set(kinds) == {"audio"}):
         kinds = ["document"] * len(kinds)
-    # People see the caption below the whole album if exactly one file has one; of documents below the last.
+    # People see the caption below the whole album if exactly one file has a caption; of documents below the last.
     captioned = len(kinds) - 1 if kinds[0] == "document" else 0
     items = [
         _ALBUM[kind](files[media], **(_caption(request) if number == captioned else {}))

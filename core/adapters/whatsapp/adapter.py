@@ -1,7 +1,7 @@
 """The adapter of a WhatsApp business number, by Meta's Cloud API. The only library is httpx.
 
 Meta takes no idempotency key and has no look-up, so a send whose response was lost stays in doubt. Messages come only
-by webhook, and Meta delivers one again, for days, until it is answered with success; so nothing is answered before it
+by webhook, and Meta repeats a webhook, for days, until it is answered with success; so nothing is answered before it
 is durable. The id of a message (``wamid...``) is the same each time.
 """
 

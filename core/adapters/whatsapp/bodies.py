@@ -12,7 +12,7 @@ from trunkline.core.errors import Refused
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.values import Address, ChatKind, SendRequest
 
-#: what Meta takes: characters of a text, of one with a file or with buttons, of a button and of its value
+#: what Meta takes: characters of a text, of a text with a file or with buttons, of a button and of its value
 TEXT, CAPTION, BUTTON_TITLE, BUTTON_ID = 4096, 1024, 20, 256
 #: reply buttons of a message
 BUTTONS = 3

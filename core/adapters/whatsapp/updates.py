@@ -1,6 +1,6 @@
 """The webhooks of the Cloud API: messages, and reports about messages of the account. Pure.
 
-Fields that are not known here are ignored. Each message is read by itself, so one that cannot be read stops no other.
+Fields that are not known here are ignored. Each message is read by itself, so an unreadable message stops no other.
 """
 
 from __future__ import annotations

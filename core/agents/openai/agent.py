@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 class OpenAIAgent:
     """An agent that asks a model, behind an endpoint with OpenAI's chat completions.
 
-    `key`: that of the endpoint; None: it needs none. `client`: an `openai.AsyncOpenAI` to use instead of an own one.
+    `key`: that of the endpoint; None: it needs none. `client`: an `openai.AsyncOpenAI` to use instead of an own client.
     Raises `ConfigError` for an unusable key, and if the client library is not installed. A turn that fails raises
     `AgentFailed` with its reason.
     """

@@ -151,7 +151,7 @@ class AnswerReader:
     def _call_of(self, call: _Call) -> _OpenCall:
         """The open call of a piece.
 
-        Most endpoints number their calls. Some leave the number out, and some give every call the same one: there a
+        Most endpoints number their calls. Some leave the number out, and some give every call the same number: there a
         call with another id, or without a number with another name, is another call.
         """
         number = call.index

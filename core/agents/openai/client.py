@@ -24,8 +24,8 @@ _PACKAGES = ("openai", "httpx")
 class LateClient:
     """The client of an agent, made at the first use.
 
-    Raises `ConfigError` for a key that cannot be one, and if the library is not installed. `given`: an
-    `openai.AsyncOpenAI` to use instead of one made of the configuration.
+    Raises `ConfigError` for an impossible key, and if the library is not installed. `given`: an
+    `openai.AsyncOpenAI` to use instead of a client made of the configuration.
     """
 
     def __init__(self, config: OpenAIConfig, key: str | None, given: AsyncOpenAI | None = None) -> None:
@@ -71,7 +71,7 @@ def _made(config: OpenAIConfig, key: str | None) -> AsyncOpenAI:
 
     limits = httpx.Timeout(config.silence, connect=min(config.silence, config.timeout))
     client = AsyncOpenAI(
-        # Without a key the library would look for one in the environment, which may be that of another endpoint.
+        # Without a key the library would take a key from the environment, which may be that of another endpoint.
         api_key=key or "none",
         base_url=config.base_url,
         timeout=limits,

@@ -31,7 +31,7 @@ class EventTooLong(Exception):
 class EventReader:
     """Takes bytes, and returns the data of complete events.
 
-    `limit`: bytes of one event; a longer one raises `EventTooLong`. Comments, names and ids of events are left out. An
+    `limit`: bytes of an event; a longer event raises `EventTooLong`. Comments, names and ids of events are left out. An
     event that no blank line ends is not complete.
     """
 
@@ -120,7 +120,7 @@ class ModelEndpoint:
     """An endpoint for an agent.
 
     Raises `ConfigError` for an unusable key, and if the client library is not installed. `client`: an
-    `openai.AsyncOpenAI` to use instead of one made of the configuration.
+    `openai.AsyncOpenAI` to use instead of a client made of the configuration.
     """
 
     def __init__(self, config: OpenAIConfig, key: str | None, client: AsyncOpenAI | None = None) -> None:

@@ -18,7 +18,7 @@ from trunkline.core.reasons import Reason
 #: characters of a result that a model gets
 _LONGEST = 20_000
 _CUT = "... (cut: the result has {} characters)"
-#: the answer to a call with the number of another one
+#: the answer to a call with the number of another call
 _NOT_MADE = (
     "This call was not made. The turn runs again after an interruption; before that it made another call in the place"
     " of this one, with what follows. If yours is something else, and still needed, call again.\n"

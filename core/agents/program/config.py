@@ -25,7 +25,7 @@ class ProgramConfig(TurnLimits):
     """Its environment variables: texts, or secrets. Beside them it has only `PATH`, `HOME`, `LANG`, `LC_ALL`, `TZ` and
     `TMPDIR` of the gateway."""
     per_turn: bool = False
-    """Start a process for each turn, instead of one for all."""
+    """Start a process for each turn, instead of a single process for all."""
     concurrency: int = Field(default=100, ge=1, le=1000)
     """How many turns it is given at the same time; others wait."""
     repeatable: bool = False

@@ -20,7 +20,7 @@ from trunkline.core.errors import ConfigError
 
 #: variables of the gateway that every program has; none of them is a secret
 INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR")
-#: seconds for which a stop waits for a process that even SIGKILL does not end, such as one that waits for a disk
+#: seconds for which a stop waits for a process that even SIGKILL does not end, such as a process that waits for a disk
 _KILL_PATIENCE = 10.0
 _LAUNCHER = str(Path(__file__).with_name("launcher.py"))
 

@@ -47,7 +47,7 @@ class WebhookConfig(TurnLimits):
     connect_timeout: Duration = Field(default=5.0, gt=0, le=3600)
     """How long the connection may take."""
     max_rounds: int = Field(default=20, ge=1, le=1000)
-    """How many requests a turn may have: one, and one after each response with calls."""
+    """How many requests a turn may have: the first, and another after each response with calls."""
     retries: int = Field(default=2, ge=0, le=20)
     """How often a request is made again that certainly did not reach the receiver."""
     repeatable: bool = False

@@ -107,7 +107,7 @@ class Bench(ABC):
         raise NotTried("the bench has no `fail_look_up`")
 
     async def say(self, place: Address, text: str) -> None:
-        """A person writes a message; it is delivered to the open connection, or else to the next one."""
+        """A person writes a message; it is delivered to the open connection, or else to the next connection."""
         raise NotTried("the bench has no `say`")
 
     async def break_stream(self) -> None:

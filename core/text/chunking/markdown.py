@@ -16,7 +16,7 @@ from trunkline.core.text.chunking.code_fences import Fence, fences, seems_open
 from trunkline.core.text.chunking.utf16 import accented, boundaries, boundary, reach, skip_blanks, units
 
 _SEPARATOR = re.compile(r"[\s\ufeff]?[\r\n]*")
-#: number of places to try before accepting one that makes prose look like a fence
+#: number of places to try before accepting a place that makes prose look like a fence
 _TRIES = 64
 
 

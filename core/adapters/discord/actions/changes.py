@@ -46,7 +46,7 @@ class WantedChange(msgspec.Struct, frozen=True, kw_only=True):
     channel: str
     #: wall clock, seconds
     now: float
-    #: whom a mention in a text notifies
+    #: kinds of mentions in a text that notify people
     mentions: tuple[str, ...] = ()
     #: the file of an upload
     file: UploadFile | None = None

@@ -1,6 +1,6 @@
 """The gateway's socket, by discord.py's `DiscordWebSocket`.
 
-The library's socket is used for what it sends and for its life: IDENTIFY, RESUME, the limit of payloads per minute,
+The library's socket is used for sending and for its lifetime: IDENTIFY, RESUME, the limit of payloads per minute,
 close codes. What it receives is handled here, because the library moves its sequence number when an event arrives, not
 when the message is durable, and because its heartbeats come from a thread of their own, by the machine's clock, which
 nothing stops when a simulated process is killed. Here they come from a task: if a heartbeat was not answered when the

@@ -145,8 +145,8 @@ class DiscordStream:
     async def _store_first_position(self, socket: GatewaySocket, position: ReadPosition, early: list[Envelope]) -> None:
         """On the first connection, store where the account begins to read, before the account counts as connected.
 
-        A process that ends before that would leave what people wrote to it meanwhile to nobody. A server that is
-        unavailable does not keep the others waiting for long. `early` gets the messages that come meanwhile.
+        Otherwise nobody would read what people write before the next process starts, if this process ends now. An
+        unavailable server does not keep the others waiting for long. `early` gets the messages that come before.
         """
         end = anyio.current_time() + self._config.request_timeout
         while position.stored.after is None and anyio.current_time() < end:

@@ -19,7 +19,7 @@ from trunkline.core.adapters.matrix.polls import POLL_RESPONSE, chosen_answers, 
 from trunkline.core.errors import Refused
 from trunkline.core.values import Receipt
 
-#: carries one change out; returns the id of what it concerns
+#: carries a change out; returns the id of the changed object
 _Change = Callable[[RoomTarget, ActionRequest], Awaitable[str]]
 
 

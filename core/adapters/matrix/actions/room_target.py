@@ -8,7 +8,7 @@ from trunkline.core.adapters.json_values import Json, as_object, as_objects, as_
 from trunkline.core.adapters.matrix.api import V1, V3, MatrixApi, nothing_sent
 from trunkline.core.errors import Refused
 
-#: events of one page, and pages of one question
+#: events of a page, and pages of a query
 _PAGE, _MOST_PAGES = "100", 50
 
 

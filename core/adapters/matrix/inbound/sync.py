@@ -43,7 +43,7 @@ class SyncProgress:
     def __init__(self) -> None:
         #: token after an answer, and its messages that are not acknowledged, in the order of the answers
         self._waiting: deque[tuple[str, set[str]]] = deque()
-        #: messages that were acknowledged although an earlier one still waits: they come again after a reconnect
+        #: messages that were acknowledged although an earlier message still waits: they come again after a reconnect
         self._ahead: set[str] = set()
         #: the newest token that may be saved; None: nothing has changed yet
         self.safe: str | None = None
@@ -76,7 +76,7 @@ class SyncProgress:
             self._ahead.clear()
 
 
-#: events of a room in one answer; a larger number of them is fetched in pages
+#: events of a room in an answer; a larger number is fetched in pages
 _AT_ONCE, _PAGE = 50, 100
 #: events of a new room that are searched for the account's invitation
 _MOST_OF_NEW = 1000
@@ -121,7 +121,7 @@ class SyncReader:
         self._saved_at = host.env.steady()
         #: invitations that could not be accepted for now, and how often
         self._tried: Counter[str] = Counter()
-        #: the token is of a user: another user of the account has one of their own
+        #: the token is of a user: another user of the account has another token
         self._cursor = f"since {config.user}"
 
     # ------------------------------------------------------------ the stream

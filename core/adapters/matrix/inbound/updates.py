@@ -1,6 +1,6 @@
 """The answers of syncs and events of rooms, read with care. Pure.
 
-Fields that are not known are ignored. An event that cannot be read is a `BadMatrixEvent`, and the next one is read.
+Fields that are not known are ignored. An unreadable event is a `BadMatrixEvent`, and the next event is read.
 """
 
 from __future__ import annotations

@@ -162,7 +162,7 @@ def read_presses(
         Envelope(
             address=read_inbound(facts, account).address,
             peer=Peer(id=user, name=well_formed(name) if isinstance(name, str) else ""),
-            # Slack gives each interaction a trigger of its own, and delivers the same one again.
+            # Slack gives each interaction a trigger of its own, and repeats the trigger on redelivery.
             message_id=_id(read.trigger_id if number == 0 else f"{read.trigger_id}/{number}"),
             text=well_formed(_value(press)),
             sent_at=seconds(press.action_ts) if _TIME.fullmatch(press.action_ts) else seconds(ts),
@@ -192,8 +192,8 @@ def _value(action: PressedAction) -> str:
 def _text(read: MessageEvent) -> str:
     """The visible text, and a line for each file: an agent can download the file by the id."""
     text = well_formed(read.text or "")
-    for entity, sign in _ENTITIES:
-        text = text.replace(entity, sign)
+    for entity, character in _ENTITIES:
+        text = text.replace(entity, character)
     lines = [
         f"[file {well_formed(file.id)}: {well_formed(file.name or 'without a name')}]" for file in read.files if file.id
     ]

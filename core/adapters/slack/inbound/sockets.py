@@ -3,7 +3,7 @@
 The library's own client is not used: it reconnects in a loop of its own without end, and its `connect` never fails.
 Here a socket that breaks, or that answers no ping, ends the stream with an error, and the gateway connects again.
 When Slack asks for a new socket (a ``disconnect`` message, docs.slack.dev/apis/events-api/using-socket-mode), it is
-opened before the old one closes, so that nothing has to wait.
+opened before the old socket closes, so that nothing has to wait.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from aiohttp import ClientWebSocketResponse, ClientWSTimeout, WSMsgType
 from trunkline.core.adapters.slack.web import SlackWeb
 from trunkline.core.errors import NotSent, PlatformError, Refused
 
-#: bytes of one message of a socket; a longer one breaks it
+#: bytes of a message of a socket; a longer message breaks the socket
 _LARGEST = 64 * 1024 * 1024
 #: seconds to wait for the other side when a socket is closed
 _CLOSING = 1.0
-#: why Slack asks for a new socket while the old one still works
+#: why Slack asks for a new socket while the old socket still works
 _REFRESH = frozenset({"warning", "refresh_requested"})
 #: Socket Mode was switched off
 _OFF = "link_disabled"
@@ -111,7 +111,7 @@ class _Readers:
         self.frames: Frames = asyncio.Queue()
         self._mode = mode
         self._tasks: set[asyncio.Task[None]] = set()
-        #: the newest one; when an older one closes, nothing is lost
+        #: the newest socket; when an older socket closes, nothing is lost
         self._current: ClientWebSocketResponse | None = None
 
     def start(self, socket: ClientWebSocketResponse) -> None:
