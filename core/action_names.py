@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Action(StrEnum):
-    """One action of the message tool. `core.actions.catalogue` declares what each needs."""
+    """An action of the message tool. `core.actions.catalogue` declares what each needs."""
 
     # messages
     SEND = "send"

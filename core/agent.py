@@ -1,4 +1,4 @@
-"""The agent that a user implements, and the turn that it works on."""
+"""The agent, implemented by users, and the turn as the agent's work."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from trunkline.core.values import Address, DelegationId, Peer, Poll, TranscriptL
 
 
 class GivenTask(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A task that a turn has delegated."""
+    """A task delegated by a turn."""
 
     delegation: DelegationId
     hand: str
@@ -26,7 +26,7 @@ class GivenTask(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class DoneBefore(msgspec.Struct, frozen=True, kw_only=True):
-    """What earlier runs of a turn have done, in the order of its calls."""
+    """The work of earlier runs of a turn, in the order of the calls."""
 
     #: messages and changes, with what each says (`ActionResult.said`); the sends of a broadcast are left out
     sent: tuple[ActionResult, ...] = ()
@@ -34,7 +34,7 @@ class DoneBefore(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Turn(Protocol):
-    """One piece of work for an agent, and the tools available to it."""
+    """A piece of work for an agent, with the tools for the work."""
 
     @property
     def id(self) -> TurnId:
@@ -43,7 +43,7 @@ class Turn(Protocol):
 
     @property
     def again(self) -> bool:
-        """Whether the turn runs again after a crash: an earlier process may have made some of its calls."""
+        """Whether the turn runs again after a crash: an earlier process may have made some of the calls."""
         ...
 
     @property
@@ -75,12 +75,12 @@ class Turn(Protocol):
 
     @property
     def origin(self) -> Origin | None:
-        """Of a callback, and of a task that another agent delegated: where the delegation comes from."""
+        """The origin of the delegation, of a callback and of a task delegated by another agent."""
         ...
 
     @property
     def place(self) -> Address | None:
-        """The place that `text` came from; None for a wake-up."""
+        """The place of `text`; None for a wake-up."""
         ...
 
     @property
@@ -88,7 +88,7 @@ class Turn(Protocol):
 
     @property
     def prompts(self) -> tuple[Prompt, ...]:
-        """The system prompts of this turn: the agent's, the channel's, and in a callback turn that of callbacks.
+        """The system prompts of this turn: the agent's, the channel's, and in a callback turn the callback's.
 
         They are composed from the configuration when the turn starts, and stored nowhere.
         """
@@ -96,12 +96,12 @@ class Turn(Protocol):
 
     @property
     def prompt(self) -> str | None:
-        """The same as one text, a blank line between them; None if there are none."""
+        """The system prompts as a single text, separated by blank lines; None if there are none."""
         ...
 
     @property
     def for_model(self) -> str:
-        """What to give a model as the message of this turn.
+        """The message of this turn for a model.
 
         It is `text`; the outcome of a delegation is marked as data of its hand, behind a fence that it cannot contain.
         """
@@ -126,7 +126,7 @@ class Turn(Protocol):
         """Queue a message, which is durable on return. The default target is the turn's place.
 
         A text `to` is a target of `channel`, such as ``user:U1``; see `core.channels`. By default the channel is the
-        turn's own, else the only one that is served, and the account the one that the route rules give the agent there,
+        turn's own, else the only served channel, and the account that which the route rules give the agent there,
         else that of the turn, else the channel's default. `session` is the key of the session that records it; the
         default is that of the target conversation. `media`: URLs or paths of files. `buttons`: rows of them.
         `silent`: without a notification.
@@ -136,7 +136,7 @@ class Turn(Protocol):
         ...
 
     async def message(self, params: Mapping[str, object]) -> ActionResult:
-        """Call the message tool as a model calls it: `action` and its parameters by their wire names.
+        """Call the message tool as a model does: `action` and the parameters by their wire names.
 
         `message_tool` has the schema. Raises `UsageError`: `InvalidAction` for a call that cannot be carried out,
         `PolicyDenied` if the policy forbids it, or an error of `send`; then nothing is done. A question that the
@@ -145,7 +145,7 @@ class Turn(Protocol):
         ...
 
     async def done_before(self) -> DoneBefore:
-        """What earlier runs of this turn, whose process died, have done with its tools; empty in a first run.
+        """The calls of earlier runs of this turn, whose process died; empty in a first run.
 
         For agents that may call their tools in another order than before, such as models: others need not ask, because
         a call with the same number is not repeated.
@@ -153,17 +153,17 @@ class Turn(Protocol):
         ...
 
     def message_tool(self, form: SchemaForm = SchemaForm.OPENAI) -> dict[str, Any]:
-        """The message tool as tool-calling models expect it: what the served channels can do, for the turn's channel.
+        """The message tool for tool-calling models: the abilities of the served channels, for the turn's channel.
 
         Pass the arguments of the model's call to `message`, and `ActionResult.for_model` back to it.
         """
         ...
 
     async def history(self, last: int | None = None) -> tuple[TranscriptLine, ...]:
-        """The transcript of the session so far, in order; `last`: its newest lines only.
+        """The transcript of the session so far, in order; `last`: the newest lines only.
 
-        The line of the message that started the turn has the `ref` of `id` without its ``t-``. Lines may follow it:
-        messages that wait for turns of their own, and answers that were accepted meanwhile. `by` says who wrote a line.
+        The line of the message that started the turn has the `ref` of `id` without its ``t-``. Later lines are messages
+        that wait for turns of their own, and answers that were accepted during the turn. `by` names the author of a line.
         """
         ...
 
@@ -177,7 +177,7 @@ class Turn(Protocol):
         reply_to: Address | str | None = None,
         thread: bool | None = None,
     ) -> Delegated:
-        """Give a task to a hand, which may be another agent, without waiting for it; durable on return.
+        """Give a task to a hand, which may be another agent, without waiting for the result; durable on return.
 
         Its result comes back in a callback turn of this session. `timeout`: seconds that the run may take, instead of
         those of the configuration. `label`: a name of your own for it. `reply_to`: where the answer to the result
@@ -196,18 +196,18 @@ class Turn(Protocol):
         ...
 
     async def cancel(self, delegation: str) -> bool:
-        """End a delegation of this session; nothing is reported, and a result that still comes is not used.
+        """End a delegation of this session; nothing is reported, and a later result is not used.
 
-        Returns False if it has ended already. Raises `AnswerRefused` for one that this session did not start.
+        Returns False if it has ended already. Raises `AnswerRefused` for a delegation that this session did not start.
         """
         ...
 
     async def delegations(self) -> tuple[DelegationStatus, ...]:
-        """The delegations of this session that have not ended, in order of acceptance."""
+        """The open delegations of this session, in order of acceptance."""
         ...
 
     def hand_tools(self, form: SchemaForm = SchemaForm.OPENAI) -> list[dict[str, Any]]:
-        """The tools for hands as tool-calling models expect them.
+        """The tools for hands, for tool-calling models.
 
         They are `agent_send_async`, `agent_cancel`, `agent_status` and `agent_list`. Pass the name and the arguments of
         the model's call to `call_hand_tool`.
@@ -215,7 +215,7 @@ class Turn(Protocol):
         ...
 
     async def call_hand_tool(self, name: str, params: Mapping[str, object]) -> str:
-        """Call one of the tools for hands as a model calls it; returns what to give back to the model.
+        """Call a tool for hands as a model does; returns the text for the model.
 
         Raises `InvalidCall` for a call that names no tool or has unusable arguments, and what `send_async` and `cancel`
         raise; then nothing is done.
@@ -224,7 +224,7 @@ class Turn(Protocol):
 
 
 class Agent(Protocol):
-    """Answers messages, one turn at a time per session; different sessions run concurrently."""
+    """Answers messages, a turn at a time per session; different sessions run concurrently."""
 
     async def turn(self, turn: Turn) -> str | None:
         """Work on a turn. The returned text is the answer; None means no answer."""

@@ -207,7 +207,7 @@ def _digest(parts: tuple[str | None, ...]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decisions:
-    """One function per decision of the runtime."""
+    """The decisions of the runtime, with a function for each."""
 
     canonical: Callable[[Envelope], Envelope] = canonical
     resolve_route: Callable[[Envelope, GatewayConfig], RouteDecision] = resolve_route

@@ -1,4 +1,4 @@
-"""Time, ids and randomness as parameters: the only module of `core` that reads the system clock or system randomness.
+"""Time, ids and randomness as parameters: the only module of `core` with the system's clock and randomness.
 
 The simulator passes its own `Env`. Sleeping and timeouts go through anyio, which follows the event loop's clock.
 """
@@ -23,7 +23,7 @@ _ID_BYTES, _IDS_AT_ONCE = 16, 128
 
 
 class Ids(Protocol):
-    """Creates identifiers. `parts` describe what the id is for; an implementation may derive the id from them."""
+    """Creates identifiers. `parts` describe the purpose; an implementation may derive the id from the parts."""
 
     def new(self, kind: str, *parts: str) -> str:
         """A new id of a kind, e.g. ``inbound`` or ``session``."""
@@ -31,7 +31,7 @@ class Ids(Protocol):
 
 
 class Files(Protocol):
-    """Reads files that people write for the gateway."""
+    """Reads files written by people for the gateway."""
 
     async def read(self, path: str, limit: int) -> bytes | None:
         """The first `limit` bytes of a file; None if there is none. Raises `OSError`."""
@@ -71,11 +71,11 @@ class Env:
         return wall + (self.steady() - self.now())
 
     def wall_of(self, steady: float) -> float:
-        """A time of the steady clock in the form that is stored."""
+        """A time of the steady clock as a time of the wall clock, for storing."""
         return steady + (self.now() - self.steady())
 
     def random(self, label: str) -> random.Random:
-        """A generator keyed by its purpose. Purposes share no stream, so that one does not disturb another."""
+        """A generator keyed by a purpose. Purposes share no stream, and so do not disturb each other."""
         return random.Random(f"{self._seed}/{label}")
 
 
@@ -99,13 +99,13 @@ def _read(path: str, limit: int) -> bytes | None:
 
 
 def _system_timezone() -> str:
-    """The IANA name of the machine's time zone, as far as the system says it."""
+    """The IANA name of the machine's time zone, as far as the system has one."""
     named = os.environ.get("TZ", "").removeprefix(":")
     return named or os.path.realpath("/etc/localtime").partition("/zoneinfo/")[2] or "UTC"
 
 
 class _SystemIds:
-    """Random ids. Their random bytes come from the system for many at once: asking it costs more than all else."""
+    """Random ids. Random bytes come from the system for many ids at once: a system call costs more than all else."""
 
     def __init__(self) -> None:
         self._process = 0
@@ -126,7 +126,7 @@ class _SystemIds:
 
 
 def _steady_from(start: float) -> Callable[[], float]:
-    """A clock that begins at a time. Where the system offers it, it also counts while the machine sleeps."""
+    """A clock from a start time on. Where possible, the clock also counts while the machine sleeps."""
     boot_time: int | None = getattr(time, "CLOCK_BOOTTIME", None)
     if boot_time is None:
         offset = start - time.monotonic()

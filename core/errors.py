@@ -252,7 +252,7 @@ class SendFailed(TrunklineError):
 
     def __init__(self, facts: str = "", *, cached: bool = False, final: bool = False) -> None:
         super().__init__(facts)
-        #: another call with the same key failed; this one attempted nothing
+        #: another call with the same key failed; this call attempted nothing
         self.cached = cached
         #: nothing is retried under this key: the message, or a part of it, may be visible nevertheless
         self.final = final

@@ -74,7 +74,7 @@ CANCELLED_FROM_OUTSIDE = "a task of the gateway was cancelled from outside, whic
 
 
 class Gateway:
-    """One gateway process.
+    """A gateway process.
 
     Raises `ConfigError` if agents or adapters do not match the configuration.
     """

@@ -20,7 +20,7 @@ BETWEEN = "\n\n"
 
 
 class PromptKind(StrEnum):
-    """Where a prompt comes from, in the order in which a turn has them."""
+    """The source of a prompt, in the order of the prompts of a turn."""
 
     #: the agent's own
     BASE = "base"
@@ -31,7 +31,7 @@ class PromptKind(StrEnum):
 
 
 class Prompt(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One system prompt of a turn."""
+    """A system prompt of a turn."""
 
     kind: PromptKind
     text: str
@@ -48,12 +48,12 @@ class PromptQuestion(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def compose_prompts(question: PromptQuestion, config: GatewayConfig) -> tuple[Prompt, ...]:
-    """The prompts of a turn: the agent's, the channel's, and that of a callback. A blank one is left out.
+    """The prompts of a turn: the agent's, the channel's, and the callback's. Blank prompts are left out.
 
-    The prompt of a channel is the most specific one that is set: that of the account, else that of the agent on this
+    The prompt of a channel is the most specific prompt that is set: that of the account, else that of the agent on this
     channel, else that of the channel. One that is set to nothing switches the less specific ones off.
     """
-    base = next((one.prompt for one in config.agents if one.id == question.agent), "")
+    base = next((agent.prompt for agent in config.agents if agent.id == question.agent), "")
     to = question.reply_to
     texts = (
         (PromptKind.BASE, base),
@@ -69,18 +69,18 @@ def _of_channel(agent: str, to: Address, settings: ChannelConfig) -> str:
 
 
 def joined(prompts: tuple[Prompt, ...]) -> str | None:
-    """The prompts of a turn as one text; None if there are none."""
-    return BETWEEN.join(one.text for one in prompts) if prompts else None
+    """The prompts of a turn as a single text; None if there are none."""
+    return BETWEEN.join(prompt.text for prompt in prompts) if prompts else None
 
 
 def check_prompts(value: object) -> str:
-    """What is wrong with what a decision composed, which may be the user's; empty if nothing is."""
+    """The fault in prompts composed by a decision, which may be user code; empty if there is none."""
     if type(value) is not tuple:
         return f"of type {type(value).__name__} instead of a tuple of Prompts"
-    for number, one in enumerate(cast("tuple[object, ...]", value)):
-        if not isinstance(one, Prompt):
-            return f"number {number} is of type {type(one).__name__} instead of a Prompt"
-        kind, text = cast("tuple[object, object]", (one.kind, one.text))
+    for number, prompt in enumerate(cast("tuple[object, ...]", value)):
+        if not isinstance(prompt, Prompt):
+            return f"number {number} is of type {type(prompt).__name__} instead of a Prompt"
+        kind, text = cast("tuple[object, object]", (prompt.kind, prompt.text))
         if not isinstance(kind, PromptKind):
             return f"number {number} has the kind {kind!r:.40} instead of a PromptKind"
         if not isinstance(text, str) or not is_well_formed(text):

@@ -247,5 +247,5 @@ class Reason(StrEnum):
 
     @property
     def sentence(self) -> str:
-        """One sentence for people."""
+        """A sentence for people."""
         return SENTENCES[self._value_]

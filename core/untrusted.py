@@ -1,4 +1,4 @@
-"""Checks of values that adapters hand over. Type hints bind nobody at run time, and one bad value must end only itself.
+"""Checks of values from adapters. Python enforces no type hints, and a bad value must fail nothing but itself.
 
 Each check says what is wrong, or returns an empty text. Ids must be storable as they are: a replaced character would
 name another message, person or place. Other texts are made storable instead (`storable`).
@@ -23,7 +23,7 @@ _LATEST = 1e12
 
 
 def check_envelope(value: object, channel: str, account: str, *, stable: bool) -> str:
-    """What is wrong with an inbound message from the adapter of an account. `stable`: its ids identify messages."""
+    """The fault in an inbound message from the adapter of an account. `stable`: ids identify messages."""
     if not isinstance(value, Envelope):
         return f"{_kind(value)} instead of an Envelope"
     return (
@@ -57,7 +57,7 @@ def storable(envelope: Envelope) -> Envelope:
 
 
 def check_address(value: object) -> str:
-    """What is wrong with a place."""
+    """The fault in a place."""
     if type(value) is Address and _is_plain(value):
         return ""
     if not isinstance(value, Address):
@@ -84,7 +84,7 @@ def _is_plain(address: Address) -> bool:
 
 
 def check_receipt(value: object) -> str:
-    """What is wrong with a receipt; an empty id is right on platforms whose responses name no message."""
+    """The fault in a receipt; an empty id is right on platforms whose responses name no message."""
     if not isinstance(value, Receipt):
         return f"{_kind(value)} instead of a Receipt"
     wrong = _check_text("provider_id", value.provider_id)
@@ -92,38 +92,38 @@ def check_receipt(value: object) -> str:
 
 
 def check_identity(value: object) -> str:
-    """What is wrong with a webhook identity."""
+    """The fault in a webhook identity."""
     if not isinstance(value, Identity):
         return f"{_kind(value)} instead of an Identity"
     return _check_id("id", value.id) or _check_text("name", value.name)
 
 
 def check_texts(names: Iterable[tuple[str, object]]) -> str:
-    """What is wrong with optional texts that must be storable as they are, by name."""
+    """The fault in optional texts which must be storable unchanged, by name."""
     return next((wrong for name, value in names if value is not None and (wrong := _check_text(name, value))), "")
 
 
 def check_json(value: object) -> str:
-    """What is wrong with an answer that must be a value that JSON has, of a bounded size and depth."""
+    """The fault in an answer which must be a JSON value of bounded size and depth."""
     left = [(value, 0)]
     seen = said = 0
     while left:
-        one, depth = left.pop()
+        item, depth = left.pop()
         seen += 1
         if seen > _MOST_JSON or depth > _DEEPEST_JSON:
             return f"has more than {_MOST_JSON} values, or more than {_DEEPEST_JSON} levels"
-        if isinstance(one, dict):
-            members = cast("dict[object, object]", one)
+        if isinstance(item, dict):
+            members = cast("dict[object, object]", item)
             said += sum(len(name) for name in members if isinstance(name, str))
             if wrong := next((wrong for name in members if (wrong := _check_text("a name", name))), ""):
                 return f"is no JSON: {wrong}"
             left += [(member, depth + 1) for member in members.values()]
-        elif type(one) in (list, tuple):
-            left += [(member, depth + 1) for member in cast("list[object]", one)]
-        elif wrong := _check_scalar(one):
+        elif type(item) in (list, tuple):
+            left += [(member, depth + 1) for member in cast("list[object]", item)]
+        elif wrong := _check_scalar(item):
             return f"is no JSON: {wrong}"
-        elif isinstance(one, str):
-            said += len(one)
+        elif isinstance(item, str):
+            said += len(item)
         if said > _LONGEST_JSON:
             return f"has more than {_LONGEST_JSON} characters"
     return ""
@@ -159,11 +159,11 @@ def _check_peer(value: object) -> str:
 
 
 def _check_texts(value: Envelope) -> str:
-    """The texts of an envelope that are no ids of its own need only be texts."""
+    """The fault in the texts of an envelope, apart from ids: any text is right."""
     optional = (value.reply_to, value.guild, value.team, value.webhook)
     if not isinstance(value.text, str):
         return f"text is {_kind(value.text)} instead of a text"
-    if not all(one is None or isinstance(one, str) for one in optional):
+    if not all(text is None or isinstance(text, str) for text in optional):
         return "reply_to, guild, team or webhook is not a text"
     if type(value.roles) is not tuple or not all(isinstance(role, str) for role in value.roles):
         return "roles is not a tuple of texts"

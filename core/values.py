@@ -30,7 +30,7 @@ class ChatKind(StrEnum):
 
 
 class Address(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """One place on one platform, seen through one account: where a message comes from or goes to.
+    """A place on a platform, seen through an account: where a message comes from or goes to.
 
     `conversation` and `thread` are the platform's own ids, byte for byte. A Telegram topic is a `thread` of its
     group. A Discord thread is a conversation of its own whose `parent` is its channel.
@@ -64,7 +64,7 @@ class Peer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """A webhook that posts for the gateway, under its own name, instead of the bot. Holds no secret."""
+    """A webhook for posts of the gateway under another name than the bot's. Holds no secret."""
 
     #: the platform's id of the webhook
     id: str
@@ -77,7 +77,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc
 
 
 class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """One inbound message as an adapter delivers it, before any decision."""
+    """An inbound message from an adapter, before any decision."""
 
     address: Address
     peer: Peer
@@ -97,7 +97,7 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc
     bot: bool = False
     #: id of the webhook that wrote it
     webhook: str | None = None
-    #: id of the message that this one replaces: a proxy deleted that message and posted this one instead
+    #: id of the message that this message replaces: a proxy deleted that message and posted this one instead
     stands_for: str | None = None
     #: id of the message whose button was pressed: then `text` is its value, and `message_id` identifies the press
     pressed: str | None = None
@@ -106,7 +106,7 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc
 
     @property
     def subject(self) -> str:
-        """Id of the message that an answer quotes, and that a thread is opened on."""
+        """Id of the message to quote in an answer, and to open a thread on."""
         return self.message_id if self.pressed is None else self.pressed
 
 
@@ -123,14 +123,14 @@ class WorkKind(StrEnum):
     HEARTBEAT = "heartbeat"
     #: an entry of the schedule woke the agent
     CRON = "cron"
-    #: another agent delegated a task to this one; what it returns is the result
+    #: another agent delegated a task to this agent; what it returns is the result
     TASK = "task"
     #: a peer gave the gateway itself a command, e.g. ``/focus``; no agent works on it
     CONTROL = "control"
 
 
 class IntentKind(StrEnum):
-    """The part of the gateway that created an intent."""
+    """The part of the gateway which created an intent."""
 
     #: the final text of a turn
     REPLY = "reply"
@@ -169,12 +169,12 @@ class IntentState(StrEnum):
     CANCELLED = "cancelled"
     #: it may or may not have been accepted: parked for an operator
     UNKNOWN = "unknown"
-    #: accepted, but the receipt shows another place than the requested one
+    #: accepted, but the receipt shows another place than requested
     MISPLACED = "misplaced"
 
 
 class Idempotency(StrEnum):
-    """What an adapter can do about a send whose response was lost."""
+    """The way of an adapter to resolve a send with a lost response."""
 
     #: the platform accepts a second send with the same key only once
     KEY = "key"
@@ -185,7 +185,7 @@ class Idempotency(StrEnum):
 
 
 class Capability(StrEnum):
-    """One thing that an adapter can send or do."""
+    """A kind of content, or an ability, of an adapter."""
 
     TEXT = "text"
     MEDIA = "media"
@@ -235,7 +235,7 @@ class Chunker(StrEnum):
 
 
 class ChunkMode(StrEnum):
-    """Where a text is split: only where it gets too long, or also at every paragraph."""
+    """The places to split a text: only at the limit, or also at every paragraph."""
 
     LENGTH = "length"
     NEWLINE = "newline"
@@ -260,7 +260,7 @@ class StyleKind(StrEnum):
 
 
 class Style(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A styled range of a chunk, in UTF-16 code units from its start."""
+    """A styled range of a chunk, in UTF-16 code units from the start."""
 
     kind: StyleKind
     start: int
@@ -268,7 +268,7 @@ class Style(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Piece(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """A prepared chunk: its text, and the other forms that its platform needs."""
+    """A prepared chunk: the text, and other forms for the platform."""
 
     text: str
     html: str | None = None
@@ -291,7 +291,7 @@ _USUAL = frozenset({Capability.TEXT, Capability.MEDIA, Capability.THREADS, Capab
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What an adapter and its platform can do; decisions read this, never the adapter's name."""
+    """The abilities of an adapter and its platform; decisions read these, never the adapter's name."""
 
     can: frozenset[Capability] = _USUAL
     #: the actions that the adapter carries out or answers beside plain sends (`core.channels.Actions`, `Queries`)
@@ -313,7 +313,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     #: a replayed message keeps its original id
     stable_ids: bool = True
     text_limit: int = 4000
-    #: maximum length of a text with files, and of one with buttons; None: as of any text
+    #: maximum length of a text with files, and of a text with buttons; None: as of any text
     caption_limit: int | None = None
     button_text_limit: int | None = None
     #: a thread can be opened on a message, and opening it again returns the same thread
@@ -323,7 +323,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class SendRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """One chunk to send to a platform. A resend carries the same bytes and the same key."""
+    """A chunk to send to a platform. A resend carries the same bytes and the same key."""
 
     address: Address
     text: str
@@ -362,7 +362,7 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=
 
 
 class SessionEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """How a session describes its conversation; the same whether an inbound or outbound message created the session.
+    """The description of a session's conversation; the same for sessions created by inbound and outbound messages.
 
     `sender` and `to` are From and To of an inbound message of the conversation; see `trunkline.core.channels`.
     """
@@ -379,7 +379,7 @@ class SessionEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class TranscriptLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One line of a session's transcript; `ref`: the id of its inbound message or intent, or ``delivery/<intent>``.
+    """A line of a session's transcript; `ref`: the id of the inbound message or intent, or ``delivery/<intent>``.
 
     `was`: what it said before its message was edited, oldest first. `deleted`: its message was deleted.
     `by`: who wrote it, as agents see them; only where the reader asked for it, and None once its inbound is pruned.

@@ -1,1 +1,1 @@
-"""Adapters of real platforms, by their client libraries. Each library is imported only inside its own folder."""
+"""Adapters of real platforms, by their client libraries. Each library is imported only in the folder of an adapter."""

@@ -53,7 +53,7 @@ class AccountConfig(Model):
 
     @property
     def platform(self) -> PlatformConfig | None:
-        """The configuration of the real platform; none: it is a mailbox."""
+        """The configuration of the real platform; none for a mailbox."""
         return next((found for name in PLATFORMS if (found := getattr(self, name)) is not None), None)
 
     @property

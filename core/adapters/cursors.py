@@ -7,7 +7,7 @@ from trunkline.core.store.port import Store, answer
 
 
 class StoreCursors:
-    """`trunkline.core.adapters.port.Cursors` of one account, in a store."""
+    """`trunkline.core.adapters.port.Cursors` of an account, in a store."""
 
     def __init__(self, store: Store, channel: str, account: str) -> None:
         self._store = store

@@ -1,4 +1,4 @@
-"""What a failed request proves: it was certainly not sent, certainly refused, or is in doubt.
+"""The evidence of a failed request: certainly not sent, certainly refused, or ambiguous.
 
 Decided by the type of the library's error and by the status of the response, never by a text. A connection that could
 not be opened carried nothing. Once a request may have been written, only a response ends the doubt.
@@ -35,14 +35,14 @@ def of_status(status: int, facts: str = "", *, retry_after: float | None = None)
 
 
 def of_httpx(error: httpx.HTTPError | httpx.InvalidURL) -> PlatformError:
-    """The error of a request of httpx that got no response."""
+    """The error of a request of httpx without a response."""
     import httpx
 
     before = (
         httpx.ConnectError,
         httpx.ConnectTimeout,
         httpx.PoolTimeout,
-        # A proxy opens no connection; through one that does, an error is that of the connection.
+        # A proxy opens no connection; through a proxy that does, an error is that of the connection.
         httpx.ProxyError,
         httpx.UnsupportedProtocol,
         httpx.InvalidURL,
@@ -51,7 +51,7 @@ def of_httpx(error: httpx.HTTPError | httpx.InvalidURL) -> PlatformError:
 
 
 def of_aiohttp(error: aiohttp.ClientError | TimeoutError | OSError) -> PlatformError:
-    """The error of a request of aiohttp that got no response. A plain `TimeoutError` is that of the whole request."""
+    """The error of a request of aiohttp without a response. A plain `TimeoutError` ends the whole request."""
     import aiohttp
 
     before = (

@@ -1,4 +1,4 @@
-"""Makes the adapter of an account on a real platform. Its library is imported here, and no other one."""
+"""Makes the adapter of an account on a real platform, and imports the library of that platform only."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def module_of(platform: str) -> str:
 
 
 def make_adapter(account: AccountConfig, host: AdapterHost) -> PlatformAdapter:
-    """The adapter of an account; it opens nothing before it runs.
+    """The adapter of an account, which opens nothing before running.
 
     Raises `ConfigError` for a secret that is not there, and for an extra that is not installed.
     """

@@ -1,4 +1,4 @@
-"""Single requests by httpx, for platforms that need no client library: one call is one request, and each ends.
+"""Single requests by httpx, for platforms without a client library: a call is exactly one request, and each ends.
 
 Its errors are those of the contract (`core.adapters.evidence`). Nothing is retried, no redirect is followed, and no
 connection is used twice: a connection that the server closes just when a request is written to it would leave a send in
@@ -17,14 +17,12 @@ import httpx
 from trunkline.core.adapters.evidence import of_httpx
 from trunkline.core.errors import Ambiguous, NotSent, Refused
 
-#: bytes of a file that is sent; the largest that any of these platforms takes
-LARGEST_FILE = 100 * 1024 * 1024
 #: of a request's time, what opening the connection may take
 _TO_CONNECT = 0.5
 
 
 class HttpxRequests:
-    """Requests with one time limit; usable inside `running`."""
+    """Requests with a time limit; usable inside `running`."""
 
     def __init__(self, timeout: float, headers: dict[str, str] | None = None) -> None:
         self._timeout = timeout
@@ -34,7 +32,7 @@ class HttpxRequests:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Make the client; it opens no connection."""
+        """Make the client, without opening a connection."""
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
         timeout = httpx.Timeout(self._timeout, connect=self._timeout * _TO_CONNECT)
         async with httpx.AsyncClient(limits=limits, timeout=timeout) as client:
@@ -52,7 +50,7 @@ class HttpxRequests:
         return self._client
 
     async def request(self, method: str, url: str, **parts: Any) -> httpx.Response:
-        """Make a request and read its response, whatever its status. Raises `NotSent` or `Ambiguous`.
+        """Make a request and read the response, whatever the status. Raises `NotSent` or `Ambiguous`.
 
         Raises `Refused` for what no request can hold, such as half a character in JSON. The time limit holds for all of
         it: a server that answers byte by byte holds nothing up for longer.
@@ -71,8 +69,3 @@ class HttpxRequests:
             raise Ambiguous(f"no response within {self._timeout:g} s") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise of_httpx(error) from error
-
-
-def is_address(media: str) -> bool:
-    """Whether a file is named by an address of the web, and not by a path."""
-    return media.lower().startswith(("https://", "http://"))

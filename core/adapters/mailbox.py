@@ -1,7 +1,7 @@
 """The adapter of a mailbox account: an account whose people are reached through the API.
 
 What the gateway sends is stored in the mailbox, which their clients read; that it is stored is its acceptance. What
-people write comes by `Gateway.receive`. Any channel can have such an account: then a bridge of one's own speaks to the
+people write comes by `Gateway.receive`. Any channel can have such an account: then a bridge of your own speaks to the
 platform.
 """
 
@@ -14,12 +14,11 @@ import anyio
 
 from trunkline.core.action_names import Action
 from trunkline.core.actions.spec import Feature
-from trunkline.core.channels.adapter import InboundStream
-from trunkline.core.channels.capabilities import check_able
+from trunkline.core.adapters.account_adapter import AccountAdapter
 from trunkline.core.channels.registry import rules_for
 from trunkline.core.channels.rules import ChannelRules
 from trunkline.core.env import Env
-from trunkline.core.errors import Ambiguous, IdentityGone, InvalidSend, Refused, StoreError
+from trunkline.core.errors import Ambiguous, Refused, StoreError
 from trunkline.core.records.bindings import Placement, PlaceState
 from trunkline.core.store.mailbox import MailboxMessage, MailboxPage, PostToMailbox, ReadMailbox
 from trunkline.core.store.port import Store
@@ -48,7 +47,7 @@ _PARTS = {
 
 
 def mailbox_capabilities(channel: str) -> Capabilities:
-    """What can be sent to a mailbox account of a channel: what its people are really shown.
+    """The capabilities of a mailbox account of a channel: what people there are really shown.
 
     On the web chat that is what its page shows. On a platform with rules of its own a bridge gets what the platform
     can show, within its limits; on any other channel, what the page shows, and payloads, which only its client reads.
@@ -73,34 +72,31 @@ def _can(rules: ChannelRules) -> frozenset[Capability]:
         return _PLAIN | {Capability.BUTTONS, Capability.PAYLOAD}
     can = _PLAIN & (rules.capabilities.can | {Capability.TEXT, Capability.MESSAGE_IDS}) | {Capability.PAYLOAD}
     polls = Action.POLL in rules.actions and not rules.without_table
-    return can.union({Capability.POLL} if polls else (), *(_PARTS.get(one, ()) for one in rules.features))
+    return can.union({Capability.POLL} if polls else (), *(_PARTS.get(feature, ()) for feature in rules.features))
 
 
-class MailboxAdapter:
-    """A mailbox account over the gateway's own store. Its conversations can be bound to sessions as they are."""
+class MailboxAdapter(AccountAdapter):
+    """A mailbox account over the gateway's own store. Conversations can be bound to sessions as they are."""
 
     #: threads are opened by clients, which name them in what they hand over
     placements = (Placement.CURRENT,)
 
     def __init__(self, channel: str, account: str, store: Store, env: Env) -> None:
-        self.channel = channel
-        self.account = account
-        self.capabilities = mailbox_capabilities(channel)
+        super().__init__(channel, account, mailbox_capabilities(channel))
         self._store = store
         self._env = env
         #: those who wait for a message, by conversation; none: for any
         self._waiting: dict[str | None, set[anyio.Event]] = {}
 
-    def connect(self) -> InboundStream:
-        return _nothing()
+    @asynccontextmanager
+    async def connect(self) -> AsyncGenerator[AsyncIterator[Envelope]]:
+        yield _no_messages()
 
     async def ack(self, envelope: Envelope) -> None:
-        """Nothing is acknowledged: who hands a message over waits until it is durable."""
+        """Does nothing: `Gateway.receive` returns only when the message is durable."""
 
     async def send(self, request: SendRequest) -> Receipt:
-        if request.identity is not None:
-            raise IdentityGone("a mailbox has no webhooks")
-        self._check(request)
+        self.check_sendable(request)
         message = MailboxMessage(
             key=request.key,
             intent=request.intent,
@@ -124,23 +120,14 @@ class MailboxAdapter:
             raise Ambiguous(error.facts) from error
         return Receipt(provider_id=str(n), address=request.address)
 
-    def _check(self, request: SendRequest) -> None:
-        """Raise `Refused` for what nobody would see."""
-        can, where = self.capabilities, f"to a mailbox of {self.channel}"
-        if len(request.text) > can.text_limit:
-            raise Refused(f"a text of {len(request.text)} characters {where}, which takes {can.text_limit}")
-        if request.address.thread is not None and Capability.THREADS not in can.can:
+    def check_sendable(self, request: SendRequest) -> None:
+        """Raise `Refused` also for a text that is too long, and for a thread on a channel without threads."""
+        super().check_sendable(request)
+        limit, where = self.capabilities.text_limit, f"to a mailbox of {self.channel}"
+        if len(request.text) > limit:
+            raise Refused(f"a text of {len(request.text)} characters {where}, which takes {limit}")
+        if request.address.thread is not None and Capability.THREADS not in self.capabilities.can:
             raise Refused(f"a thread {where}, which has none")
-        try:
-            check_able(can, where, media=request.media, poll=request.poll, payload=request.payload, parts=request.parts)
-        except InvalidSend as error:
-            raise Refused(error.facts) from error
-
-    async def find(self, address: Address, key: str) -> Receipt | None:
-        raise Refused("a mailbox is not looked up: a repeated key is stored once")
-
-    async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
-        raise Refused("threads of a mailbox are opened by its clients")
 
     # ------------------------------------------------------------ bindings
 
@@ -152,7 +139,7 @@ class MailboxAdapter:
         return PlaceState.OPEN
 
     async def reopen(self, place: Address) -> None:
-        """Nothing to do: no conversation of a mailbox is archived."""
+        """Do nothing: no conversation of a mailbox is archived."""
 
     async def identity(self, place: Address, name: str) -> Identity | None:
         """None: a mailbox has no webhooks."""
@@ -162,7 +149,7 @@ class MailboxAdapter:
     async def read(
         self, *, after: int = 0, conversation: str | None = None, kind: ChatKind | None = None, limit: int = 100
     ) -> MailboxPage:
-        """The messages behind number `after`, of all conversations, of one, or of those of a kind."""
+        """The messages behind number `after`, of all conversations, of a single conversation, or of a kind."""
         return await self._store.read(
             ReadMailbox(
                 channel=self.channel,
@@ -187,7 +174,7 @@ class MailboxAdapter:
 
     @contextmanager
     def _watching(self, conversation: str | None) -> Generator[anyio.Event]:
-        """An event that is set by the next message."""
+        """An event set by the next message."""
         waiting = self._waiting.setdefault(conversation, set())
         posted = anyio.Event()
         waiting.add(posted)
@@ -202,11 +189,6 @@ class MailboxAdapter:
         for place in (conversation, None):
             for posted in self._waiting.get(place, ()):
                 posted.set()
-
-
-@asynccontextmanager
-async def _nothing() -> AsyncGenerator[AsyncIterator[Envelope]]:
-    yield _no_messages()
 
 
 async def _no_messages() -> AsyncIterator[Envelope]:

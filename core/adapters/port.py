@@ -1,4 +1,4 @@
-"""What an adapter of a real platform gets from its host, and what it offers beside `ChannelAdapter`."""
+"""The host of an adapter of a real platform, and the protocols of such adapters in addition to `ChannelAdapter`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trunkline.core.events import EventSink
 
 
 class Cursors(Protocol):
-    """What an account remembers over restarts of where it has read to: offsets, tokens of a sync, ids of messages.
+    """Read positions of an account, kept over restarts: offsets, tokens of a sync, ids of messages.
 
     A value is saved only after every message before it is durable in the gateway (`ChannelAdapter.ack`).
     """
@@ -31,7 +31,7 @@ class Cursors(Protocol):
 
 
 class AdapterHost(msgspec.Struct, frozen=True, kw_only=True):
-    """What an adapter gets from the program that runs it."""
+    """The resources of an adapter, from the program around the gateway."""
 
     #: name of the account
     account: str
@@ -54,7 +54,7 @@ class PlatformAdapter(ChannelAdapter, Protocol):
     """An adapter with connections of its own."""
 
     def running(self) -> AbstractAsyncContextManager[object]:
-        """Its life: entered before the gateway runs, left after it has stopped.
+        """Hold the adapter's resources; entered before the gateway runs, left after the gateway has stopped.
 
         Entering opens no connection: a platform that cannot be reached never holds up the start.
         """
@@ -74,7 +74,7 @@ class WebhookCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WebhookAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """The response to a platform. Any status but 2xx asks it to deliver again, where the platform does."""
+    """The response to a platform. Any status but 2xx asks for another delivery, where the platform repeats any."""
 
     status: int = 200
     body: bytes = b""
@@ -83,11 +83,11 @@ class WebhookAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 @runtime_checkable
 class TakesWebhooks(Protocol):
-    """An adapter whose platform calls the gateway: ``/v1/platforms/{channel}/{account}`` of its server.
+    """An adapter whose platform calls the gateway: ``/v1/platforms/{channel}/{account}`` of the server.
 
     The address is open to everybody, so the adapter checks the signature before anything else.
     """
 
     async def webhook(self, call: WebhookCall) -> WebhookAnswer:
-        """Take a request. Answers with success only after every message in it is durable in the gateway."""
+        """Answer a request: with success only after every message in the body is durable in the gateway."""
         ...

@@ -1,4 +1,4 @@
-"""Files on the web that agents send, for platforms that do not load them by themselves.
+"""Files on the web, sent by agents, for platforms which load none themselves.
 
 An agent chooses the address, and may have been talked into it: the machine of the gateway can reach pages that nobody
 outside can, such as the metadata service of a cloud. So only public addresses are loaded, and others only from the
@@ -32,7 +32,7 @@ LookUp = Callable[[str, int], Awaitable[Collection[str]]]
 
 
 class WebFile(msgspec.Struct, frozen=True, kw_only=True):
-    """The content of a file, and the media type that its server names; empty: none."""
+    """The content of a file, and the media type from the server; empty without a type."""
 
     content: bytes
     media_type: str
@@ -41,25 +41,25 @@ class WebFile(msgspec.Struct, frozen=True, kw_only=True):
 async def look_up(host: str, port: int) -> list[str]:
     """The addresses of a host, best first. Raises `OSError`."""
     found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(one[4][0]) for one in found))
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
 class WebFiles:
-    """Loads files of at most `most` bytes, each within `timeout` seconds and without a proxy.
+    """Loads files of at most `limit` bytes, each within `timeout` seconds and without a proxy.
 
     `hosts`: names or addresses that may be private.
     """
 
-    def __init__(self, *, timeout: float, most: int, hosts: Collection[str] = (), look_up: LookUp = look_up) -> None:
+    def __init__(self, *, timeout: float, limit: int, hosts: Collection[str] = (), look_up: LookUp = look_up) -> None:
         self._timeout = timeout
-        self._most = most
+        self._limit = limit
         self._hosts = frozenset(host.lower() for host in hosts)
         self._look_up = look_up
 
     async def fetch(self, address: str) -> WebFile:
         """Load a file; redirects are followed, each checked like the first address.
 
-        Raises `Refused` for one that is not there, too large or not public, and `NotSent` if it cannot be had now:
+        Raises `Refused` for a file that is missing, too large or not public, and `NotSent` if it cannot be had now:
         nothing was sent to the platform then.
         """
         try:
@@ -77,7 +77,7 @@ class WebFiles:
         # A proxy would look the name up once more.
         async with httpx.AsyncClient(timeout=timeout, trust_env=False) as client:
             for _ in range(_MOST_MOVES + 1):
-                response = await self._asked(client, url)
+                response = await self._request_first_reachable(client, url)
                 try:
                     if response.status_code in _MOVED and "location" in response.headers:
                         url = url.join(response.headers["location"])
@@ -87,8 +87,8 @@ class WebFiles:
                     await response.aclose()
         raise Refused(f"the file's address leads on more than {_MOST_MOVES} times")
 
-    async def _asked(self, client: httpx.AsyncClient, url: httpx.URL) -> httpx.Response:
-        """The response of the first address of a host that a connection can be opened to."""
+    async def _request_first_reachable(self, client: httpx.AsyncClient, url: httpx.URL) -> httpx.Response:
+        """Make the request at the first reachable address of the host."""
         hosts = await self._addresses(url)
         for n, host in enumerate(hosts):
             try:
@@ -99,12 +99,12 @@ class WebFiles:
         raise AssertionError("no addresses")
 
     async def _addresses(self, url: httpx.URL) -> list[str]:
-        """The addresses of a URL that may be connected to. Raises `Refused` if there is none."""
+        """The allowed addresses of a URL. Raises `Refused` if there is none."""
         host = url.raw_host.decode("ascii").lower()
         if url.scheme not in ("http", "https") or not host:
             raise Refused("the file's address is not one of http or https")
         found = await self._look_up(host, url.port or (443 if url.scheme == "https" else 80))
-        fine = [one for one in found if host in self._hosts or is_public(one)]
+        fine = [address for address in found if host in self._hosts or is_public(address)]
         if not found:
             raise NotSent(f"the host {host!r} of a file has no address")
         if not fine:
@@ -119,24 +119,24 @@ class WebFiles:
         content = bytearray()
         async for part in response.aiter_bytes():
             content += part
-            if len(content) > self._most:
-                raise Refused(f"the file is larger than {self._most // 1024 // 1024} MB")
+            if len(content) > self._limit:
+                raise Refused(f"the file is larger than {self._limit // 1024 // 1024} MB")
         kind = response.headers.get("content-type", "").partition(";")[0].strip()
         return WebFile(content=bytes(content), media_type=kind)
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address is one of the internet: not private, of this machine, of a link or for groups."""
+    """Whether an IP address is public: not private, of this machine, of a link or for groups."""
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return False
     inner = _inner(found) if isinstance(found, ipaddress.IPv6Address) else None
-    return all(one.is_global and not one.is_multicast for one in ((found,) if inner is None else (inner,)))
+    return all(ip.is_global and not ip.is_multicast for ip in ((found,) if inner is None else (inner,)))
 
 
 def _inner(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
-    """The IPv4 address that an IPv6 address stands for."""
+    """The IPv4 address behind an IPv6 address."""
     if address in _NAT64:
         return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
     return address.ipv4_mapped or address.sixtofour

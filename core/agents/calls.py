@@ -22,19 +22,19 @@ _LINES, _CHARACTERS = 1000, 1_000_000
 
 
 class CallOutcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a call returned, or why nothing was done."""
+    """The result of a call, or the reason why nothing was done."""
 
     ok: bool
     #: of the message tool an object, of the tools for hands a text, of `history` an object with `lines` and `cut`
     result: Any = None
     #: what is wrong with the call, and what to do about it
     error: str = ""
-    #: reason code of the refusal, if it has one
+    #: reason code of the refusal, if any
     reason: Reason | None = None
 
 
 class _Made(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that was carried out."""
+    """A completed call."""
 
     tool: str
     params: dict[str, Any]
@@ -42,7 +42,7 @@ class _Made(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CallRunner:
-    """Carries out the calls of one turn, in order, and counts them."""
+    """Carries out and counts the calls of a turn, in order."""
 
     def __init__(self, turn: Turn, limits: TurnLimits) -> None:
         self._turn = turn
@@ -54,7 +54,7 @@ class CallRunner:
         self._at = 0
 
     def repeat(self) -> None:
-        """The agent runs the turn once more: its first calls are those that it has made, and are not done again."""
+        """Begin another run of the turn, whose first calls were made already and are not repeated."""
         self._at = 0
 
     def expect(self, number: int) -> None:
@@ -63,7 +63,7 @@ class CallRunner:
             raise AgentFailed(f"more than {self._most} calls of tools; see `max_calls`", Reason.TOO_MANY_CALLS)
 
     async def make(self, tool: str, params: dict[str, Any]) -> CallOutcome:
-        """Carry out a call; what refuses it is in the outcome.
+        """Carry out a call; a refusal is in the outcome.
 
         Raises `AgentFailed` for one call too many, and if a repeated run makes another call than the first one made.
         """

@@ -14,14 +14,14 @@ KINDS = ("echo", "openai", "program", "webhook")
 
 
 class EchoConfig(Model):
-    """An agent that answers with the text that it gets: for trying out a gateway."""
+    """An agent which echoes the text of each message: for trying out a gateway."""
 
     introduction: str = Field(default="", max_length=2000)
     """Follows its first answer in each session, after a blank line."""
 
 
 class AgentImplementation(Model):
-    """What answers for an agent: exactly one of these."""
+    """The implementation of an agent: exactly one of the fields."""
 
     echo: EchoConfig | None = None
     """Answers with the text of the message."""
@@ -42,5 +42,5 @@ class AgentImplementation(Model):
 
     @property
     def kind(self) -> str:
-        """Which of them it is."""
+        """The name of the given field."""
         return next(kind for kind in KINDS if getattr(self, kind) is not None)

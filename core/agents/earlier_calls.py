@@ -1,4 +1,4 @@
-"""Recognises by their content the calls that earlier runs of a turn have made, for agents that keep no order.
+"""Recognises calls made by earlier runs of a turn by their content, for agents without a fixed order.
 
 The gateway numbers the calls of a turn, and repeats none when the turn runs again after a crash. An agent that asks a
 model may then make other calls, or the same ones in another order. What earlier runs have done is not done again here,
@@ -21,7 +21,7 @@ _BESIDE = frozenset({"media", "path", "filePath", "buffer", "caption", "card", "
 
 
 class EarlierCalls:
-    """Makes the calls of one turn that have not been made yet. `before`: what earlier runs have done.
+    """Makes the calls of a turn which no earlier run has made. `before`: the work of earlier runs.
 
     `trusting`: another text, or another task, is another call, so it is made. Otherwise only who calls can know that.
     """
@@ -30,16 +30,16 @@ class EarlierCalls:
         self._trusting = trusting
         self._turn = turn
         self._sent_before = list(before.sent)
-        self._taken = {one.intent: one for one in before.sent}
+        self._taken = {sent.intent: sent for sent in before.sent}
         self._given_before = list(before.delegated)
-        self._answered = {_accepted(one): one for one in before.delegated}
+        self._answered = {_accepted(given): given for given in before.delegated}
         #: what an earlier run said, or gave as a task, in the place of the last call; None: it has its own result
         self.instead: str | None = None
 
     async def message(self, params: dict[str, Any]) -> ActionResult:
         """Call the message tool, as `Turn.message` does."""
         self.instead = None
-        known = next((one for one in self._sent_before if self._is_same(one, params)), None)
+        known = next((sent for sent in self._sent_before if self._is_same(sent, params)), None)
         if known is not None:
             self._sent_before.remove(known)
             return known
@@ -54,11 +54,11 @@ class EarlierCalls:
             # The number belongs to a call that has been repeated already; the next number may be free.
 
     async def hand_call(self, name: str, params: dict[str, Any]) -> str:
-        """Call one of the tools for hands, as `Turn.call_hand_tool` does."""
+        """Call a tool for hands, as `Turn.call_hand_tool` does."""
         self.instead = None
         if name == HandTool.SEND_ASYNC:
             asked = (params.get("agent_id"), params.get("message"))
-            known = next((one for one in self._given_before if (one.hand, one.task) == asked), None)
+            known = next((given for given in self._given_before if (given.hand, given.task) == asked), None)
             if known is not None:
                 self._given_before.remove(known)
                 return _accepted(known)
@@ -79,7 +79,7 @@ class EarlierCalls:
 
 
 def _is_text(params: dict[str, Any]) -> bool:
-    """Whether a call sends a text and nothing else, so that its content can be compared."""
+    """Whether a call sends a text and nothing else, and so has comparable content."""
     return params.get("action") == Action.SEND.value and not _BESIDE.intersection(params)
 
 

@@ -1,4 +1,4 @@
-"""An agent that answers with the text that it gets: for trying out a gateway without a model."""
+"""An agent which echoes the text of each message: for trying out a gateway without a model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _OWN = "assistant"
 
 
 class EchoAgent:
-    """Answers a message with its text, and in a conversation of several people with the name of its author.
+    """Answers a message with the same text, and in a conversation of several people with the name of the author.
 
     The result of a hand is passed on with the hand's name. Nobody wrote a wake-up, so it gets no answer.
     """

@@ -1,4 +1,4 @@
-"""Makes an agent from its configuration, and runs what agents need while a gateway runs."""
+"""Makes an agent from a configuration, and runs the resources of agents while a gateway runs."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from trunkline.core.errors import ConfigError
 
 @runtime_checkable
 class Closable(Protocol):
-    """An agent that opens connections by itself."""
+    """An agent with connections."""
 
     async def aclose(self) -> None:
-        """Close them, after the last turn."""
+        """Close the connections, after the last turn."""
         ...
 
 
 @runtime_checkable
 class Preparing(Protocol):
-    """An agent that loads something which its first turn waits for."""
+    """An agent with something to load before the first turn."""
 
     async def prepare(self) -> None:
-        """Load it, beside the event loop. Raises `ConfigError`."""
+        """Load everything beside the event loop. Raises `ConfigError`."""
         ...
 
 
 @runtime_checkable
 class Metered(Protocol):
-    """An agent that counts what it uses of a model."""
+    """An agent which counts the use of a model."""
 
     @property
     def usage(self) -> ModelUsage: ...
@@ -46,17 +46,17 @@ class Metered(Protocol):
 
 @runtime_checkable
 class Lasting(Protocol):
-    """An agent that has something of its own while the gateway runs: a process, connections."""
+    """An agent with resources while the gateway runs: a process, connections."""
 
     def running(self) -> AbstractAsyncContextManager[object]:
-        """Its life: entered before the first turn, left after the last one."""
+        """Hold the agent's resources; entered before the first turn, left after the last."""
         ...
 
 
 def make_agent(
     agent_id: str, implementation: AgentImplementation, *, folder: Path, environ: Mapping[str, str], env: Env
 ) -> Agent:
-    """The agent that a configuration describes. Its paths are relative to `folder`; `environ` may have its secrets.
+    """The agent described by a configuration. Paths are relative to `folder`; `environ` may have the secrets.
 
     Starts nothing: enter `running` with all agents around `Gateway.run`. Raises `ConfigError` for a secret or a file
     that is not there, and for an extra that is not installed.
@@ -90,7 +90,7 @@ def _webhook(agent_id: str, config: WebhookConfig, folder: Path, environ: Mappin
 
 
 def used_by(agents: Mapping[str, Agent]) -> dict[str, ModelUsage]:
-    """What agents have used of their models, by their ids."""
+    """The use of models by agents, by id."""
     return {name: agent.usage for name, agent in agents.items() if isinstance(agent, Metered)}
 
 

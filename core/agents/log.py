@@ -1,4 +1,4 @@
-"""What programs and services say, made fit for a log: bounded, rationed, and without control characters."""
+"""Output of programs and services, made fit for a log: bounded, rationed, and without control characters."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ import logging
 LOGGER = logging.getLogger("trunkline.agents")
 
 
-def shown(text: str, most: int = 500) -> str:
-    """A text of a stranger as a part of one line: control characters escaped, and cut if it is long."""
-    kept = text if len(text) <= most else text[:most]
+def shown(text: str, limit: int = 500) -> str:
+    """Untrusted text as a part of a line: control characters are escaped, and long texts are cut."""
+    kept = text if len(text) <= limit else text[:limit]
     safe = "".join(
-        one if one.isprintable() else one.encode("unicode_escape", "replace").decode("ascii") for one in kept
+        character if character.isprintable() else character.encode("unicode_escape", "replace").decode("ascii")
+        for character in kept
     )
     return safe if kept is text else f"{safe}… ({len(text)} characters)"
 
 
 class Ration:
-    """Allows so many units per second, and as many at once after a pause. Times are seconds of one steady clock."""
+    """Allows so many units per second, and as many at once after a pause. Times are seconds of a steady clock."""
 
     def __init__(self, per_second: float, burst: float, now: float) -> None:
         self._rate = per_second
@@ -26,7 +27,7 @@ class Ration:
         self._left = burst
         self._at = now
 
-    def take(self, units: float, now: float) -> bool:
+    def spend(self, units: float, now: float) -> bool:
         """Use units if there are enough."""
         self._fill(now)
         if self._left < units:

@@ -20,7 +20,7 @@ _PARTS: dict[str, Any] = {
 
 
 def protocol_schema() -> dict[str, Any]:
-    """One document: a schema for each direction, which refer to the types below ``$defs``."""
+    """The document with a schema for each direction, which refer to the types below ``$defs``."""
     schemas, defs = msgspec.json.schema_components(list(_PARTS.values()), ref_template="#/$defs/{name}")
     reply = defs["WebhookReply"]
     # Of the three that end or continue a turn a reply has exactly one; types alone do not say so.

@@ -1,4 +1,4 @@
-"""A turn as programs and webhooks get it: one JSON document."""
+"""A turn for programs and webhooks: a JSON document."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class TurnDocument(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", 
 
 
 async def document_of(turn: Turn, limits: TurnLimits) -> TurnDocument:
-    """The document of a turn, within its limits."""
+    """The document of a turn, within the limits."""
     past, cut = await history_of(turn, limits.history.lines, limits.history.characters)
     return TurnDocument(
         id=turn.id,

@@ -1,4 +1,4 @@
-"""The limits that programs and webhooks share: how much of a session they are given, and how much they may do."""
+"""The limits shared by programs and webhooks: how much of a session a turn contains, and how many calls are allowed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class HistoryLimits(Model):
 
 
 class TurnLimits(Model):
-    """What one turn of an outside agent is given, and how much it may do and take."""
+    """The limits of a turn of an outside agent: given history, allowed calls, and time."""
 
     timeout: Duration = Field(default=120.0, gt=0, le=86_400)
     """How long a turn may take, from its start to its answer, with waiting and every call."""

@@ -1,4 +1,4 @@
-"""What an agent has used of its model."""
+"""The use of a model by an agent."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 
 class ModelUsage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Complete answers, and the tokens of their requests as the endpoint counts them; 0 if it does not say."""
+    """Complete answers, and the tokens of their requests by the endpoint's count; 0 without a count."""
 
     answers: int = 0
     prompt_tokens: int = 0
@@ -24,7 +24,7 @@ class ModelUsage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def usage_of(said: object) -> ModelUsage:
-    """The usage of one answer, from what the endpoint says of it. Whatever is no count is left out."""
+    """The usage of an answer, from the endpoint's report. Anything but a count is left out."""
     found = cast("dict[str, object]", said) if isinstance(said, dict) else {}
     prompt, completion = found.get("prompt_tokens"), found.get("completion_tokens")
     return ModelUsage(answers=1, prompt_tokens=_count(prompt), completion_tokens=_count(completion))

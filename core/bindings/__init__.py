@@ -1,1 +1,1 @@
-"""Session bindings: conversations that belong to a session, and the destinations of sub-agent completions."""
+"""Session bindings: conversations of a session, and the destinations of sub-agent completions."""

@@ -1,4 +1,4 @@
-"""The request to bind a conversation, and its validation before anything happens."""
+"""The request to bind a conversation, and the validation before anything happens."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NO_SESSION = "no session is named: give the key of the session that receives the
 
 
 def spawn_request(delegation: DelegationId) -> str:
-    """The request id of a binding for delegated work: always the same, so that it is made only once."""
+    """The request id of a binding for delegated work: always the same, so a binding is made only once."""
     return f"{SPAWN}:{delegation}"
 
 
@@ -39,7 +39,7 @@ class BindRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     target_session_key: str
     target_kind: TargetKind = TargetKind.SESSION
-    #: with placement ``child``, the parent of the new one
+    #: with placement ``child``, the parent of the new conversation
     conversation: Address | ConversationRef
     placement: Placement | None = None
     idle_timeout: float | None = None
@@ -81,7 +81,7 @@ class BindFields(TypedDict, total=False):
 
 
 def request_of(asked: BindRequest | None, fields: BindFields) -> BindRequest:
-    """A request from a `BindRequest` or from its fields. Raises `BindingError` for both, or for missing fields."""
+    """A request from a `BindRequest` or from fields. Raises `BindingError` for both, or for missing fields."""
     if asked is not None:
         if fields:
             raise BindingError("give a request or its fields, not both", Reason.BAD_TARGET)
@@ -95,7 +95,7 @@ def request_of(asked: BindRequest | None, fields: BindFields) -> BindRequest:
 
 
 def shown(asked: BindRequest | None, fields: BindFields) -> tuple[str, str, str]:
-    """Conversation, session and requester of a request that may be invalid, for messages."""
+    """Conversation, session and requester of a possibly invalid request, for messages."""
     if asked is not None:
         return _named(asked.conversation), asked.target_session_key, asked.by
     return _named(fields.get("conversation")), str(fields.get("target_session_key", "")), fields.get("by", OPERATOR)
@@ -129,12 +129,12 @@ def _word(words: type[E], word: str, what: str, reason: Reason) -> E:
     try:
         return words(word)
     except ValueError as error:
-        there = ", ".join(one.value for one in words)
+        there = ", ".join(word.value for word in words)
         raise BindingError(f"{what} is {word!r}; it can be: {there}", reason) from error
 
 
 def read_target(text: str, config: GatewayConfig, accounts: Mapping[str, str]) -> NamedKey:
-    """The session that a request names, in any known form; `accounts`: the default account of each channel.
+    """The session named by a request, in any known form; `accounts`: the default account of each channel.
 
     Raises `BindingError` for an invalid key or an unknown agent.
     """
@@ -147,14 +147,14 @@ def read_target(text: str, config: GatewayConfig, accounts: Mapping[str, str]) -
         agent = read_key(found.text, config.profile, config.session.main_key).agent
     except KeyFormatError as error:
         raise BindingError(error.facts, Reason.BAD_SESSION_KEY) from error
-    known = [one.id for one in config.agents]
+    known = [configured.id for configured in config.agents]
     if agent not in known:
         raise BindingError(f"{trimmed!r}: no agent {agent!r}; there are: {', '.join(known)}", Reason.UNKNOWN_SESSION)
     return found
 
 
 def check_request(asked: BindRequest, config: GatewayConfig) -> Address:
-    """Validate a request and return its conversation. Raises `BindingError`."""
+    """Validate a request and return the conversation. Raises `BindingError`."""
     if asked.target_kind is TargetKind.ACP:
         raise BindingError(
             "targets of the kind 'acp' are not built yet: use 'session' or 'subagent'", Reason.UNSUPPORTED
@@ -186,14 +186,14 @@ def _check_seconds(name: str, seconds: object) -> None:
 
 
 def choose_placement(asked: BindRequest, place: Address, offered: tuple[Placement, ...]) -> Placement:
-    """The placement to use. Raises `BindingError` for one that the adapter does not offer."""
+    """The placement to use. Raises `BindingError` for a placement unknown to the adapter."""
     placement = asked.placement or Placement.CURRENT
     where = f"{place.channel}:{place.account}"
     if not offered:
         facts = f"{place}: the adapter of {where} cannot bind conversations; another channel may"
         raise BindingError(facts, Reason.BINDING_CAPABILITY_UNSUPPORTED)
     if placement not in offered:
-        there = ", ".join(one.value for one in offered)
+        there = ", ".join(placement.value for placement in offered)
         facts = f"{where} cannot bind a {placement.value} conversation; it can: {there}"
         raise BindingError(facts, Reason.BINDING_CAPABILITY_UNSUPPORTED, placement.value)
     if placement is Placement.CHILD and place.kind is ChatKind.DIRECT:
@@ -226,7 +226,7 @@ def check_owner(place: Address, owner: SessionBindingRecord | None) -> None:
 
 
 def end_reason(reason: Reason | str, note: str) -> tuple[Reason, str]:
-    """The code to store for the end of a binding, and the note beside it. Raises `BindingError` for what is no text."""
+    """The code to store for the end of a binding, and the note. Raises `BindingError` for anything but texts."""
     if not isinstance(reason, str) or not isinstance(note, str):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers need not be typed
         facts = f"the reason and the note of an end are texts, not {type(reason).__name__} and {type(note).__name__}"
         raise BindingError(facts, Reason.BAD_END_REASON)
@@ -250,7 +250,7 @@ def is_same(asked: BindRequest, place: Address, had: SessionBindingRecord) -> bo
 def record_of(
     asked: BindRequest, place: Address, binding: str, now: float, settings: ThreadBindingsConfig
 ) -> SessionBindingRecord:
-    """The record of a request for an existing conversation. The smaller one of ttl and maximum age counts."""
+    """The record of a request for an existing conversation. The smaller of ttl and maximum age counts."""
     max_age = settings.max_age if asked.max_age is None else asked.max_age
     if asked.ttl is not None:
         max_age = asked.ttl if max_age == 0 else min(max_age, asked.ttl)

@@ -18,7 +18,7 @@ from trunkline.core.values import Address, ChatKind
 
 
 class BindingIndex:
-    """An index of the bindings that are active or ending."""
+    """An index of the active and ending bindings."""
 
     def __init__(self) -> None:
         self._by_id: dict[str, SessionBindingRecord] = {}
@@ -42,7 +42,7 @@ class BindingIndex:
         return self._by_id.get(binding)
 
     def add(self, record: SessionBindingRecord) -> None:
-        """Add or update a durable binding. An ended one is removed."""
+        """Add or update a durable binding. An ended binding is removed."""
         if record.status is BindingStatus.ENDED:
             self.remove(record.binding_id)
             return
@@ -56,7 +56,7 @@ class BindingIndex:
         self._queue(record)
 
     def move(self, before: str, after: str) -> None:
-        """Rename a session's key; its bindings stay bound to it."""
+        """Rename a session's key; the bindings stay bound to the session."""
         for binding in tuple(self._by_session.pop(before, ())):
             record = msgspec.structs.replace(self._by_id[binding], target_session_key=after)
             self._by_id[binding] = record
@@ -80,7 +80,7 @@ class BindingIndex:
         self._by_shared.setdefault(shared_id(place), {})[place.account.lower()] = record
 
     def _leave(self, record: SessionBindingRecord) -> None:
-        """Free the conversation of a binding, unless another binding has it already."""
+        """Free the conversation of a binding, unless taken by another binding already."""
         place = place_id(record.conversation)
         here = self._by_place.get(place)
         if here is not None and here.binding_id == record.binding_id:
@@ -92,7 +92,7 @@ class BindingIndex:
                 del self._by_shared[shared]
 
     def at(self, address: Address) -> SessionBindingRecord | None:
-        """The active binding of a conversation; its deadlines may have passed."""
+        """The active binding of a conversation, perhaps with a passed deadline."""
         return self._by_place.get(place_id(address)) if self._by_place else None
 
     def of_other_accounts(self, address: Address) -> tuple[SessionBindingRecord, ...]:

@@ -20,21 +20,21 @@ PlaceId = tuple[str, str, str, str]
 
 
 def place_id(place: Address) -> PlaceId:
-    """The identity of a conversation: equal for all its spellings. Kind and parent are not part of it."""
+    """The identity of a conversation: equal for all spellings, without kind and parent."""
     fold, kind = rules_for(place.channel).fold, place.kind
     thread = "" if place.thread is None else fold(kind, place.thread)
     return place.channel, place.account.lower(), fold(kind, place.conversation), thread
 
 
 def shared_id(place: Address) -> tuple[str, str, str]:
-    """The identity of a conversation for all accounts that take part in it. Only for groups and channels."""
+    """The identity of a conversation for all accounts there. Only for groups and channels."""
     channel, _, conversation, thread = place_id(place)
     return channel, conversation, thread
 
 
-def same_place(one: Address, other: Address) -> bool:
-    """Whether two addresses are one conversation, both with the kind of the first: the other's may be a guess."""
-    return place_id(one) == place_id(_as(one, other))
+def same_place(place: Address, other: Address) -> bool:
+    """Whether two addresses are the same conversation, both with the kind of the first: the other's may be a guess."""
+    return place_id(place) == place_id(_as(place, other))
 
 
 def hangs_under(place: Address, room: Address) -> bool:
@@ -68,7 +68,7 @@ def ref_of(place: Address) -> ConversationRef:
 
 
 def place_of(ref: ConversationRef) -> Address:
-    """The place that a reference names, with any prefix in its ids.
+    """The place named by a reference, with any prefix in the ids.
 
     Raises `TargetError` if channel or conversation is missing. If the id does not show the kind of conversation, the
     kind is channel.

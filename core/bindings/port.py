@@ -22,7 +22,7 @@ class BindsConversations(Protocol):
         ...
 
     async def open_child(self, parent: Address, title: str, key: str) -> Address:
-        """Open a thread or topic under a conversation, or under its parent if it is a thread itself.
+        """Open a thread or topic under a conversation, or beside a conversation which is a thread.
 
         A repeated call with the same `key` returns the thread opened for that key, as far as the platform allows.
         """
@@ -33,7 +33,7 @@ class BindsConversations(Protocol):
         ...
 
     async def reopen(self, place: Address) -> None:
-        """Unarchive a thread. Raises `PlaceGone` if that is not allowed or there is no such thread."""
+        """Unarchive a thread. Raises `PlaceGone` for a missing thread, or without permission."""
         ...
 
     async def identity(self, place: Address, name: str) -> Identity | None:

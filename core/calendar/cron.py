@@ -14,7 +14,7 @@ _REPEATS = 200
 
 
 class Timing(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """When an entry is due: exactly one of the three."""
+    """The time when an entry is due: exactly one of three fields."""
 
     #: ISO 8601; without an offset, in the entry's time zone
     at: str | None = None
@@ -27,7 +27,7 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def check_expression(expression: str) -> None:
-    """Raise `ValueError` for a cron expression that is invalid or never fires."""
+    """Raise `ValueError` for an invalid cron expression, and for an expression without any time."""
     fields = expression.split()
     if len(fields) != _FIELDS:
         raise ValueError(
@@ -38,7 +38,7 @@ def check_expression(expression: str) -> None:
 
 
 def check_time(text: str) -> None:
-    """Raise `ValueError` for a text that is no time."""
+    """Raise `ValueError` for a text without a time."""
     _time(text, UTC)
 
 
@@ -54,7 +54,7 @@ def next_fire(timing: Timing, after: float, zones: Zones, *, since: float) -> fl
     """The first time after `after` at which an entry is due, or None if there is none.
 
     Times are seconds since the epoch. `since`: when the entry was first seen, from which intervals count. A time that
-    a clock change skips is due at the change; one that it repeats is due once, unless minute or hour is ``*``.
+    a clock change skips is due at the change; a time that it repeats is due once, unless minute or hour is ``*``.
     """
     if timing.every is not None:
         passed = max(0, (after - since) // timing.every)

@@ -28,7 +28,7 @@ class Zones(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     local: str = "UTC"
 
     def of(self, name: str) -> ZoneInfo:
-        """The zone of a name. An invalid one counts as ``user``, as it does upstream."""
+        """The zone of a name. An invalid name counts as ``user``, as upstream."""
         named = name.strip()
         for candidate in (self.user if named == USER else named, self.user, self.local):
             try:

@@ -20,7 +20,7 @@ InboundStream = AbstractAsyncContextManager[AsyncIterator[Envelope]]
 
 
 class ChannelAdapter(Protocol):
-    """One account on one platform.
+    """An account on a platform.
 
     Every failure of `send`, `find`, `open_thread` and `ack` is a `core.errors.PlatformError` whose class says whether
     the message may have been accepted. An adapter never sends to another place than requested (invariant R2), never
@@ -34,12 +34,12 @@ class ChannelAdapter(Protocol):
 
     @property
     def account(self) -> str:
-        """The gateway's account on it."""
+        """The gateway's account on the platform."""
         ...
 
     @property
     def capabilities(self) -> Capabilities:
-        """The capabilities of this account on its platform; they do not change while the gateway runs.
+        """The capabilities of this account on the platform; constant while the gateway runs.
 
         ``can``: what may be requested; anything else is refused before it is stored (`core.channels.require`).
         ``mode``: the transports. ``direct`` and ``gateway`` adapters have one, which every request names. A ``hybrid``
@@ -58,22 +58,22 @@ class ChannelAdapter(Protocol):
         ...
 
     async def ack(self, envelope: Envelope) -> None:
-        """Acknowledge a message, which is durable now: the platform need not redeliver it."""
+        """Acknowledge a message, which is durable now and needs no redelivery by the platform."""
         ...
 
     async def send(self, request: SendRequest) -> Receipt:
-        """Send one chunk by the transport that the request names. Returns only when the platform has accepted it.
+        """Send a chunk by the transport in the request. Returns only when the platform has accepted the chunk.
 
         With `Capability.MESSAGE_IDS`, a receipt without a message id is invalid and the send counts as ambiguous.
         """
         ...
 
     async def find(self, address: Address, key: str) -> Receipt | None:
-        """Look up a recent send by its key; None means surely not accepted. Only with ``Idempotency.LOOKUP``."""
+        """Look up a recent send by key; None means surely not accepted. Only with ``Idempotency.LOOKUP``."""
         ...
 
     async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
-        """Open the thread on a message, or return the open one."""
+        """Open the thread on a message, or return the open thread."""
         ...
 
 

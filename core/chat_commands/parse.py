@@ -24,7 +24,7 @@ class CommandName(StrEnum):
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
-    """A command with its argument."""
+    """A command with an argument."""
 
     name: CommandName
     argument: str = ""

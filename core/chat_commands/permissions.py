@@ -1,4 +1,4 @@
-"""Who may bind and unbind conversations by chat commands, and the replies to them."""
+"""Permissions to bind and unbind conversations by chat commands, and the replies."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ def is_owner(who: str, config: ControlConfig) -> bool:
     return who in config.owners
 
 
-def may_focus(who: str, config: ControlConfig) -> None:
+def check_focus(who: str, config: ControlConfig) -> None:
     """Raise `BindingError` unless the person is an owner: a session holds the messages of others."""
     if not is_owner(who, config):
         raise BindingError("only an owner of this gateway may do that", Reason.NOT_PERMITTED)
 
 
-def may_unfocus(who: str, had: SessionBindingRecord, config: ControlConfig) -> None:
+def check_unfocus(who: str, had: SessionBindingRecord, config: ControlConfig) -> None:
     """Raise `BindingError` unless the person is an owner or bound the conversation."""
     if not is_owner(who, config) and had.bound_by != who:
         raise BindingError(f"only an owner or {had.bound_by}, who bound it, may do that", Reason.NOT_PERMITTED)
 
 
 def choose_target(argument: str, main: str, known: Sequence[SessionBindingRecord]) -> str:
-    """The key of the session that an argument names: a key, ``main`` for the key `main`, or the label of bound work.
+    """The key of the session named by an argument: a key, ``main`` for the key `main`, or the label of bound work.
 
     Raises `BindingError` for an empty or ambiguous argument.
     """
@@ -44,39 +44,45 @@ def choose_target(argument: str, main: str, known: Sequence[SessionBindingRecord
         )
     if argument.lower() == "main":
         return main
-    found = {one.target_session_key for one in known if argument in (one.label, one.delegation, one.binding_id)}
+    found = {
+        record.target_session_key
+        for record in known
+        if argument in (record.label, record.delegation, record.binding_id)
+    }
     if len(found) > 1:
         there = ", ".join(sorted(found))
         raise BindingError(f"{argument!r} is the name of several sessions: {there}", Reason.UNKNOWN_SESSION)
     return next(iter(found), argument)
 
 
-def focused(record: SessionBindingRecord) -> str:
+def focus_reply(record: SessionBindingRecord) -> str:
     """The reply to a successful ``/focus``."""
     return f"This conversation belongs to the session {record.target_session_key} now. /unfocus ends that."
 
 
-def unfocused(records: Sequence[SessionBindingRecord]) -> str:
+def unfocus_reply(records: Sequence[SessionBindingRecord]) -> str:
     """The reply to ``/unfocus``."""
     if not records:
         return "This conversation is bound to no session."
-    return "; ".join(f"The session {one.target_session_key} is left" for one in records) + "."
+    return "; ".join(f"The session {record.target_session_key} is left" for record in records) + "."
 
 
-def agents(records: Sequence[SessionBindingRecord], here: SessionBindingRecord | None, *, all_of_them: bool) -> str:
+def bindings_reply(
+    records: Sequence[SessionBindingRecord], here: SessionBindingRecord | None, *, all_of_them: bool
+) -> str:
     """The reply to ``/agents``: all bindings for an owner, only this conversation's for others."""
-    shown = records if all_of_them else [one for one in records if here is not None and one == here]
+    shown = records if all_of_them else [record for record in records if here is not None and record == here]
     if not shown:
         return "Nothing is bound here." if not all_of_them else "No conversation is bound to a session."
-    return "\n".join(_line(one, here) for one in shown)
+    return "\n".join(_line(record, here) for record in shown)
 
 
-def _line(one: SessionBindingRecord, here: SessionBindingRecord | None) -> str:
-    sign = "*" if here is not None and one.binding_id == here.binding_id else "-"
-    what = one.label or one.target_kind.value
-    return f"{sign} {what}: {one.target_session_key} in {one.conversation} ({one.status.value})"
+def _line(record: SessionBindingRecord, here: SessionBindingRecord | None) -> str:
+    sign = "*" if here is not None and record.binding_id == here.binding_id else "-"
+    what = record.label or record.target_kind.value
+    return f"{sign} {what}: {record.target_session_key} in {record.conversation} ({record.status.value})"
 
 
-def refused(error: BindingError) -> str:
+def refusal_reply(error: BindingError) -> str:
     """The reply to a refused command."""
     return f"Not done: {error.facts}."

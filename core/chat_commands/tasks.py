@@ -1,4 +1,4 @@
-"""What ``/tasks`` and ``/cancel`` concern, and the replies to them: the delegations that a person has asked for."""
+"""The delegations behind ``/tasks`` and ``/cancel``, and the replies: delegations requested by a person."""
 
 from __future__ import annotations
 
@@ -24,12 +24,14 @@ def _is_of(row: DelegationRow, place: Address) -> bool:
     """Whether a delegation was asked for in a conversation, or is answered there."""
     origin = row.origin
     return origin is not None and any(
-        one is not None and one.lane == place.lane for one in (origin.place, origin.reply_to)
+        own is not None and own.lane == place.lane for own in (origin.place, origin.reply_to)
     )
 
 
-def shown_to(rows: Sequence[DelegationRow], place: Address, peer: Peer, *, owner: bool) -> tuple[DelegationRow, ...]:
-    """The open delegations that a person may see and end: their own of this conversation.
+def visible_tasks(
+    rows: Sequence[DelegationRow], place: Address, peer: Peer, *, owner: bool
+) -> tuple[DelegationRow, ...]:
+    """The open delegations which a person may see and end: requested by the person in this conversation.
 
     An owner has all of it, and of every conversation where nobody else reads the reply: what one person has asked for
     in private is nothing for a group.
@@ -42,15 +44,15 @@ def shown_to(rows: Sequence[DelegationRow], place: Address, peer: Peer, *, owner
     return tuple(row for row in rows if row.parent is None and shown(row))
 
 
-def named(rows: Sequence[DelegationRow], argument: str) -> tuple[DelegationRow, ...]:
-    """Those of some delegations that an argument names: by id, by label, or by the end of the id."""
+def tasks_named(rows: Sequence[DelegationRow], argument: str) -> tuple[DelegationRow, ...]:
+    """The delegations named by an argument: by id, by label, or by the end of the id."""
     exact = tuple(row for row in rows if argument in (row.id, row.label))
     if exact or len(argument) < _SHORTEST:
         return exact
     return tuple(row for row in rows if row.id.endswith(argument))
 
 
-def listed(rows: Sequence[DelegationRow], now: float) -> str:
+def tasks_reply(rows: Sequence[DelegationRow], now: float) -> str:
     """The reply to ``/tasks``."""
     if not rows:
         return "Nothing is in progress here."
@@ -76,15 +78,15 @@ def _time(seconds: float) -> str:
     return f"{whole // 60} min" if whole < 3600 else f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
-def which_one(rows: Sequence[DelegationRow], argument: str, now: float) -> str:
-    """The reply to a ``/cancel`` that names none or several of the tasks in progress."""
+def ambiguous_reply(rows: Sequence[DelegationRow], argument: str, now: float) -> str:
+    """The reply to a ``/cancel`` for none or several of the tasks in progress."""
     if not rows:
         return "Nothing is in progress here that you may cancel."
     why = f"{argument!r} names none of them, or several" if argument else "Which one?"
-    return f"{why}\n{listed(rows, now)}"
+    return f"{why}\n{tasks_reply(rows, now)}"
 
 
-def cancelled(row: DelegationRow, *, ended_before: bool) -> str:
-    """The reply to a ``/cancel`` that was carried out."""
+def cancel_reply(row: DelegationRow, *, ended_before: bool) -> str:
+    """The reply to a successful ``/cancel``."""
     what = f"{row.hand}: {row.label or _cut(row.task)}"
     return f"{what} had ended already." if ended_before else f"Cancelled {what}."

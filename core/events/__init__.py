@@ -1,4 +1,4 @@
-"""Events, the log that orders them, and the trace file format."""
+"""Events, the ordered log of events, and the trace file format."""
 
 from trunkline.core.events import actions, bindings, delivery, gateway, hands, heartbeat, leases
 from trunkline.core.events.base import BODIES, Body

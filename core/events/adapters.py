@@ -9,7 +9,7 @@ from trunkline.core.reasons import Reason
 
 
 class AdapterConnected(Body, frozen=True, kw_only=True):
-    """An account receives from its platform now: its first poll was answered, or its socket is ready."""
+    """An account receives from its platform now: the first poll was answered, or the socket is ready."""
 
     kind: ClassVar[str] = "adapter.connected"
     channel: str
@@ -25,14 +25,14 @@ class UpdateDropped(Body, frozen=True, kw_only=True):
     channel: str
     account: str
     reason: Reason
-    #: the platform's id of it, if it has one
+    #: the platform's id of the update, if any
     update: str = ""
     #: what is wrong with it
     detail: str = ""
 
 
 class WebhookRefused(Body, frozen=True, kw_only=True):
-    """A request to the account's webhook is not from its platform, or for another account. Nothing is read.
+    """A request to the account's webhook is not from the platform, or for another account. Nothing is read.
 
     At most ten a minute are events of their own; the next event has the number of the others.
     """
@@ -47,7 +47,7 @@ class WebhookRefused(Body, frozen=True, kw_only=True):
 
 
 class DeliveryFailed(Body, frozen=True, kw_only=True):
-    """A platform reports that it could not deliver a message that it had accepted. The intent stays delivered.
+    """A platform reports the failed delivery of an accepted message. The intent stays delivered.
 
     It was accepted once, so the gateway sends nothing again; the event is all that is known of the failure.
     """
@@ -59,6 +59,6 @@ class DeliveryFailed(Body, frozen=True, kw_only=True):
     #: the platform's id of the message, as in its receipt
     message_id: str
     recipient: str = ""
-    #: the platform's own code, if it gave one
+    #: the platform's own code, if any
     code: str = ""
     detail: str = ""

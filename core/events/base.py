@@ -1,4 +1,4 @@
-"""The base of event bodies, the registry of their kinds, and the one event that ends every whole trace."""
+"""The base of event bodies, the registry of their kinds, and the event at the end of every whole trace."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
             known = BODIES.setdefault(cls.kind, cls)
             if known.__qualname__ != cls.__qualname__:
                 raise TypeError(f"{cls.__name__} and {known.__name__} are both of kind {cls.kind!r}")
-            # msgspec creates a class with slots twice; the second one is used.
+            # msgspec creates a class with slots twice; the second class is used.
             BODIES[cls.kind] = cls
 
 
@@ -35,7 +35,7 @@ class RunEnded(Body, frozen=True, kw_only=True):
     """The run is over; always the last event of a complete trace. `open` names what never came to rest.
 
     `waiting`: work that waits for something that only a person or an operator can do, such as a parked report. The run
-    is at rest all the same.
+    is at rest anyway.
     `cut`: the simulator ended it while it went on, e.g. ``after 9,000 events``. What the end shows is not judged then.
     """
 

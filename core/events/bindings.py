@@ -34,7 +34,7 @@ class BindingBound(Body, frozen=True, kw_only=True):
 
 
 class BindingTouched(Body, frozen=True, kw_only=True):
-    """A message in a bound conversation moved its idle deadline."""
+    """A message in a bound conversation moved the idle deadline."""
 
     kind: ClassVar[str] = "binding.touched"
     #: ``inbound`` or ``outbound``
@@ -55,7 +55,7 @@ class BindingEnding(Body, frozen=True, kw_only=True):
 
 
 class BindingEnded(Body, frozen=True, kw_only=True):
-    """Committed: the binding has ended; its conversation follows its default route again."""
+    """Committed: the binding has ended; the conversation follows the default route again."""
 
     kind: ClassVar[str] = "binding.ended"
     conversation: Address
@@ -91,7 +91,7 @@ class BindingDegraded(Body, frozen=True, kw_only=True):
 
 
 class RouterCandidate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """A binding that the router considered, and the first reason why it won or lost."""
+    """A binding considered by the router, with the first reason for or against."""
 
     binding: str
     conversation: Address
@@ -117,7 +117,7 @@ class RouterDecided(Body, frozen=True, kw_only=True):
 
 
 class FallbackDenied(Body, frozen=True, kw_only=True):
-    """A message cannot reach its place and goes nowhere else, except for a short notice (invariant R2)."""
+    """A message cannot reach the place and goes nowhere else, except for a short notice (invariant R2)."""
 
     kind: ClassVar[str] = "fallback.denied"
     #: its place; none if that is gone
@@ -130,7 +130,7 @@ class FallbackDenied(Body, frozen=True, kw_only=True):
 
 
 class IdentityFallback(Body, frozen=True, kw_only=True):
-    """A chunk is sent as the bot because its identity is unusable; recorded before the send (B134)."""
+    """A chunk is sent as the bot because the identity is unusable; recorded before the send (B134)."""
 
     kind: ClassVar[str] = "fallback.identity"
     chunk: int
@@ -157,7 +157,7 @@ class ControlCalled(Body, frozen=True, kw_only=True):
 
 
 class ControlEnded(Body, frozen=True, kw_only=True):
-    """A chat command was done or refused. Its answer goes back to its place."""
+    """A chat command was done or refused. The answer goes back to the place of the command."""
 
     kind: ClassVar[str] = "control.ended"
     command: str

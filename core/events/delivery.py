@@ -26,7 +26,7 @@ class TargetResolved(Body, frozen=True, kw_only=True):
 
 
 class SendRequested(Body, frozen=True, kw_only=True):
-    """A client asks the gateway to send a message, outside of any turn. `key` is its idempotency key."""
+    """A client asks the gateway to send a message, outside of any turn. `key` is the idempotency key."""
 
     kind: ClassVar[str] = "send.requested"
     key: str
@@ -86,7 +86,7 @@ class HookSending(Body, frozen=True, kw_only=True):
 
 
 class ChunkerFailed(Body, frozen=True, kw_only=True):
-    """An adapter's or a channel's own chunker failed; a built-in one split the text instead."""
+    """An adapter's or a channel's own chunker failed; a built-in chunker split the text instead."""
 
     kind: ClassVar[str] = "chunker.failed"
     channel: str
@@ -96,7 +96,7 @@ class ChunkerFailed(Body, frozen=True, kw_only=True):
 
 
 class HookFailed(Body, frozen=True, kw_only=True):
-    """A hook raised an error or returned an invalid answer; the message continues without its change."""
+    """A hook raised an error or returned an invalid answer; the message continues without the change."""
 
     kind: ClassVar[str] = "hook.failed"
     hook: str
@@ -107,7 +107,7 @@ class HookFailed(Body, frozen=True, kw_only=True):
 
 
 class HookSent(Body, frozen=True, kw_only=True):
-    """The `message_sent` hooks are notified of the outcome of a message that they saw (invariant V1)."""
+    """The `message_sent` hooks are notified of the outcome of a message seen by a hook before (invariant V1)."""
 
     kind: ClassVar[str] = "hook.sent"
     state: IntentState
@@ -119,7 +119,7 @@ class HookSent(Body, frozen=True, kw_only=True):
 
 
 class IntentPrepared(Body, frozen=True, kw_only=True):
-    """Committed: one outbound message, its text final, with its destination and the reason for it."""
+    """Committed: an outbound message with the final text, the destination, and the reason for the destination."""
 
     kind: ClassVar[str] = "intent.prepared"
     intent_kind: IntentKind
@@ -148,7 +148,7 @@ class IntentPrepared(Body, frozen=True, kw_only=True):
 
 
 class IntentReopened(Body, frozen=True, kw_only=True):
-    """Committed: an operator reopened an ended intent; its next chunk is number `chunk`."""
+    """Committed: an operator reopened an ended intent; the next chunk is number `chunk`."""
 
     kind: ClassVar[str] = "intent.reopened"
     before: IntentState
@@ -224,7 +224,7 @@ class AttemptEnded(Body, frozen=True, kw_only=True):
 
 
 class RecoveryDecided(Body, frozen=True, kw_only=True):
-    """What to do with an intent of an earlier process: ``send resend lookup park expire``, not before `at`."""
+    """The decision on an intent of an earlier process: ``send resend lookup park expire``, not before `at`."""
 
     kind: ClassVar[str] = "recovery.decided"
     decision: str
@@ -234,7 +234,7 @@ class RecoveryDecided(Body, frozen=True, kw_only=True):
 
 
 class ChunkAcked(Body, frozen=True, kw_only=True):
-    """Committed: the receipt of one chunk."""
+    """Committed: the receipt of a chunk."""
 
     kind: ClassVar[str] = "chunk.acked"
     chunk: int
@@ -264,7 +264,7 @@ class MirrorAppended(Body, frozen=True, kw_only=True):
 
 
 class MirrorRefused(Body, frozen=True, kw_only=True):
-    """The transcript entry of an accepted message could not be stored with the receipt; it is retried."""
+    """The transcript entry of an accepted message could not be stored with the receipt; the gateway retries."""
 
     kind: ClassVar[str] = "mirror.refused"
     session_key: str

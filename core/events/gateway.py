@@ -14,14 +14,14 @@ from trunkline.core.values import Address, Peer, SessionEntry, WorkKind
 
 
 class RuleScopes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """A route rule with scopes of its own, and the conversations that it matches."""
+    """A route rule with scopes of its own, and the matching conversations."""
 
     channel: str
     #: ``*`` for every account
     account: str
     #: whether it names people, or rooms; none: both
     direct: bool | None = None
-    #: id of the peer; none: every one
+    #: id of the peer; none: every peer
     peer: str | None = None
     dm_scope: str
     group_scope: str
@@ -50,7 +50,7 @@ class ProcessStarted(Body, frozen=True, kw_only=True):
 
 
 class RunJoined(Body, frozen=True, kw_only=True):
-    """A trace that begins in the middle: what follows shows the store after event `after`, then come later events.
+    """A trace which begins in the middle: first the store as after event `after`, then the later events.
 
     Events before it are in no trace of this kind, so invariants that need whole stories are not judged.
     """
@@ -65,7 +65,7 @@ class RunJoined(Body, frozen=True, kw_only=True):
 
 
 class ConfigReloaded(Body, frozen=True, kw_only=True):
-    """The configuration was replaced. New inbound messages follow it; running turns keep their route (B2, R3)."""
+    """The configuration was replaced, for new inbound messages; running turns keep their route (B2, R3)."""
 
     kind: ClassVar[str] = "config.reloaded"
     revision: int
@@ -79,7 +79,7 @@ class ConfigReloaded(Body, frozen=True, kw_only=True):
 
 
 class ProcessRecovered(Body, frozen=True, kw_only=True):
-    """The process loaded the unfinished work of an earlier one."""
+    """The process loaded the unfinished work of an earlier process."""
 
     kind: ClassVar[str] = "process.recovered"
     inbounds: int
@@ -97,7 +97,7 @@ class StoreFailed(Body, frozen=True, kw_only=True):
 
 
 class AdapterFailed(Body, frozen=True, kw_only=True):
-    """The connection of an account failed; it is reopened after `retry_in` seconds."""
+    """The connection of an account failed; the gateway connects again after `retry_in` seconds."""
 
     kind: ClassVar[str] = "adapter.failed"
     channel: str
@@ -108,7 +108,7 @@ class AdapterFailed(Body, frozen=True, kw_only=True):
 
 
 class AdapterEnded(Body, frozen=True, kw_only=True):
-    """The stream of an account ended normally; this process receives nothing more from it."""
+    """The stream of an account ended normally; this process receives nothing more from the account."""
 
     kind: ClassVar[str] = "adapter.ended"
     channel: str
@@ -133,7 +133,7 @@ class InboundReceived(Body, frozen=True, kw_only=True):
 
     @property
     def subject(self) -> str:
-        """Id of the message that an answer quotes: the one that was written, or the one with the button."""
+        """Id of the message quoted by an answer: the written message, or the message with the button."""
         return self.message_id if self.pressed is None else self.pressed
 
 
@@ -147,7 +147,7 @@ class SenderEscaped(Body, frozen=True, kw_only=True):
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """A route rule that was considered: its tier, and the first reason why it won or lost."""
+    """A considered route rule: the tier, and the first reason for or against."""
 
     binding: str
     tier: str
@@ -156,7 +156,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, g
 
 
 class RouteDecided(Body, frozen=True, kw_only=True):
-    """An inbound message was routed to an agent and a session, with every route rule that was considered."""
+    """An inbound message was routed to an agent and a session, with every considered route rule."""
 
     kind: ClassVar[str] = "route.decided"
     agent: str
@@ -177,7 +177,7 @@ class RouteDecided(Body, frozen=True, kw_only=True):
 
 
 class InboundAdmitted(Body, frozen=True, kw_only=True):
-    """Committed: this message has a session and will start or join exactly one turn."""
+    """Committed: the message has a session and will start or join exactly one turn."""
 
     kind: ClassVar[str] = "inbound.admitted"
     work: WorkKind
@@ -193,7 +193,7 @@ class InboundAckFailed(Body, frozen=True, kw_only=True):
 
 
 class InboundDropped(Body, frozen=True, kw_only=True):
-    """This message starts no turn, for this reason. `first` is the inbound that it repeats.
+    """The message starts no turn, for the reason given. `first` is the repeated inbound.
 
     A message with unusable fields has no `inbound.received` and no id; `detail` says what is wrong with it.
     """
@@ -205,7 +205,7 @@ class InboundDropped(Body, frozen=True, kw_only=True):
 
 
 class SessionCreated(Body, frozen=True, kw_only=True):
-    """Committed: a session was created for a conversation, by its first inbound or outbound message."""
+    """Committed: a session was created for a conversation, by the first inbound or outbound message."""
 
     kind: ClassVar[str] = "session.created"
     agent: str
@@ -218,7 +218,7 @@ class SessionCreated(Body, frozen=True, kw_only=True):
 
 
 class SessionReset(Body, frozen=True, kw_only=True):
-    """Committed: the conversation starts over with a new session; nothing of session `before` is applied to it."""
+    """Committed: the conversation starts over with a new session; nothing of session `before` applies there."""
 
     kind: ClassVar[str] = "session.reset"
     session_key: str
@@ -228,7 +228,7 @@ class SessionReset(Body, frozen=True, kw_only=True):
 
 
 class SessionMoved(Body, frozen=True, kw_only=True):
-    """Committed: a session got another key, which only its conversation has from now on."""
+    """Committed: a session got another key, which no other conversation has from now on."""
 
     kind: ClassVar[str] = "session.moved"
     old_key: str
@@ -274,7 +274,7 @@ class TranscriptAppended(Body, frozen=True, kw_only=True):
 
 
 class TurnStarted(Body, frozen=True, kw_only=True):
-    """The agent started to work on one message, callback or wake-up."""
+    """The agent started to work on a message, callback or wake-up."""
 
     kind: ClassVar[str] = "turn.started"
     agent: str
@@ -298,7 +298,7 @@ class TurnEnded(Body, frozen=True, kw_only=True):
 
 
 class ToolCalled(Body, frozen=True, kw_only=True):
-    """The agent called a tool during its turn."""
+    """The agent called a tool during the turn."""
 
     kind: ClassVar[str] = "tool.called"
     tool: str
@@ -306,7 +306,7 @@ class ToolCalled(Body, frozen=True, kw_only=True):
 
 
 class ToolRefused(Body, frozen=True, kw_only=True):
-    """A tool call was refused before it had any effect; the agent gets the reason, or what an earlier run of it got."""
+    """A tool call was refused before any effect; the agent gets the reason, or the result of an earlier run."""
 
     kind: ClassVar[str] = "tool.refused"
     tool: str

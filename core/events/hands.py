@@ -31,7 +31,7 @@ class DelegationAccepted(Body, frozen=True, kw_only=True):
     #: who asked, and by which message; `deadline` of a worker counts from here
     asked_by: Peer | None = None
     message_id: str = ""
-    #: the delegation that the caller works on, and how many stand one above the other
+    #: the delegation that the caller works on, and how many delegations stand above this
     parent: str | None = None
     depth: int = 1
 
@@ -45,7 +45,7 @@ class DelegationStarted(Body, frozen=True, kw_only=True):
 
 
 class DelegationProgressed(Body, frozen=True, kw_only=True):
-    """Committed: the hand reported its progress."""
+    """Committed: the hand reported progress."""
 
     kind: ClassVar[str] = "delegation.progressed"
     hand: str
@@ -87,7 +87,7 @@ class DelegationFinished(Body, frozen=True, kw_only=True):
 
 
 class DelegationIgnored(Body, frozen=True, kw_only=True):
-    """A later result of a hand that had already ended; only the first one counts."""
+    """A later result of an ended hand; only the first result counts."""
 
     kind: ClassVar[str] = "delegation.ignored"
     hand: str
@@ -99,7 +99,7 @@ class DelegationIgnored(Body, frozen=True, kw_only=True):
 
 
 class CompletionStep(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """One step of announcing a hand's result.
+    """A step of announcing a hand's result.
 
     `mode` is ``turn`` or ``direct``; ``notice`` or ``kept`` if it cannot be announced at its place.
     """

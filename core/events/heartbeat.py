@@ -12,14 +12,14 @@ from trunkline.core.values import Address
 
 
 class GuardResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """What one guard of a heartbeat said. Without a reason it let the heartbeat pass."""
+    """The answer of a guard of a heartbeat. Without a reason the heartbeat passes."""
 
     guard: str
     reason: Reason | None = None
 
 
 class HeartbeatScheduled(Body, frozen=True, kw_only=True):
-    """Committed: the heartbeat of an agent got a new schedule. `next_at` is on the wall clock; none: it is off."""
+    """Committed: the heartbeat of an agent got a new schedule. `next_at` is on the wall clock; none if switched off."""
 
     kind: ClassVar[str] = "heartbeat.scheduled"
     agent: str
@@ -27,7 +27,7 @@ class HeartbeatScheduled(Body, frozen=True, kw_only=True):
 
 
 class HeartbeatDue(Body, frozen=True, kw_only=True):
-    """The schedule, or something that happened, wants an agent to wake."""
+    """The schedule, or something else, wants an agent to wake."""
 
     kind: ClassVar[str] = "heartbeat.due"
     agent: str
@@ -39,7 +39,7 @@ class HeartbeatDue(Body, frozen=True, kw_only=True):
 
 
 class HeartbeatSkipped(Body, frozen=True, kw_only=True):
-    """A heartbeat does not run. `guards`: what was asked, in order; the last one said no. `next_at` is committed."""
+    """A heartbeat does not run. `guards`: the asked guards, in order; the last said no. `next_at` is committed."""
 
     kind: ClassVar[str] = "heartbeat.skipped"
     agent: str
@@ -52,7 +52,7 @@ class HeartbeatSkipped(Body, frozen=True, kw_only=True):
 
 
 class HeartbeatStarted(Body, frozen=True, kw_only=True):
-    """Committed: a heartbeat will run, once. `to`: where its text will go; without it, `reason` says why nowhere."""
+    """Committed: a heartbeat will run, once. `to`: the target of the text; without a target, `reason` says why."""
 
     kind: ClassVar[str] = "heartbeat.started"
     agent: str
@@ -110,7 +110,7 @@ class CronScheduled(Body, frozen=True, kw_only=True):
 
 
 class CronDue(Body, frozen=True, kw_only=True):
-    """Committed: an entry of the schedule fired: it starts a turn, or wakes the heartbeat. `next_at`: the next time."""
+    """Committed: an entry of the schedule fired, and starts a turn or wakes the heartbeat. `next_at`: the next time."""
 
     kind: ClassVar[str] = "cron.due"
     entry: str
@@ -123,7 +123,7 @@ class CronDue(Body, frozen=True, kw_only=True):
 
 
 class CronEnded(Body, frozen=True, kw_only=True):
-    """The turn of an entry of the schedule has ended; `outcome` is that of the turn."""
+    """The turn of an entry of the schedule has ended, with an `outcome`."""
 
     kind: ClassVar[str] = "cron.ended"
     entry: str

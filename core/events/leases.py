@@ -1,4 +1,4 @@
-"""Events of maintenance: leases, retention, and adapters that are installed later."""
+"""Events of maintenance: leases, retention, and later installed adapters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class LeaseTaken(Body, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "lease.taken"
     owner: str
-    #: counts the holders; a write with an older one is refused
+    #: counts the holders; a write with an older token is refused
     token: int
     #: the previous holder
     before: str | None
@@ -23,7 +23,7 @@ class LeaseTaken(Body, frozen=True, kw_only=True):
 
 
 class LeaseAwaited(Body, frozen=True, kw_only=True):
-    """Another process holds the store: this one stands by until it gets the lease."""
+    """Another process holds the store: this process stands by for the lease."""
 
     kind: ClassVar[str] = "lease.awaited"
     holder: str
@@ -33,7 +33,7 @@ class LeaseAwaited(Body, frozen=True, kw_only=True):
 
 
 class LeaseGone(Body, frozen=True, kw_only=True):
-    """Another process holds the store now: this one stops, and none of its writes is stored any more."""
+    """Another process holds the store now: this process stops, and stores nothing any more."""
 
     kind: ClassVar[str] = "lease.lost"
     owner: str
@@ -58,7 +58,7 @@ class StorePruned(Body, frozen=True, kw_only=True):
 
 
 class AdapterInstalled(Body, frozen=True, kw_only=True):
-    """An adapter was installed in a running gateway; messages that waited for it continue."""
+    """An adapter was installed in a running gateway; waiting messages continue."""
 
     kind: ClassVar[str] = "adapter.installed"
     channel: str

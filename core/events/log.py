@@ -1,4 +1,4 @@
-"""The event, the log that numbers events, and the recorder that a node writes with."""
+"""The event, the numbering log of events, and the recorder of a node."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trunkline.core.events import Body
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """One event. `at` is in seconds: virtual in a simulation, wall clock otherwise."""
+    """An event. `at` is in seconds: virtual in a simulation, wall clock otherwise."""
 
     #: position in the log, from 1
     seq: int
@@ -22,7 +22,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
     node: str
     #: incarnation of the process that recorded it; 0 where there are none
     generation: int = 0
-    #: seq of the event that caused this one
+    #: seq of the event that caused this event
     cause: int | None = None
     inbound: str | None = None
     turn: str | None = None
@@ -38,7 +38,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
 
 
 class EventSink(Protocol):
-    """Records the events of one part of the system. Safe to call from any thread."""
+    """Records the events of a part of the system. Safe to call from any thread."""
 
     def record(
         self,
@@ -51,12 +51,12 @@ class EventSink(Protocol):
         delegation: str | None = None,
         binding: str | None = None,
     ) -> int:
-        """Append an event and return its seq."""
+        """Append an event and return the seq."""
         ...
 
 
 class _Journal:
-    """The events of a log and its subscribers. Recorders write it directly."""
+    """The events and subscribers of a log. Recorders write directly here."""
 
     __slots__ = ("by_body", "clock", "delivering", "events", "keep", "lock", "pending", "seq", "subscribers")
 
@@ -73,7 +73,7 @@ class _Journal:
         self.pending: deque[Event] = deque()
 
     def deliver_pending(self) -> None:
-        """Deliver the events that subscribers have recorded meanwhile, and those that this records."""
+        """Deliver events recorded by subscribers during a delivery, until there are none."""
         while self.pending:
             event = self.pending.popleft()
             for see in self.subscribers_of(type(event.body)):
@@ -89,7 +89,7 @@ class _Journal:
 
 
 class EventLog:
-    """The ordered list of all events of a run, with subscribers that see each event, in order, as it is recorded.
+    """The ordered list of all events of a run, with subscribers, which see each event in order when recorded.
 
     Durable facts are recorded from the thread that committed them, so recording takes a lock. `start` continues the
     numbers of an earlier process. `keep=False` only numbers and forwards: for long-lived gateways that write a file.
@@ -101,22 +101,22 @@ class EventLog:
 
     @property
     def seq(self) -> int:
-        """The seq of the newest event; `start` before the first one."""
+        """The seq of the newest event; `start` before the first."""
         return self._journal.seq
 
     def subscribe(self, see: Callable[[Event], None], *bodies: type[Body]) -> None:
-        """Call `see` with every later event, in order, while it is recorded; optionally only for some bodies."""
+        """Call `see` with every later event, in order, during the recording; optionally only for some bodies."""
         with self._journal.lock:
             self._journal.subscribers.append((bodies, see))
             self._journal.by_body.clear()
 
     def recorder(self, node: str, generation: int = 0) -> Recorder:
-        """A sink that writes as `node`."""
+        """A sink for the events of `node`."""
         return Recorder(self._journal, node, generation)
 
 
 class Recorder:
-    """An `EventSink` for one node and one incarnation of it."""
+    """An `EventSink` for an incarnation of a node."""
 
     __slots__ = ("_journal", "generation", "node")
 
@@ -136,7 +136,7 @@ class Recorder:
         delegation: str | None = None,
         binding: str | None = None,
     ) -> int:
-        """Number an event and deliver it to the subscribers."""
+        """Number an event and deliver to the subscribers."""
         # One call per event: passing all this on would cost a third of it.
         log = self._journal
         with log.lock:

@@ -1,4 +1,4 @@
-"""The file format of a run: JSON lines, a header first, then one event a line.
+"""The file format of a run: JSON lines, a header first, then an event a line.
 
 Header: ``{"trunkline_trace": 1, "scenario": ..., "title": ..., "seed": ..., "bugs": [...], ...}``. A whole trace ends
 with ``run.ended``; a file without it was cut. Same scenario and seed give the same bytes.
@@ -54,12 +54,12 @@ class TraceHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     @property
     def seeded(self) -> bool:
-        """Whether a seed is part of what was run. A gateway that is not simulated knows none."""
+        """Whether a seed is part of the run. A real gateway has none."""
         return not self.of_gateway and not self.side
 
 
 class Trace(msgspec.Struct, frozen=True, kw_only=True):
-    """A header and its events, in order of seq."""
+    """A header and the events, in order of seq."""
 
     header: TraceHeader
     events: tuple[Event, ...]
@@ -100,7 +100,7 @@ def encode_header(header: TraceHeader) -> bytes:
 
 
 def encode_event(event: Event) -> bytes:
-    """One line of a trace, without the line end."""
+    """A line of a trace, without the line end."""
     return _encode(
         _Line(
             seq=event.seq,
@@ -126,7 +126,7 @@ def encode_trace(trace: Trace) -> bytes:
 
 
 def decode_event(line: bytes) -> Event:
-    """Read one line. Raises `TraceError` that says what is wrong."""
+    """Read a line. Raises `TraceError` with the fault."""
     try:
         raw = _decode_line(line)
     except _UNREADABLE as error:
@@ -152,7 +152,7 @@ def decode_event(line: bytes) -> Event:
 
 
 def _decoder_of(kind: str) -> msgspec.json.Decoder[Body]:
-    """Create the decoder of a kind when its first event is read."""
+    """Create the decoder of a kind for the first event."""
     body = BODIES.get(kind)
     if body is None:
         raise TraceError(f"unknown event kind {kind!r}: written by another version of Trunkline?")
@@ -162,7 +162,7 @@ def _decoder_of(kind: str) -> msgspec.json.Decoder[Body]:
 
 
 def decode_header(line: bytes) -> TraceHeader:
-    """Read the first line. Raises `TraceError` when it is no header, or of a newer version."""
+    """Read the first line. Raises `TraceError` for anything but a header, and for a newer version."""
     try:
         found = msgspec.json.decode(line)
     except _UNREADABLE as error:
@@ -211,7 +211,7 @@ def parse_trace(lines: Iterable[bytes], *, name: str = "trace", whole: bool = Tr
 
 
 def _next(line: bytes, events: list[Event]) -> Event | None:
-    """The event that a line adds to those before it; none for a blank line at the end of the file."""
+    """The next event, from a line; none for a blank line at the end of the file."""
     if events and type(events[-1].body) is RunEnded:
         if not line.strip():
             return None
@@ -236,9 +236,9 @@ def read_trace(path: Path, *, whole: bool = True) -> Trace:
 
 
 def first_step_back(trace: Trace) -> tuple[Event, Event] | None:
-    """The first event that is earlier than the one before it, and that one.
+    """The first event with an earlier time than the event before, and the latter.
 
-    A gateway's trace has such a place where somebody set the clock; every other one was edited.
+    A gateway's trace has such a place where somebody set the clock; every other trace was edited.
     """
     return next(((before, event) for before, event in pairwise(trace.events) if event.at < before.at), None)
 

@@ -39,7 +39,7 @@ PATIENCE = 5.0
 
 
 def _report(problem: str) -> None:
-    # A service may have no standard error, or a full one; that must not do any harm.
+    # A service may have no standard error, or a full pipe; that must not do any harm.
     with suppress(OSError, ValueError, AttributeError):
         sys.stderr.write(f"trunkline: {problem}\n")
 
@@ -47,7 +47,7 @@ def _report(problem: str) -> None:
 if sys.platform == "win32":
 
     def _lock(descriptor: int) -> None:
-        """Windows has no lock that ends with its process, so two recordings may share a file there."""
+        """Do nothing: Windows has no lock bound to a process, so two recordings may share a file there."""
         del descriptor
 
 else:
@@ -59,7 +59,7 @@ else:
 
 
 def _open(path: Path) -> FileIO:
-    """Open the file empty and private: it holds messages. Raises `OSError`, `BlockingIOError` if in use."""
+    """Open the file empty and private, as messages are private. Raises `OSError`, `BlockingIOError` if in use."""
     # Python closes it in child processes.
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
     try:
@@ -73,7 +73,7 @@ def _open(path: Path) -> FileIO:
 
 
 class Recording:
-    """The trace file of one process, created empty. Raises `TraceError` if that fails; later calls never raise.
+    """The trace file of a process, created empty. Raises `TraceError` without a file; later calls never raise.
 
     A forked process does not write: its events are not of this run.
     """

@@ -1,1 +1,1 @@
-"""Hands: delegations to agents that work asynchronously, and how their results are reported."""
+"""Hands: delegations to asynchronous agents, and reports of the results."""

@@ -1,4 +1,4 @@
-"""Decides whether a task may be delegated: everything that is refused is refused here, before any work starts."""
+"""Decides whether a task may be delegated: all refusals are made here, before any work starts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LONGEST_LABEL = 200
 
 
 class AdmissionFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What a request to delegate is judged by, beside the request itself."""
+    """The facts for judging a request to delegate, in addition to the request."""
 
     #: the agent that asks
     agent: str
@@ -47,7 +47,7 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def admit_delegation(asked: DelegationRequest, facts: AdmissionFacts, config: HandsConfig) -> Refusal | None:
-    """Why a task may not be delegated; None: it may."""
+    """The refusal of a task; None for an allowed task."""
     try:
         _check(asked, facts, config)
     except DelegationRefused as error:

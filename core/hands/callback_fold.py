@@ -1,4 +1,4 @@
-"""What the messages of a delegation say of its callback: one event for all of them, or none yet."""
+"""The state of a callback by the messages of the delegation: a single event for all, or none yet."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CALL_OVER = frozenset({Reason.CALL_ENDED, Reason.NO_SECOND_CHANNEL})
 
 
 class ReportMessage(msgspec.Struct, frozen=True, gc=False):
-    """What is stored of a message that belongs to a delegation."""
+    """The stored facts of a message of a delegation."""
 
     id: str
     kind: IntentKind
@@ -32,49 +32,51 @@ class ReportMessage(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def says_failure(self) -> bool:
-        """Whether it only says that another message could not be delivered."""
+        """Whether the message is only a notice of another, undelivered message."""
         return self.kind is IntentKind.NOTICE and self.id.endswith(NOTICE_SUFFIX)
 
 
 class Folded(msgspec.Struct, frozen=True, gc=False):
-    """An event of the callback, with its reason."""
+    """An event of the callback, with a reason."""
 
     event: CallbackEvent
     reason: Reason | None
 
 
 def fold(messages: Sequence[ReportMessage]) -> Folded | None:
-    """The event that messages add up to; none while one is open, or if there is none.
+    """The event from all messages; none without messages, or while any is open.
 
-    A half sent one, or one in doubt, waits for an operator, whatever became of the others: the person may have some of
-    it. Without such, one that arrived is enough.
+    A message that was sent in part, or is in doubt, waits for an operator, whatever the outcome of the others: the
+    person may have some of it. Without such messages, a message that arrived is enough.
     """
     reports = _reports(messages)
-    if not reports or any(one.state in OPEN for one in reports):
+    if not reports or any(message.state in OPEN for message in reports):
         return None
-    doubtful = next((one for one in reports if one.state in _DOUBTFUL and not _given_up(one)), None)
+    doubtful = next((message for message in reports if message.state in _DOUBTFUL and not _given_up(message)), None)
     if doubtful is not None:
         return Folded(CallbackEvent.PARK, doubtful.reason)
-    if any(one.state is IntentState.DELIVERED for one in reports):
+    if any(message.state is IntentState.DELIVERED for message in reports):
         return Folded(CallbackEvent.DELIVER, None)
     # One that only missed its call waits for an operator, who may configure a second channel and try again.
-    unsaid = next((one for one in reports if one.state is IntentState.FAILED and one.reason in _CALL_OVER), None)
+    unsaid = next(
+        (message for message in reports if message.state is IntentState.FAILED and message.reason in _CALL_OVER), None
+    )
     if unsaid is not None:
         return Folded(CallbackEvent.PARK, unsaid.reason)
-    failed = next((one for one in reports if one.state is not IntentState.CANCELLED), None)
+    failed = next((message for message in reports if message.state is not IntentState.CANCELLED), None)
     if failed is not None:
         return Folded(CallbackEvent.FAIL, failed.reason)
     return Folded(CallbackEvent.SUPPRESS, reports[0].reason)
 
 
 def _reports(messages: Sequence[ReportMessage]) -> list[ReportMessage]:
-    """The messages that say what the person has; not one whose whole text has arrived on the second channel."""
+    """The messages which count for the person, without messages whose whole text has arrived on the second channel."""
     instead = {
-        one.id.removesuffix(".second")
-        for one in messages
-        if one.kind is IntentKind.SECOND and one.state is IntentState.DELIVERED
+        message.id.removesuffix(".second")
+        for message in messages
+        if message.kind is IntentKind.SECOND and message.state is IntentState.DELIVERED
     }
-    return [one for one in messages if not one.says_failure and one.id not in instead]
+    return [message for message in messages if not message.says_failure and message.id not in instead]
 
 
 def _given_up(message: ReportMessage) -> bool:
@@ -83,7 +85,7 @@ def _given_up(message: ReportMessage) -> bool:
 
 
 def event_of_messages(state: CallbackState, messages: Sequence[ReportMessage]) -> Folded | None:
-    """The event that the messages mean for a callback in a state; none where it changes nothing."""
+    """The event of the messages for a callback in a state; none without a change."""
     if state not in _SENDING:
         return None
     found = fold(messages)
@@ -91,15 +93,15 @@ def event_of_messages(state: CallbackState, messages: Sequence[ReportMessage]) -
 
 
 def can_resume(state: CallbackState) -> bool:
-    """Whether a message of the callback that is sent again changes it."""
+    """Whether a retried message of the callback changes the state."""
     return CallbackEvent.RESUME in CALLBACK_TRANSITIONS[state]
 
 
 def can_retry(state: CallbackState, reason: Reason | None, messages: Collection[IntentState]) -> bool:
-    """Whether an operator can have the report tried again: it failed, was broken off, or its call has ended."""
+    """Whether an operator can retry the report: after a failure, an interruption, or the end of the call."""
     if state is not CallbackState.PARKED:
         return CallbackEvent.RERUN in CALLBACK_TRANSITIONS[state]
-    undecided = any(one in OPEN or one is IntentState.UNKNOWN for one in messages)
+    undecided = any(state in OPEN or state is IntentState.UNKNOWN for state in messages)
     return reason in _CALL_OVER or (IntentState.PARTIAL in messages and not undecided)
 
 

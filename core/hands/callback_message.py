@@ -19,7 +19,7 @@ import unicodedata
 from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.values import DelegationId
 
-#: what a model reads of an outcome; only the first one is a result
+#: what a model reads of an outcome; only the first is a result
 OUTCOMES = {
     HandOutcome.OK: "ok",
     HandOutcome.ERROR: "error (the task failed; what follows is the error, and not a result)",
@@ -36,7 +36,7 @@ _LONGEST = 200
 def callback_message(
     *, hand: str, outcome: HandOutcome, text: str, delegation: DelegationId | None = None, label: str = ""
 ) -> str:
-    """The outcome of a delegation as one message for a model. `text` is in it unmodified, between the fences."""
+    """The outcome of a delegation as a message for a model, with `text` unmodified between the fences."""
     lines = [f"{one_line(hand)} wrote:", f"outcome: {OUTCOMES[outcome]}"]
     if delegation is not None:
         lines.append(f"delegation: {one_line(delegation)}")
@@ -46,13 +46,13 @@ def callback_message(
 
 
 def as_data(text: str) -> str:
-    """A text from elsewhere as data for a model: unmodified, between fences that do not occur in it."""
+    """A text from elsewhere as data for a model: unmodified, between fences which do not occur in the text."""
     name = fence_of(text)
     return f"<{name}>\n{text}\n</{name}>"
 
 
 def fence_of(text: str) -> str:
-    """The name of the fence around a text: made from the text, and found nowhere in it."""
+    """The name of the fence around a text: made from the text, and found nowhere inside."""
     number = 0
     while True:
         salted = f"{number}:{text}".encode("utf-8", "surrogatepass")
@@ -63,7 +63,7 @@ def fence_of(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """A name as a part of one line outside the fence: nothing in it begins another line, or is invisible."""
-    shown = "".join(one if one.isprintable() else " " for one in unicodedata.normalize("NFC", text))
+    """A name as a part of a line outside the fence: without line breaks and invisible characters."""
+    shown = "".join(character if character.isprintable() else " " for character in unicodedata.normalize("NFC", text))
     words = " ".join(shown.split())
     return words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1]}…"

@@ -8,7 +8,7 @@ from trunkline.core.values import SessionId
 
 
 def origin_of(work: Work, session: SessionId, now: float) -> Origin:
-    """The origin of what the turn of some work delegates: that of the work itself, or else this turn.
+    """The origin of a turn's delegations: the origin of the work, or else this turn.
 
     Nothing is looked up: neither by agent nor by who wrote last. So a message that arrives before the call changes
     nothing.

@@ -28,7 +28,7 @@ _KNOWN_TO_THE_CALLER = (Reason.CANCELLED_BY_AGENT, Reason.PARENT_ENDED)
 
 
 class HandCompletion(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The facts of a hand that has just ended."""
+    """The facts of an ended hand."""
 
     delegation: DelegationId
     hand: str
@@ -39,7 +39,7 @@ class HandCompletion(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     result: HandResult
     #: a turn of the requester's session is running
     requester_busy: bool
-    #: that session was reset since, so it is no longer the one that delegated (invariant S5)
+    #: that session was reset since, so it is no longer the session that delegated (invariant S5)
     requester_replaced: bool = False
     #: why it has no result of its own
     reason: Reason | None = None
@@ -57,12 +57,12 @@ class CompletionPlan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def denied(self) -> bool:
-        """Whether the result is withheld because it cannot go to its bound conversation."""
+        """Whether the result is withheld, since the bound conversation cannot get any."""
         return all(step.mode in (NOTICE, KEPT) for step in self.steps)
 
 
 def plan_completion(done: HandCompletion, config: HandsConfig) -> CompletionPlan:
-    """Decide how a result is reported. A busy requester changes nothing: its turns run one after another.
+    """Decide how a result is reported. A busy requester changes nothing: turns of a session run in sequence.
 
     A result that arrives after its session was reset starts no turn in the new session; it is posted unchanged, once.
     """
@@ -83,7 +83,7 @@ def plan_completion(done: HandCompletion, config: HandsConfig) -> CompletionPlan
 
 
 def is_silent(done: HandCompletion, config: HandsConfig) -> Reason | None:
-    """Why an end is not reported; None: it is reported."""
+    """The reason for not reporting an end; None for a reported end."""
     if done.reason in _KNOWN_TO_THE_CALLER:
         return done.reason
     off = {HandOutcome.TIMEOUT: config.on_timeout, HandOutcome.CANCELLED: config.on_cancel}

@@ -1,4 +1,4 @@
-"""When a delegation times out, and which one is next."""
+"""The deadlines of delegations, and the next of all."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SLACK = 64
 
 
 class TimeLimits(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What bounds a delegation in time."""
+    """The time limits of a delegation."""
 
     accepted_at: float
     #: seconds that a run may take; none: unbounded
@@ -26,17 +26,17 @@ class TimeLimits(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def latest(self) -> float:
-        """When it ends even if it has not started."""
+        """The end of a delegation even without a start."""
         oldest = self.accepted_at + self.max_age
         return oldest if self.parent is None else min(oldest, self.parent)
 
     def of_run(self, start: float) -> float:
-        """The deadline of a run that begins at `start`."""
+        """The deadline of a run from `start`."""
         return self.latest if self.timeout is None else min(start + self.timeout, self.latest)
 
 
 class DeadlinePlan(Generic[K]):
-    """Deadlines by key, and the next of them. Memory follows the number of keys, not of changes."""
+    """Deadlines by key, and the next of all. Memory follows the number of keys, not of changes."""
 
     def __init__(self) -> None:
         self._at: dict[K, float] = {}
@@ -54,12 +54,12 @@ class DeadlinePlan(Generic[K]):
         self._tidy()
 
     def remove(self, key: K) -> None:
-        """Forget a deadline, if there is one."""
+        """Forget a deadline, if there is any."""
         self._at.pop(key, None)
         self._tidy()
 
     def _tidy(self) -> None:
-        """Drop outdated entries once they are the greater part: that costs a constant time per change."""
+        """Drop outdated entries once they are the greater part, at a constant cost per change."""
         if len(self._heap) > 2 * len(self._at) + _SLACK:
             self._heap = [entry for entry in self._heap if self._at.get(entry[2]) == entry[0]]
             heapq.heapify(self._heap)

@@ -1,4 +1,4 @@
-"""A queue in which keys take turns: one that asks for a thousand things does not keep the others waiting."""
+"""A queue in which keys take turns: a key with a thousand items does not keep the others waiting."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class FairQueue(Generic[K, T]):
         return self._count
 
     def put(self, key: K, item: T) -> None:
-        """Add an item as the last one of its key. A key without items gets its turn after all others."""
+        """Add an item as the last of a key. A key without items gets its turn after all others."""
         items = self._keys.setdefault(key, OrderedDict())
         if item not in items:
             items[item] = None
             self._count += 1
 
     def take(self) -> T | None:
-        """Remove and return the next item; None: there is none. Its key has its next turn after all others."""
+        """Remove and return the next item; None without items. The key has the next turn after all others."""
         if not self._keys:
             return None
         key = next(iter(self._keys))
@@ -42,7 +42,7 @@ class FairQueue(Generic[K, T]):
         return item
 
     def discard(self, key: K, item: T) -> None:
-        """Remove an item, if it is there."""
+        """Remove an item, if queued."""
         items = self._keys.get(key)
         if items is None or item not in items:
             return

@@ -27,7 +27,7 @@ class DelegationRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ClientTask(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A request to delegate for an agent, whose answer to the result goes to `to`, in the session of that place."""
+    """A request to delegate for an agent, whose answer to the result goes to `to`, in the session there."""
 
     #: idempotency key: the same task under the same key is one delegation
     key: str
@@ -35,7 +35,7 @@ class ClientTask(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     task: str
     #: a target as text, or an exact place
     to: Address | str
-    #: the channel of a target; none: the only one that is served
+    #: the channel of a target; none: the only served channel
     channel: str | None = None
     #: none: the default agent
     agent: str | None = None
@@ -48,7 +48,7 @@ class ClientTask(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Delegated(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """An accepted delegation: it is durable, and its result will come in a callback turn."""
+    """An accepted delegation: durable, with a result in a later callback turn."""
 
     delegation: DelegationId
     hand: str
@@ -56,12 +56,12 @@ class Delegated(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def for_model(self) -> str:
-        """What a model is given as the result of its call."""
+        """The result of the call for a model."""
         return f"{self.status}: {self.delegation}. {self.hand} works on it; the result arrives in a later message."
 
 
 class DelegationStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """What an agent sees of a delegation of its session."""
+    """The status of a delegation, for the agent of the session."""
 
     delegation: DelegationId
     hand: str
@@ -73,8 +73,8 @@ class DelegationStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     deadline: float | None = None
 
 
-async def _unheard(_text: str) -> None:
-    """Progress outside of a gateway: nobody reads it."""
+async def _ignore_progress(_text: str) -> None:
+    """Ignores progress: used where no gateway runs."""
 
 
 class HandTask(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,7 +93,7 @@ class HandTask(msgspec.Struct, frozen=True, kw_only=True):
     timeout: float | None = None
     #: for a worker: the secret that its answer must have
     ticket: str | None = None
-    progress: Callable[[str], Awaitable[None]] = _unheard
+    progress: Callable[[str], Awaitable[None]] = _ignore_progress
 
     def __repr__(self) -> str:
         return repr_without_ticket(self, self.ticket)
@@ -113,8 +113,8 @@ class HandRunner(Protocol):
 
 @runtime_checkable
 class ListsHands(Protocol):
-    """A `HandRunner` may have this too: then agents see the names of its hands."""
+    """A `HandRunner` which names the hands: then agents see the names."""
 
     def names(self) -> Iterable[str]:
-        """The hands that there are."""
+        """The names of the existing hands."""
         ...

@@ -1,4 +1,4 @@
-"""What may be too long of what a hand says: its result, and what it reports of its progress."""
+"""Limits for texts of a hand: the result, and reports of progress."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from trunkline.core.states.delegation import HandOutcome
 LONGEST_PROGRESS = 2_000
 
 
-def bounded_result(result: HandResult, most: int) -> HandResult | None:
-    """The beginning of a result that is too long, visibly cut and counted as failed; None: it is short enough."""
-    if len(result.text) <= most:
+def bounded_result(result: HandResult, limit: int) -> HandResult | None:
+    """The beginning of a result beyond the limit, visibly cut and counted as failed; None for a short result."""
+    if len(result.text) <= limit:
         return None
-    return HandResult(outcome=HandOutcome.ERROR, text=cut(result.text, most))
+    return HandResult(outcome=HandOutcome.ERROR, text=cut(result.text, limit))
 
 
-def cut(text: str, most: int) -> str:
-    """A text of at most `most` characters; one that is longer ends with a note that says so."""
-    if len(text) <= most:
+def cut(text: str, limit: int) -> str:
+    """A text of at most `limit` characters; a longer text ends with a note of the cut."""
+    if len(text) <= limit:
         return text
     note = f" [cut: {len(text)} characters]"
-    return text[: max(most - len(note), 0)] + note[:most]
+    return text[: max(limit - len(note), 0)] + note[:limit]

@@ -1,4 +1,4 @@
-"""The tools for hands as a model is shown them: their schemas, how their calls are read, and what goes back. Pure.
+"""The tools for hands, for a model: schemas, parsing of calls, and results. Pure.
 
 Four small tools instead of one: a model chooses among names more reliably than among the values of a parameter.
 """
@@ -29,7 +29,7 @@ class HandTool(StrEnum):
 
 
 class HandCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A call of one of the tools, checked; the fields that its tool does not have are empty."""
+    """A checked call of a tool for hands; fields of other tools are empty."""
 
     tool: HandTool
     agent_id: str = ""
@@ -83,7 +83,7 @@ _TYPES = {ParamType.NUMBER: "number"}
 def hand_tools(
     form: SchemaForm = SchemaForm.OPENAI, *, hands: Sequence[str] = (), homeless: bool = False
 ) -> list[dict[str, Any]]:
-    """The tools in a form that tool-calling models expect.
+    """The tools in the form of a family of models.
 
     `hands`: those that the agent may use, as far as they are known. `homeless`: the turn has no place, so the call has
     to name where the answer goes.
@@ -94,9 +94,9 @@ def hand_tools(
 def _schema(tool: HandTool, hands: Sequence[str], homeless: bool) -> ToolSchema:
     fields = _fields(tool, homeless)
     properties: dict[str, Any] = {}
-    for one in fields:
-        kind = _TYPES.get(one.param.type, "string")
-        properties[one.param.name] = {"type": kind, "description": one.param.about}
+    for field in fields:
+        kind = _TYPES.get(field.param.type, "string")
+        properties[field.param.name] = {"type": kind, "description": field.param.about}
     if tool is HandTool.SEND_ASYNC:
         properties["timeout"]["exclusiveMinimum"] = 0
         if hands:
@@ -107,7 +107,7 @@ def _schema(tool: HandTool, hands: Sequence[str], homeless: bool) -> ToolSchema:
         "title": tool.value,
         "type": "object",
         "properties": properties,
-        "required": [one.param.name for one in fields if one.required],
+        "required": [field.param.name for field in fields if field.required],
         "additionalProperties": False,
     }
     return ToolSchema(name=tool.value, description=_ABOUT[tool], parameters=parameters)
@@ -120,28 +120,30 @@ def _fields(tool: HandTool, homeless: bool) -> tuple[_Field, ...]:
 
 def read_call(name: str, params: Mapping[str, object], *, homeless: bool = False) -> HandCall:
     """A call of a model, checked. Raises `InvalidCall`, which names the tool, the parameter and the remedy."""
-    tool = next((one for one in HandTool if one.value == name), None)
+    tool = next((tool for tool in HandTool if tool.value == name), None)
     if tool is None:
         raise InvalidCall(f"no tool {name!r}; there are: {', '.join(HandTool)}")
     fields = _fields(tool, homeless)
-    names = [one.param.name for one in fields]
+    names = [field.param.name for field in fields]
     # A model that has no value for a parameter often gives null.
-    unknown = [one for one, value in params.items() if one not in names and value is not None]
+    unknown = [name for name, value in params.items() if name not in names and value is not None]
     if unknown:
         has = f"it has: {', '.join(names)}" if names else "it has none"
         raise InvalidCall(f"{tool}: no parameter {unknown[0]!r}; {has}")
     try:
-        values = {one.param.name: read_value(one.param, params.get(one.param.name)) for one in fields}
+        values = {field.param.name: read_value(field.param, params.get(field.param.name)) for field in fields}
     except InvalidAction as error:
         raise InvalidCall(f"{tool}: {error.facts}") from error
-    missing = next((one.param for one in fields if one.required and values[one.param.name] is None), None)
+    missing = next((field.param for field in fields if field.required and values[field.param.name] is None), None)
     if missing is not None:
         raise InvalidCall(f"{tool}: {missing.name} is missing. {missing.about}")
-    return msgspec.convert({"tool": tool, **{key: one for key, one in values.items() if one is not None}}, HandCall)
+    return msgspec.convert(
+        {"tool": tool, **{key: value for key, value in values.items() if value is not None}}, HandCall
+    )
 
 
 def text_of_cancel(delegation: str, *, cancelled: bool) -> str:
-    """What a model gets back of `agent_cancel`."""
+    """The result of `agent_cancel` for a model."""
     if cancelled:
         return f"cancelled: {delegation}. No result will arrive."
     return (
@@ -150,22 +152,22 @@ def text_of_cancel(delegation: str, *, cancelled: bool) -> str:
 
 
 def text_of_status(found: Sequence[DelegationStatus], asked: str = "") -> str:
-    """What a model gets back of `agent_status`, as JSON: what hands report of their progress is data in it."""
-    shown = [one for one in found if not asked or one.delegation == asked]
+    """The result of `agent_status` for a model, as JSON: reports of hands are data inside."""
+    shown = [status for status in found if not asked or status.delegation == asked]
     if asked and not shown:
         return f"{asked} is no open task of this conversation. {_COMES}"
-    return msgspec.json.encode([_status(one) for one in shown]).decode()
+    return msgspec.json.encode([_status(status) for status in shown]).decode()
 
 
-def _status(one: DelegationStatus) -> dict[str, str]:
+def _status(status: DelegationStatus) -> dict[str, str]:
     facts = {
-        "delegation_id": str(one.delegation),
-        "agent_id": one.hand,
-        "label": one.label,
-        "state": one.state.value,
-        "progress": one.progress,
-        "accepted_at": _time(one.accepted_at),
-        "deadline": "" if one.deadline is None else _time(one.deadline),
+        "delegation_id": str(status.delegation),
+        "agent_id": status.hand,
+        "label": status.label,
+        "state": status.state.value,
+        "progress": status.progress,
+        "accepted_at": _time(status.accepted_at),
+        "deadline": "" if status.deadline is None else _time(status.deadline),
     }
     return {name: fact for name, fact in facts.items() if fact}
 
@@ -175,5 +177,5 @@ def _time(seconds: float) -> str:
 
 
 def text_of_list(hands: Sequence[str]) -> str:
-    """What a model gets back of `agent_list`, as JSON."""
+    """The result of `agent_list` for a model, as JSON."""
     return msgspec.json.encode([{"agent_id": hand} for hand in hands]).decode()

@@ -97,7 +97,7 @@ class SendOutcome(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """One of the targets of a broadcast."""
+    """A target of a broadcast."""
 
     to: str | Address
     channel: str | None = None
@@ -106,7 +106,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
 
     @property
     def name(self) -> str:
-        """Its unique name among the targets, for keys and reports."""
+        """The unique name among the targets, for keys and reports."""
         parts = (str(self.to), self.channel, self.account, self.thread)
         return "/".join(part for part in parts if part)
 

@@ -18,7 +18,7 @@ PURGE = "purge"
 
 
 class QueueVerdict(StrEnum):
-    """What an operator found out about a chunk in doubt."""
+    """The operator's verdict on an ambiguous chunk."""
 
     #: the platform has it
     SENT = "sent"

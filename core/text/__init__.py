@@ -1,1 +1,1 @@
-"""Text: cutting it into chunks, and rendering its Markdown for a channel."""
+"""Text: chunking, and rendering of Markdown for a channel."""

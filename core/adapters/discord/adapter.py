@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
+from trunkline.core.adapters.account_adapter import AccountAdapter
+from trunkline.core.adapters.account_events import AccountEvents
 from trunkline.core.adapters.discord.actions.action_desk import ActionDesk
 from trunkline.core.adapters.discord.bodies import message_body
 from trunkline.core.adapters.discord.calls import RestCall, at, post
 from trunkline.core.adapters.discord.client import OneRequestClient
 from trunkline.core.adapters.discord.config import DiscordConfig
-from trunkline.core.adapters.discord.errors import THREAD_EXISTS, DiscordRefused, of_what_is_between, unsent
-from trunkline.core.adapters.discord.files import LARGEST_FILE, load_files
+from trunkline.core.adapters.discord.errors import THREAD_EXISTS, DiscordRefused, is_from_proxy, unsent
+from trunkline.core.adapters.discord.files import load_files
 from trunkline.core.adapters.discord.payloads import ChannelData, PostedData
 from trunkline.core.adapters.discord.receiving.stream import DiscordStream
 from trunkline.core.adapters.discord.rest import LiveDiscordRest, read
+from trunkline.core.adapters.media_files import MediaFiles
 from trunkline.core.adapters.port import AdapterHost
-from trunkline.core.adapters.web_files import WebFiles
 from trunkline.core.channels import rules_for
 from trunkline.core.channels.adapter import InboundStream, Resolved
 from trunkline.core.channels.bindings.discord_threads import DiscordThreads, ThreadManagers, cut
@@ -43,14 +44,15 @@ from trunkline.core.values import (
 #: "It will be checked for uniqueness in the past few minutes", says the documentation of `enforce_nonce`
 #: (https://discord.com/developers/docs/resources/message#create-message); a few are more than two
 KEY_SECONDS = 120.0
-#: options of a poll
+_CHANNEL = "discord"
+#: maximum options of a poll
 _POLL_OPTIONS = 10
-#: signs of a thread's name
+#: maximum length of a thread name, in characters
 _LONGEST_NAME = 100
 
 
 class _Parts(NamedTuple):
-    """What an account has while it runs."""
+    """The parts of a running account."""
 
     client: OneRequestClient
     stream: DiscordStream
@@ -58,64 +60,43 @@ class _Parts(NamedTuple):
     desk: ActionDesk
 
 
-class DiscordAdapter:
-    """One bot of Discord: `ChannelAdapter`, `Actions`, `Queries`, `Directory` and `BindsConversations`.
+class DiscordAdapter(AccountAdapter):
+    """A bot of Discord: `ChannelAdapter`, `Actions`, `Queries`, `Directory` and `BindsConversations`.
 
     Sends carry a nonce that is a function of their key, so that Discord posts one message however often it is asked.
     Those of webhooks have none. A direct conversation is named by its user; its channel is looked up before the send.
     """
 
-    channel = "discord"
     placements: tuple[Placement, ...] = DiscordThreads.placements
 
     def __init__(self, config: DiscordConfig, host: AdapterHost) -> None:
-        self._config = config
-        self._host = host
-        self._token = host.secret(config.token)
-        self._running: _Parts | None = None
-
-    @property
-    def _web(self) -> WebFiles:
-        """What loads files that have an address."""
-        config = self._config
-        return WebFiles(timeout=config.request_timeout, most=LARGEST_FILE, hosts=config.file_hosts)
-
-    @property
-    def _folder(self) -> Path | None:
-        """The folder whose files may be sent."""
-        return None if self._config.files is None else self._host.folder / self._config.files
-
-    @property
-    def account(self) -> str:
-        """The name of the account."""
-        return self._host.account
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """What Discord has."""
-        return Capabilities(
+        capabilities = Capabilities(
             can=frozenset(Capability) - {Capability.CARDS},
-            actions=frozenset(rules_for(self.channel).actions) - {Action.SEND, Action.BROADCAST},
+            actions=frozenset(rules_for(_CHANNEL).actions) - {Action.SEND, Action.BROADCAST},
             idempotency=Idempotency.KEY,
             key_seconds=KEY_SECONDS,
-            in_flight_seconds=min(KEY_SECONDS, self._config.request_timeout),
+            in_flight_seconds=min(KEY_SECONDS, config.request_timeout),
             poll_options=_POLL_OPTIONS,
             text_limit=2000,
             opens_threads=True,
             identities=Idempotency.NONE,
         )
+        super().__init__(_CHANNEL, host.account, capabilities)
+        self._config = config
+        self._host = host
+        self._token = host.secret(config.token)
+        self._files = MediaFiles(host, config.files, config.request_timeout, hosts=config.file_hosts)
+        self._running: _Parts | None = None
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[object]:
-        """Its life. Opens no connection."""
+        """Hold the adapter's resources while the block runs. Opens no connection."""
         client = OneRequestClient(self._config.api_root, self._token, self._config.request_timeout)
         await client.open()
         managers = ThreadManagers(LiveDiscordRest(client.call))
         threads = DiscordThreads(managers.create(self.account, self._token))
-        stream = DiscordStream(self._config, self._host, client)
-        desk = ActionDesk(
-            self._host, client, stream, threads, self._config.mentions, web=self._web, folder=self._folder
-        )
+        stream = DiscordStream(self._config, self._host, AccountEvents(self._host, self.channel), client)
+        desk = ActionDesk(self._host, client, stream, threads, self._config.mentions, self._files)
         self._running = _Parts(client, stream, threads, desk)
         try:
             yield self
@@ -127,19 +108,20 @@ class DiscordAdapter:
     # ------------------------------------------------------------ inbound
 
     def connect(self) -> InboundStream:
-        """One connection to the gateway."""
+        """A connection to the gateway."""
         return self._stream.connect()
 
     async def ack(self, envelope: Envelope) -> None:
-        """A message is durable: the position moves past it, if everything before is durable too."""
-        await self._stream.acked(envelope)
+        """Move the position past a durable message, if everything before is durable too."""
+        await self._stream.ack(envelope)
 
     # ------------------------------------------------------------ sends
 
     async def send(self, request: SendRequest) -> Receipt:
-        """Post one message."""
+        """Post a message."""
+        self.check_sendable(request)
         place = request.address
-        files = await load_files(self._web, request.media, request.parts, self._folder)
+        files = await load_files(self._files, request.media, request.parts)
         body = message_body(request, self._config.mentions, files)
         if request.identity is not None:
             return await self._send_as(
@@ -162,7 +144,7 @@ class DiscordAdapter:
         except (IdentityGone, PlaceGone):
             raise
         except Refused as error:
-            if of_what_is_between(error):
+            if is_from_proxy(error):
                 raise NotSent(f"before the message: {error.facts}") from error
             raise IdentityGone(error.facts) from error
         except PlatformError as error:
@@ -180,7 +162,7 @@ class DiscordAdapter:
             raise
 
     def _receipt(self, request: SendRequest, channel: str, answer: object) -> Receipt:
-        """The receipt, with the place that the answer shows. Raises `Ambiguous` for an answer that names no message."""
+        """The receipt, with the place in the answer. Raises `Ambiguous` for an answer without a message."""
         posted = read(answer, PostedData)
         place = request.address
         if posted.channel_id != channel:
@@ -188,10 +170,6 @@ class DiscordAdapter:
                 channel=self.channel, account=self.account, kind=ChatKind.CHANNEL, conversation=posted.channel_id
             )
         return Receipt(provider_id=posted.id, address=place, poll_id=None if request.poll is None else posted.id)
-
-    async def find(self, address: Address, key: str) -> Receipt | None:
-        """Discord has no look-up by nonce."""
-        raise Refused("Discord has no look-up by key")
 
     async def _channel_of(self, place: Address) -> str:
         """The id of the channel of a place. Raises `PlatformError`, never `Ambiguous`."""
@@ -216,7 +194,7 @@ class DiscordAdapter:
     # ------------------------------------------------------------ threads
 
     async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
-        """Open the thread on a message, or return the open one: it has the id of its message."""
+        """Open the thread on a message, or return the open thread: thread and message have the same id."""
         room = place.parent or place.conversation
         name = cut(title.strip(), _LONGEST_NAME) or "thread"
         thread = message_id

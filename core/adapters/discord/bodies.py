@@ -28,7 +28,7 @@ _DEFAULT_LAYOUT = 1
 
 
 def message_body(request: SendRequest, mentions: Sequence[str], files: Sequence[UploadFile] = ()) -> dict[str, Any]:
-    """The body of a send. Raises `Refused` for content that Discord has no form for."""
+    """The body of a send. Raises `Refused` for content without a form on Discord."""
     parts = request.parts or MessageParts()
     body = _payload(request.payload)
     body |= {"content": request.text, "allowed_mentions": {"parse": list(mentions), "replied_user": True}}
@@ -39,7 +39,7 @@ def message_body(request: SendRequest, mentions: Sequence[str], files: Sequence[
     else:
         body |= {"nonce": nonce_of(request.key), "enforce_nonce": True}
         if request.reply_to is not None:
-            # The message is sent also if what it answers was deleted meanwhile.
+            # The message is sent even if the answered message was deleted before.
             body["message_reference"] = {"message_id": request.reply_to, "fail_if_not_exists": False}
     body |= _parts(parts)
     if request.poll is not None:
@@ -69,11 +69,11 @@ def _parts(parts: MessageParts) -> dict[str, Any]:
 
 
 def _rows(rows: Sequence[Sequence[Button]]) -> list[Any]:
-    """Rows of buttons; one with more than fit continues in the next."""
+    """Rows of buttons; a row with too many continues in the next."""
     cut = [row[start : start + _IN_A_ROW] for row in rows for start in range(0, len(row), _IN_A_ROW)]
     if len(cut) > _ROWS:
         raise Refused(f"more than {_ROWS} rows of {_IN_A_ROW} buttons")
-    return [{"type": _ROW, "components": [_button(one) for one in row]} for row in cut]
+    return [{"type": _ROW, "components": [_button(button) for button in row]} for row in cut]
 
 
 def _button(button: Button) -> dict[str, Any]:
@@ -91,9 +91,9 @@ def _components(text: str | None) -> list[Any]:
     if isinstance(found, list):
         return cast("list[Any]", found)
     if isinstance(found, dict):
-        one = cast("dict[str, Any]", found)
-        inner = one.get("components")
-        return cast("list[Any]", inner) if "type" not in one and isinstance(inner, list) else [one]
+        component = cast("dict[str, Any]", found)
+        inner = component.get("components")
+        return cast("list[Any]", inner) if "type" not in component and isinstance(inner, list) else [component]
     raise Refused("components are a list or an object on Discord")
 
 
@@ -101,7 +101,7 @@ def _poll(poll: Poll) -> dict[str, Any]:
     body: dict[str, Any] = {
         "question": {"text": poll.question},
         "answers": [{"poll_media": {"text": option}} for option in poll.options],
-        # Discord knows one choice or any number of them.
+        # Discord knows a single choice or any number of choices.
         "allow_multiselect": poll.max_selections > 1,
         "layout_type": _DEFAULT_LAYOUT,
     }
@@ -111,7 +111,7 @@ def _poll(poll: Poll) -> dict[str, Any]:
 
 
 def _payload(text: str | None) -> dict[str, Any]:
-    """Further fields of the message, which never replace its text, its key, or whom it notifies."""
+    """Further fields of the message, which never replace text, key or notified people."""
     if text is None:
         return {}
     found = _json(text, "the payload")

@@ -25,7 +25,7 @@ class UploadFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RestCall(msgspec.Struct, frozen=True, kw_only=True):
-    """One request to the REST API."""
+    """A request to the REST API."""
 
     method: str
     #: below the API's root, quoted
@@ -38,18 +38,18 @@ class RestCall(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     #: with these, the body is multipart
     files: tuple[UploadFile, ...] = ()
-    #: field name of the one file and plain fields of a multipart body that has no JSON part (stickers)
+    #: field name of the only file and plain fields of a multipart body that has no JSON part (stickers)
     form: dict[str, str] | None = None
     #: the token to use; None: the account's own. Empty: none
     token: str | None = None
 
     def __repr__(self) -> str:
-        """Without token, path and body: paths of webhooks and interactions have secrets in them."""
+        """The call without token, path and body: paths of webhooks and interactions contain secrets."""
         return f"RestCall(method={self.method!r})"
 
 
 def at(*parts: str) -> str:
-    """A path from its parts, which may be any text.
+    """A path from parts, which may be any text.
 
     >>> at("channels", "1", "messages", "a/b")
     '/channels/1/messages/a%2Fb'
@@ -63,7 +63,7 @@ def get(*parts: str, **params: object) -> RestCall:
 
 
 def post(*parts: str, json: object = None, reason: str = "") -> RestCall:
-    """A request that creates something."""
+    """A request to create something."""
     return RestCall(method="POST", path=at(*parts), json=json, reason=reason)
 
 
@@ -73,7 +73,7 @@ def patch(*parts: str, json: object, reason: str = "") -> RestCall:
 
 
 def put(*parts: str, json: object = None, reason: str = "") -> RestCall:
-    """A change that may be repeated."""
+    """A repeatable change."""
     return RestCall(method="PUT", path=at(*parts), json=json, reason=reason)
 
 
@@ -83,7 +83,7 @@ def delete(*parts: str, reason: str = "") -> RestCall:
 
 
 def nonce_of(key: str) -> str:
-    """The nonce of a send: 24 signs from its key, and the same in every process. Discord takes up to 25."""
+    """The nonce of a send: 24 characters from the key, the same in every process. Discord takes up to 25."""
     return hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 

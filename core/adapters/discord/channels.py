@@ -1,4 +1,4 @@
-"""The channels that an account knows. A message names only its channel; kind, parent and server are looked up here."""
+"""The channels known to an account. A message names only a channel; kind, parent and server are looked up here."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Request = Callable[[RestCall], Awaitable[Any]]
 
 
 class KnownChannels:
-    """The channels of one account, from events or asked for."""
+    """The channels of an account, from events or from requests."""
 
     def __init__(self, request: Request, cursors: Cursors) -> None:
         self._request = request
@@ -45,12 +45,12 @@ class KnownChannels:
 
     @property
     def direct(self) -> tuple[ChannelData, ...]:
-        """The direct conversations, each with its person."""
+        """The direct conversations, each with the person."""
         pairs = self._direct.items()
-        return tuple(ChannelData(id=one, type=DM, recipients=(UserData(id=user),)) for user, one in pairs)
+        return tuple(ChannelData(id=channel, type=DM, recipients=(UserData(id=user),)) for user, channel in pairs)
 
     def note(self, channel: ChannelData, guild: str | None = None) -> ChannelData:
-        """Remember a channel as it is now."""
+        """Remember the present state of a channel."""
         found = channel if guild is None or channel.guild_id else msgspec.structs.replace(channel, guild_id=guild)
         self._known[channel.id] = found
         if channel.type == DM and channel.recipients:
@@ -66,7 +66,7 @@ class KnownChannels:
         self._direct.pop(user, None)
 
     async def find(self, channel: str) -> ChannelData:
-        """A channel, asked for if it is not known. Raises `PlatformError`."""
+        """A channel, requested from Discord unless known. Raises `PlatformError`."""
         known = self._known.get(channel)
         return known if known is not None else self.note(_channel(await self._request(get("channels", channel))))
 

@@ -1,8 +1,8 @@
-"""Requests to Discord by discord.py's `HTTPClient`, one for each call.
+"""Requests to Discord by discord.py's `HTTPClient`, a single request for each call.
 
 The library's own `HTTPClient.request` cannot be used for sends: it makes a request again after 500, 502, 504 and 524,
 up to five times, although the first may have been accepted, and it sleeps in a 429 instead of reporting it. Neither can
-be switched off. So `request`, the one method through which all of the library's endpoints go, is replaced here: one
+be switched off. So `request`, the only method through which all of the library's endpoints go, is replaced here: one
 call is one request, and its failure is an error of ours. Its routes, headers and user agent stay the library's.
 
 The library's base address is a constant of the class `Route`. Only the path of a route is used here, below the root of
@@ -26,12 +26,12 @@ from trunkline.core.adapters.discord.errors import error_of
 from trunkline.core.adapters.evidence import of_aiohttp
 from trunkline.core.errors import Ambiguous, NotSent
 
-#: seconds for the handshake that closes a gateway socket; a dead one never answers it
+#: seconds for the handshake that closes a gateway socket; a dead socket never answers
 _CLOSING = 1.0
 
 
 class OneRequestClient(HTTPClient):
-    """`HTTPClient` of one account. Every failure is a `trunkline.core.errors.PlatformError`."""
+    """`HTTPClient` of an account. Every failure is a `trunkline.core.errors.PlatformError`."""
 
     def __init__(self, api_root: str, token: str, timeout: float) -> None:
         super().__init__(asyncio.get_running_loop())
@@ -42,7 +42,7 @@ class OneRequestClient(HTTPClient):
         self._changes: aiohttp.ClientSession | None = None
 
     async def open(self) -> None:
-        """Make the session; it opens no connection."""
+        """Make the sessions, without opening a connection."""
         timeout = aiohttp.ClientTimeout(total=self._timeout)
         self._web = aiohttp.ClientSession(timeout=timeout, cookie_jar=aiohttp.DummyCookieJar())
         # A connection that was kept open may be over just as it is used: a change would be in doubt.
@@ -67,7 +67,7 @@ class OneRequestClient(HTTPClient):
         return self._web
 
     async def call(self, call: RestCall) -> Any:
-        """Make a request, and return the JSON of its answer; None if it has none. Raises `PlatformError`."""
+        """Make a request, and return the JSON of the answer; None for an empty answer. Raises `PlatformError`."""
         form: list[dict[str, Any]] = [{"name": name, "value": value} for name, value in (call.form or {}).items()]
         if call.files and call.form is None:
             text = msgspec.json.encode(call.json).decode()
@@ -95,7 +95,7 @@ class OneRequestClient(HTTPClient):
         reason: str | None = None,
         token: str | None = None,
     ) -> Any:
-        """One request, whatever becomes of it. `files` are in `form` already."""
+        """Make exactly one request, whatever the outcome. `files` are in `form` already."""
         headers = {"User-Agent": self.user_agent}
         own = self.token if token is None else token
         if own:
@@ -122,7 +122,7 @@ class OneRequestClient(HTTPClient):
                 params=params or {},
                 headers=headers,
                 allow_redirects=False,
-                middlewares=(_once,),
+                middlewares=(_translate_failure,),
             ) as response:
                 return await _answer(response)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
@@ -145,10 +145,12 @@ class OneRequestClient(HTTPClient):
             raise NotSent(f"no gateway: {type(error).__name__}") from error
 
 
-async def _once(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
-    """Turn every failure into an error of the contract, because aiohttp does not know those.
+async def _translate_failure(
+    request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
+) -> aiohttp.ClientResponse:
+    """Turn every failure into an error of the contract, which aiohttp does not repeat.
 
-    It makes a PUT or DELETE again whose connection broke without a response, also if the connection was a new one. The
+    It makes a PUT or DELETE again whose connection broke without a response, also on a new connection. The
     first may have been carried out: then a second DELETE is refused.
     """
     try:
@@ -158,7 +160,7 @@ async def _once(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerTy
 
 
 async def _answer(response: aiohttp.ClientResponse) -> Any:
-    """The JSON of a success. Raises the error that another status means, also if its body does not come whole."""
+    """The JSON of a success. Raises the error of any other status, also if the body breaks off."""
     good = 200 <= response.status < 300
     try:
         body = await response.read()

@@ -11,12 +11,12 @@ from trunkline.core.config.secrets import Secret
 
 
 class DiscordConfig(Model):
-    """A bot of Discord, by its REST API and gateway."""
+    """A bot of Discord, by REST API and gateway."""
 
     token: Secret
     """The bot's token, from the developer portal."""
     api_root: str = "https://discord.com/api/v10"
-    """Another REST API, such as a fake; its gateway is the one that it names."""
+    """Another REST API, such as a fake; its gateway is the address that the API names."""
     message_content: bool = True
     """Ask for the texts of messages in servers. It is a privileged intent: switch it on in the developer portal."""
     mentions: tuple[Literal["users", "roles", "everyone"], ...] = ("users",)
@@ -24,7 +24,7 @@ class DiscordConfig(Model):
     files: str | None = None
     """Folder whose files agents may send, relative to the configuration file; by default only addresses are sent."""
     file_hosts: tuple[str, ...] = ()
-    """Hosts that are not public, by name or IP address, whose files agents may send all the same by their address."""
+    """Hosts that are not public, by name or IP address, whose files agents may send by their address anyway."""
     request_timeout: Duration = Field(default=30.0, gt=0, le=600)
     """How long a request may take until it is in doubt."""
 

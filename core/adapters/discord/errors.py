@@ -1,4 +1,4 @@
-"""What an error response of Discord means. Pure: decided by the status and by Discord's own error code.
+"""The meaning of error responses of Discord. Pure: decided by the status and by Discord's own error code.
 
 Codes are from https://discord.com/developers/docs/topics/opcodes-and-status-codes#json. Texts are only quoted.
 """
@@ -25,8 +25,6 @@ from trunkline.core.errors import (
 _TOO_MANY = 429
 #: a thread on this message exists already
 THREAD_EXISTS = 160004
-#: the interaction was answered already, or is over
-INTERACTION_OVER = frozenset({40060, 10062})
 #: error code -> what it proves; all come with 4xx, so nothing was done
 _BY_CODE: dict[int, type[PlatformError]] = {
     10003: PlaceGone,  # unknown channel
@@ -49,7 +47,7 @@ class ErrorBody(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class DiscordRefused(Refused):
-    """Discord refused it."""
+    """Discord refused the request."""
 
     def __init__(self, facts: str = "", *, code: int = 0, by_discord: bool = True) -> None:
         super().__init__(facts)
@@ -60,7 +58,7 @@ class DiscordRefused(Refused):
 
 
 def error_of(status: int, headers: Mapping[str, str], body: bytes) -> PlatformError:
-    """The error of a response without success. A body that is no JSON, such as a page of a proxy, has no code."""
+    """The error of a response without success. A body without JSON, such as a page of a proxy, has no code."""
     said = _body(body)
     facts = f"{said.message[:_LONGEST]} (status {status}, code {said.code})" if said.code or said.message else ""
     if status == _TOO_MANY:
@@ -74,7 +72,7 @@ def error_of(status: int, headers: Mapping[str, str], body: bytes) -> PlatformEr
 
 
 def of_close(code: int | None) -> PlatformError:
-    """What the close code of a gateway socket means.
+    """The error of a close code of a gateway socket.
 
     From https://discord.com/developers/docs/topics/opcodes-and-status-codes#gateway.
     """
@@ -91,12 +89,12 @@ def of_close(code: int | None) -> PlatformError:
 
 
 def unsent(error: PlatformError) -> PlatformError:
-    """The error of a request that had to come before a message: whatever became of it, the message was not sent."""
+    """The error of a request needed before a message: whatever the outcome of the request, the message was not sent."""
     return NotSent(f"before the message: {error.facts}") if isinstance(error, Ambiguous) else error
 
 
-def of_what_is_between(error: Refused) -> bool:
-    """Whether a refusal is not Discord's own, such as a page of its firewall: it says nothing about what was asked."""
+def is_from_proxy(error: Refused) -> bool:
+    """Whether the error response came from a proxy or firewall and so says nothing about the request."""
     return isinstance(error, DiscordRefused) and not error.by_discord
 
 

@@ -1,4 +1,4 @@
-"""What Discord sends, as far as it is read here. Unknown fields are ignored, missing and bad ones are errors."""
+"""The payloads of Discord, as far as the gateway reads any. Unknown fields are ignored, bad fields are errors."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Snowflake = Annotated[str, msgspec.Meta(pattern=SNOWFLAKE)]
 GuildId = Annotated[str, msgspec.Meta(pattern=r"\A[\w.-]{1,100}\Z")]
 
 #: types of channels
-DM, GROUP_DM, CATEGORY = 1, 3, 4
+DM, GROUP_DM = 1, 3
 THREADS = frozenset({10, 11, 12})
-#: types of messages that people write: a plain one, and a reply
+#: types of messages that people write: a plain message, and a reply
 WRITTEN = frozenset({0, 19})
 #: the type of an interaction with a component
 COMPONENT = 3
@@ -40,7 +40,7 @@ class MemberData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ReferenceData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The message that another one answers."""
+    """The message answered by another."""
 
     message_id: Snowflake | None = None
 
@@ -75,14 +75,14 @@ class PressedMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ComponentData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The component that was used: a button, or a menu with the chosen values."""
+    """The used component: a button, or a menu with the chosen values."""
 
     custom_id: str
     values: tuple[str, ...] = ()
 
 
 class InteractionData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Somebody used a component."""
+    """The use of a component by a person."""
 
     id: Snowflake
     token: str
@@ -125,7 +125,7 @@ class ChannelData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class GuildData(msgspec.Struct, frozen=True, kw_only=True):
-    """A server, which comes after READY. Its channels do not say that they are in it, and are read one by one."""
+    """A server, which comes after READY. Channels do not name their server, and are read one after another."""
 
     id: GuildId
     unavailable: bool = False
@@ -134,7 +134,7 @@ class GuildData(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GuildStub(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A server in READY before it comes, or one that is gone: for good, or unavailable for a while."""
+    """A server in READY before the server itself comes, or a lost server: for good, or unavailable for a while."""
 
     id: GuildId
     unavailable: bool = False
@@ -163,14 +163,14 @@ class GatewayAnswer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class PostedData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The parts of an accepted message that a receipt needs."""
+    """The parts of an accepted message for a receipt."""
 
     id: Snowflake
     channel_id: Snowflake
 
 
 class WebhookData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A webhook; its token is shown only to its creator."""
+    """A webhook; only the creator sees the token."""
 
     id: Snowflake
     name: str | None = None

@@ -34,19 +34,19 @@ class ArchiveTime(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ArchivedThread(msgspec.Struct, frozen=True, kw_only=True):
-    """What the next page of archived threads begins at."""
+    """The position of the next page of archived threads."""
 
     thread_metadata: ArchiveTime = ArchiveTime()
 
 
 class LiveDiscordRest:
-    """Requests of one account. The token is that of each call."""
+    """Requests of an account. Each call has a token."""
 
     def __init__(self, request: Request) -> None:
         self._request = request
 
     async def create_thread(self, token: str, parent: str, name: str, reason: str) -> str:
-        """Create a thread under a channel and return its id."""
+        """Create a thread under a channel and return the id."""
         call = post("channels", parent, "threads", json={"name": name, "type": PUBLIC_THREAD}, reason=reason)
         return read(await self._ask(token, call), ChannelData).id
 
@@ -85,7 +85,7 @@ class LiveDiscordRest:
     async def list_webhooks(self, token: str, channel: str) -> Sequence[Webhook]:
         """The webhooks of a channel."""
         answer = await self._ask(token, get("channels", channel, "webhooks"))
-        return [_webhook(one) for one in read(answer, list[WebhookData])]
+        return [_webhook(webhook) for webhook in read(answer, list[WebhookData])]
 
     async def _ask(self, token: str, call: RestCall) -> Any:
         if not token:
@@ -94,7 +94,7 @@ class LiveDiscordRest:
 
 
 def read(answer: object, kind: type[T]) -> T:
-    """An answer as a struct. One of another form proves nothing, so it raises `Ambiguous`."""
+    """An answer as a struct. Raises `Ambiguous` for an answer of another form, which proves nothing."""
     try:
         return msgspec.convert(answer, kind)
     except msgspec.ValidationError as error:

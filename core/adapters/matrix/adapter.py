@@ -7,100 +7,84 @@ under the same key is the same event, also from another process (the client-serv
 from __future__ import annotations
 
 import hashlib
+import mimetypes
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
+from trunkline.core.adapters.account_adapter import AccountAdapter
+from trunkline.core.adapters.account_events import AccountEvents
+from trunkline.core.adapters.json_values import Json, as_object, as_texts
 from trunkline.core.adapters.matrix.actions.changes import change
 from trunkline.core.adapters.matrix.actions.questions import answer_to
 from trunkline.core.adapters.matrix.actions.room_target import RoomTarget
 from trunkline.core.adapters.matrix.api import V3, MatrixApi, nothing_sent
 from trunkline.core.adapters.matrix.config import MatrixConfig
-from trunkline.core.adapters.matrix.content import MESSAGE, check_send, file_content, relation, text_content
+from trunkline.core.adapters.matrix.content import MESSAGE, check_form, file_content, relation, text_content
 from trunkline.core.adapters.matrix.errors import MatrixRefused
 from trunkline.core.adapters.matrix.inbound.sync import SyncReader, own_id
 from trunkline.core.adapters.matrix.inbound.updates import thread_of
-from trunkline.core.adapters.matrix.json_values import Json, as_object, as_texts
-from trunkline.core.adapters.matrix.media import LARGEST_FILE, MatrixFile, load_file
-from trunkline.core.adapters.matrix.names import NameBook
 from trunkline.core.adapters.matrix.polls import POLL_START, poll_content
-from trunkline.core.adapters.matrix.rooms import RoomBook
+from trunkline.core.adapters.matrix.rooms import NameBook, RoomBook
+from trunkline.core.adapters.media_files import MediaFile, MediaFiles
 from trunkline.core.adapters.port import AdapterHost
-from trunkline.core.adapters.web_files import WebFiles
-from trunkline.core.channels import InboundStream, Resolved, rules_for
+from trunkline.core.channels import Resolved, rules_for
+from trunkline.core.delivery.mirror_text import media_name
 from trunkline.core.errors import Ambiguous, PlaceGone, Refused, Unauthorized
-from trunkline.core.events.adapters import AdapterConnected
 from trunkline.core.values import Address, Capabilities, Capability, Envelope, Idempotency, Receipt, SendRequest
 
 #: seconds. Servers forget transaction ids: Synapse after 24 hours, and after 30 minutes if the token has no device
 KEY_SECONDS = 1800.0
+_CHANNEL = "matrix"
+_UNKNOWN_TYPE = "application/octet-stream"
 _POLL_OPTIONS = 20
 _FORBIDDEN = "M_FORBIDDEN"
 
 
 def capabilities_of(config: MatrixConfig) -> Capabilities:
-    """What an account can do."""
+    """The capabilities of an account."""
     return Capabilities(
         can=frozenset({Capability.TEXT, Capability.MEDIA, Capability.POLL, Capability.THREADS, Capability.MESSAGE_IDS}),
-        actions=frozenset(rules_for("matrix").actions) - {Action.SEND, Action.BROADCAST},
+        actions=frozenset(rules_for(_CHANNEL).actions) - {Action.SEND, Action.BROADCAST},
         idempotency=Idempotency.KEY,
         key_seconds=KEY_SECONDS,
         poll_options=_POLL_OPTIONS,
-        text_limit=rules_for("matrix").text_limit,
+        text_limit=rules_for(_CHANNEL).text_limit,
         opens_threads=True,
         in_flight_seconds=config.request_timeout,
     )
 
 
-class MatrixAdapter:
-    """`trunkline.core.adapters.port.PlatformAdapter` for one user of a homeserver."""
+class MatrixAdapter(AccountAdapter):
+    """`trunkline.core.adapters.port.PlatformAdapter` for a user of a homeserver."""
 
     def __init__(self, config: MatrixConfig, host: AdapterHost) -> None:
+        super().__init__(_CHANNEL, host.account, capabilities_of(config))
         self._config = config
-        self._host = host
+        self._events = AccountEvents(host, _CHANNEL)
+        self._files = MediaFiles(host, config.files, config.request_timeout, hosts=config.file_hosts)
         token = host.secret(config.token)
         self._api = MatrixApi(
             config.homeserver, token, request_timeout=config.request_timeout, poll_seconds=config.poll_seconds
         )
         self._book = RoomBook(self._api, config.user, host.account)
         self._names = NameBook(self._api, self._book, host.env)
-        self._reader = SyncReader(self._api, self._book, host, config.user, poll=config.poll_seconds, join=config.join)
-        self._capabilities = capabilities_of(config)
+        self._reader = SyncReader(self._api, self._book, host, self._events, config)
 
-    @property
-    def channel(self) -> str:
-        """Always ``matrix``."""
-        return "matrix"
-
-    @property
-    def account(self) -> str:
-        """The account of the gateway."""
-        return self._host.account
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """What the account can do."""
-        return self._capabilities
-
-    @asynccontextmanager
-    async def running(self) -> AsyncGenerator[object]:
-        """Its life: the sessions of its requests."""
-        async with self._api.running():
-            yield self
+    def running(self) -> AbstractAsyncContextManager[object]:
+        """Hold the adapter's resources while the block runs. Opens no connection."""
+        return self._api.running()
 
     # ------------------------------------------------------------ inbound
 
-    def connect(self) -> InboundStream:
-        """Sync from the saved token on."""
-        return self._connect()
-
     @asynccontextmanager
-    async def _connect(self) -> AsyncGenerator[AsyncIterator[Envelope]]:
+    async def connect(self) -> AsyncGenerator[AsyncIterator[Envelope]]:
+        """Sync from the saved token on."""
         self._book.forget()
         await self._check_token()
         first = await self._reader.begin()
-        self._host.events.record(AdapterConnected(channel=self.channel, account=self.account, by="sync"))
+        self._events.record_connection("sync")
         async with aclosing(self._reader.messages(first)) as messages:
             yield messages
 
@@ -111,17 +95,18 @@ class MatrixAdapter:
             raise Unauthorized(f"the token is of {user or 'nobody'}, and `user` is {self._config.user}")
 
     async def ack(self, envelope: Envelope) -> None:
-        """Save the token of the sync, as far as every message before it is durable."""
+        """Save the token of the sync, as far as every message before is durable."""
         await self._reader.ack(envelope.message_id)
 
     # ------------------------------------------------------------ outbound
 
     async def send(self, request: SendRequest) -> Receipt:
-        """Send one chunk: one event, and one more for each file after the first."""
-        check_send(request, self._capabilities)
+        """Send a chunk: an event, and a further event for each file after the first."""
+        self.check_sendable(request)
+        check_form(request)
         with nothing_sent():
             room = await self._open_room(request.address)
-            files = [await self._upload(file) for file in await self._load(request)]
+            files = [await self._upload(file) for file in [await self._load(source) for source in request.media]]
         events = _events(request, files)
         first = await self._send_event(room, request.address, *events[0], transaction(request.key))
         for number, (kind, content) in enumerate(events[1:], 1):
@@ -134,7 +119,7 @@ class MatrixAdapter:
         return Receipt(provider_id=first, address=request.address, poll_id=poll_id)
 
     async def _open_room(self, place: Address) -> str:
-        """The room of a place. Raises `Refused` for an encrypted one: what is said there must not be readable."""
+        """The room of a place. Raises `Refused` for an encrypted room, where nothing may be said in plain text."""
         room = await self._book.room_of(place)
         try:
             encrypted = await self._book.is_encrypted(room)
@@ -144,14 +129,14 @@ class MatrixAdapter:
             raise Refused("the room is encrypted, and this account cannot encrypt")
         return room
 
-    async def _load(self, request: SendRequest) -> list[MatrixFile]:
-        config = self._config
-        folder = None if config.files is None else self._host.folder / config.files
-        web = WebFiles(timeout=config.request_timeout, most=LARGEST_FILE, hosts=config.file_hosts)
-        return [await load_file(one, folder, web) for one in request.media]
+    async def _load(self, source: str) -> MediaFile:
+        """Load a file, with the name and the type for people."""
+        found, name = await self._files.load(source), media_name(source)
+        media_type = found.media_type or mimetypes.guess_type(name)[0] or _UNKNOWN_TYPE
+        return MediaFile(name=name, media_type=media_type, content=found.content)
 
-    async def _upload(self, file: MatrixFile) -> tuple[MatrixFile, str]:
-        return file, await self._api.upload(file.body, file.mime_type, file.name)
+    async def _upload(self, file: MediaFile) -> tuple[MediaFile, str]:
+        return file, await self._api.upload(file.content, file.media_type, file.name)
 
     async def _send_event(self, room: str, place: Address, kind: str, content: Json, txn: str) -> str:
         try:
@@ -175,12 +160,8 @@ class MatrixAdapter:
                 return PlaceGone(f"the root of the thread is not there: {error.facts}")
         return error
 
-    async def find(self, address: Address, key: str) -> Receipt | None:
-        """Not offered: a resend under the key is safe."""
-        raise Refused("there is no look-up here")
-
     async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
-        """The thread on a message, or the one that the message is in. The first message in it opens it."""
+        """The thread on a message, or the thread around the message. The first message opens a thread."""
         with nothing_sent():
             room = await self._book.room_of(place)
             event = await self._api.find(V3.rooms[room].event[message_id])
@@ -213,7 +194,7 @@ class MatrixAdapter:
         return await answer_to(RoomTarget(api=self._api, me=self._config.user, room=room, txn=""), query)
 
     def _claimed(self, action: Action) -> None:
-        if action not in self._capabilities.actions:
+        if action not in self.capabilities.actions:
             raise Refused(f"there is no {action.value} here")
 
     async def resolve_target(self, text: str) -> Resolved | None:
@@ -221,8 +202,8 @@ class MatrixAdapter:
         return await self._names.resolve(text)
 
 
-def _events(request: SendRequest, files: list[tuple[MatrixFile, str]]) -> list[tuple[str, Json]]:
-    """The events of a message: its text goes with the first file."""
+def _events(request: SendRequest, files: list[tuple[MediaFile, str]]) -> list[tuple[str, Json]]:
+    """The events of a message: the text goes with the first file."""
     place = relation(request.address.thread, request.reply_to)
     if request.poll is not None:
         return [(POLL_START, {**poll_content(request.poll, request.text), **place})]
@@ -232,9 +213,9 @@ def _events(request: SendRequest, files: list[tuple[MatrixFile, str]]) -> list[t
     for number, (file, address) in enumerate(files):
         parts = request.parts
         name = (parts.file_name if parts is not None and number == 0 else None) or file.name
-        mime_type = (parts.mime_type if parts is not None and number == 0 else None) or file.mime_type
+        mime_type = (parts.mime_type if parts is not None and number == 0 else None) or file.media_type
         text = request.text if number == 0 else ""
-        content = file_content(address, name, mime_type, len(file.body), text, parts)
+        content = file_content(address, name, mime_type, len(file.content), text, parts)
         found.append((MESSAGE, {**content, **place}))
     return found
 
@@ -244,5 +225,5 @@ _LONGEST_TXN = 255
 
 
 def transaction(key: str) -> str:
-    """The transaction id of a key: the key itself, unless it is too long."""
+    """The transaction id of a key: the key, or the hash of a key that is too long."""
     return key if len(key) <= _LONGEST_TXN else hashlib.sha256(key.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Requests to a homeserver by mautrix: one call is one request on the wire, and an error says what it proves."""
+"""Requests to a homeserver by mautrix: a call is exactly one request on the wire, and each error is evidence."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from mautrix.api import HTTPAPI, Method, Path, PathBuilder
 from mautrix.errors import MatrixConnectionError
 
 from trunkline.core.adapters.evidence import of_aiohttp
+from trunkline.core.adapters.json_values import Json, careful_json
 from trunkline.core.adapters.matrix.errors import MatrixRefused, error_of
-from trunkline.core.adapters.matrix.json_values import Json, careful_json
 from trunkline.core.errors import Ambiguous, NotSent
 
 #: bytes of an error's body that are read
@@ -27,7 +27,7 @@ MEDIA = PathBuilder("_matrix/media/v3")
 async def _one_request(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
     """Turn every failure into an error of the contract.
 
-    aiohttp repeats a PUT whose connection turned out to be closed. It does not repeat one that raised such an error.
+    aiohttp repeats a PUT whose connection turned out to be closed, but no request that raised such an error.
     """
     try:
         response = await handler(request)
@@ -45,7 +45,7 @@ async def _one_request(request: aiohttp.ClientRequest, handler: aiohttp.ClientHa
 
 
 class CarefulResponse(aiohttp.ClientResponse):
-    """A response that one value, which somebody wrote into a room, cannot make unreadable."""
+    """A response which no single value, written into a room by anybody, makes unreadable."""
 
     async def json(
         self,
@@ -54,7 +54,7 @@ class CarefulResponse(aiohttp.ClientResponse):
         loads: Callable[[str], Any] = careful_json,
         content_type: str | None = "application/json",
     ) -> Any:
-        """Its body."""
+        """The JSON of the body."""
         return await super().json(encoding=encoding, loads=loads, content_type=content_type)
 
 
@@ -68,7 +68,7 @@ def _session(total: float, *, keep: bool = True) -> aiohttp.ClientSession:
 
 
 class MatrixApi:
-    """The client-server API of one homeserver, for one user."""
+    """The client-server API of a homeserver, for a user."""
 
     def __init__(self, homeserver: str, token: str, *, request_timeout: float, poll_seconds: float) -> None:
         self._homeserver = homeserver
@@ -80,11 +80,11 @@ class MatrixApi:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Its sessions. Opens no connection."""
+        """Hold the sessions of the requests while the block runs. Opens no connection."""
         usual, patient = self._timeouts
         # A connection that was kept open may break just as it is used: what was to be sent would be in doubt.
         async with _session(usual) as asks, _session(usual, keep=False) as changes, _session(patient) as syncs:
-            self._questions, self._changes, self._syncs = (self._over(one) for one in (asks, changes, syncs))
+            self._questions, self._changes, self._syncs = (self._over(session) for session in (asks, changes, syncs))
             try:
                 yield
             finally:
@@ -99,7 +99,7 @@ class MatrixApi:
         return await self._request(Method.GET, path, None, query or {}, patient=patient)
 
     async def find(self, path: PathBuilder) -> Json | None:
-        """Ask for something that may not be there: then None."""
+        """Ask for something; None if the server has nothing there."""
         try:
             return await self.get(path)
         except MatrixRefused as error:
@@ -117,7 +117,7 @@ class MatrixApi:
         return await self._request(Method.POST, path, content, {})
 
     async def upload(self, body: bytes, mime_type: str, name: str) -> str:
-        """Upload a file; returns its ``mxc://`` address. Nobody sees it yet. Raises `PlatformError`."""
+        """Upload a file, unseen by anybody; returns the ``mxc://`` address. Raises `PlatformError`."""
         headers = {"Content-Type": mime_type}
         # An empty body would be replaced by an empty JSON object.
         found = await self._request(
@@ -161,7 +161,7 @@ class MatrixApi:
 
 @contextmanager
 def nothing_sent() -> Generator[None]:
-    """Around the requests that come before the one that changes something: without their answer it is not made."""
+    """Guard the requests before a change: without their answer, the change is not made."""
     try:
         yield
     except Ambiguous as error:

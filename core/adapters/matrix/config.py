@@ -24,7 +24,7 @@ class MatrixConfig(Model):
     files: str | None = None
     """Folder whose files agents may send, relative to the configuration file; by default only addresses are sent."""
     file_hosts: tuple[str, ...] = ()
-    """Hosts that are not public, by name or IP address, whose files agents may send all the same by their address."""
+    """Hosts that are not public, by name or IP address, whose files agents may send by their address anyway."""
     join: bool = True
     """Join rooms that somebody invites the user to."""
 

@@ -1,15 +1,15 @@
-"""The contents of the events that the gateway sends. Pure."""
+"""The contents of events sent by the gateway. Pure."""
 
 from __future__ import annotations
 
 import msgspec
 
-from trunkline.core.adapters.matrix.json_values import Json, as_texts
+from trunkline.core.adapters.json_values import Json, as_texts
 from trunkline.core.channels import rules_for
-from trunkline.core.errors import IdentityGone, Refused
+from trunkline.core.errors import Refused
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.text.chunking.utf16 import units
-from trunkline.core.values import Capabilities, Capability, SendRequest, Transport
+from trunkline.core.values import SendRequest
 
 
 class MatrixEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,20 +33,10 @@ MESSAGE, REACTION = "m.room.message", "m.reaction"
 _KINDS = ("image", "video", "audio")
 
 
-def check_send(request: SendRequest, can: Capabilities) -> None:
-    """Raise `Refused` for what Matrix has not: nothing of a message is left out in silence."""
-    if request.identity is not None:
-        raise IdentityGone("Matrix has no webhooks")
-    if request.transport is not Transport.DIRECT:
-        raise Refused(f"there is no {request.transport.value} transport")
-    if request.payload is not None:
-        raise Refused(f"there is no {Capability.PAYLOAD.value} here")
-    if request.poll is not None and can.poll_options is not None and len(request.poll.options) > can.poll_options:
-        raise Refused(f"a poll with more than {can.poll_options} options")
+def check_form(request: SendRequest) -> None:
+    """Raise `Refused` for a text over the limit, and for a poll with files, which are two events."""
     if request.poll is not None and request.media:
         raise Refused("a poll with files")
-    if request.parts is not None:
-        _check_parts(request.parts)
     check_text(request.text)
 
 
@@ -57,23 +47,8 @@ def check_text(text: str) -> None:
         raise Refused(f"longer than {limit}")
 
 
-def _check_parts(parts: MessageParts) -> None:
-    given = {
-        "silent message": parts.silent,
-        "button": parts.buttons,
-        "card": parts.card,
-        "component": parts.components,
-        "embed": parts.embed,
-        "effect": parts.effect,
-        "sticker": parts.sticker,
-    }
-    for what, there in given.items():
-        if there:
-            raise Refused(f"there is no {what} here")
-
-
 def text_content(text: str, html: str | None = None) -> Json:
-    """The content of a text. Without a list of mentions, clients would look for names in it."""
+    """The content of a text. Without a list of mentions, clients would search the text for names."""
     content: Json = {"msgtype": "m.text", "body": text, "m.mentions": {}}
     if html is not None:
         content |= {"format": "org.matrix.custom.html", "formatted_body": html}
@@ -81,7 +56,7 @@ def text_content(text: str, html: str | None = None) -> Json:
 
 
 def file_content(address: str, name: str, mime_type: str, size: int, text: str, parts: MessageParts | None) -> Json:
-    """The content of a file, with a text below it."""
+    """The content of a file, with a text below."""
     kind = mime_type.partition("/")[0]
     content: Json = {
         "msgtype": f"m.{kind if kind in _KINDS else 'file'}",
@@ -97,7 +72,7 @@ def file_content(address: str, name: str, mime_type: str, size: int, text: str, 
 
 
 def relation(thread: str | None, reply_to: str | None) -> Json:
-    """The part of a content that puts a message into a thread, and makes it a reply."""
+    """The part of a content with the thread and the quoted message."""
     if thread is None:
         return {} if reply_to is None else {"m.relates_to": {"m.in_reply_to": {"event_id": reply_to}}}
     # Clients without threads show a message of a thread as a reply to its root.

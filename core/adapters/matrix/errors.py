@@ -1,4 +1,4 @@
-"""What the responses of a homeserver prove. Decided by its error code and the status, never by its sentences. Pure."""
+"""The evidence in the responses of a homeserver: by error code and status, never by sentences. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from trunkline.core.adapters.evidence import of_status
-from trunkline.core.adapters.matrix.json_values import as_object
+from trunkline.core.adapters.json_values import as_object
 from trunkline.core.errors import PlatformError, RateLimited, Refused, Unauthorized
 
 _NO_TOKEN = frozenset({"M_UNKNOWN_TOKEN", "M_MISSING_TOKEN", "M_USER_DEACTIVATED"})
@@ -35,7 +35,7 @@ class MatrixErrorBody(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def error_of(status: int, body: bytes, retry_after: str | None = None) -> PlatformError:
-    """The error of a response without success. `retry_after`: the header of that name, in seconds.
+    """The error of a response without success. `retry_after`: the header ``Retry-After``, in seconds.
 
     A response that is no JSON, as of a proxy, counts by its status.
     """

@@ -1,4 +1,4 @@
-"""Polls as Matrix has them (MSC3381): a start event, and responses that refer to it. Pure.
+"""Polls in the form of Matrix (MSC3381): a start event, and responses to the poll. Pure.
 
 The unstable names are sent, because that is what clients show; both are read.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trunkline.core.adapters.matrix.json_values import Json, as_object, as_objects, as_texts
+from trunkline.core.adapters.json_values import Json, as_object, as_objects, as_texts
 from trunkline.core.errors import Refused
 from trunkline.core.values import Poll
 
@@ -29,7 +29,7 @@ def poll_content(poll: Poll, text: str) -> Json:
             "question": {_TEXT: poll.question, "body": poll.question, "msgtype": "m.text"},
             "kind": _CLOSED if poll.anonymous else _OPEN,
             "max_selections": poll.max_selections,
-            "answers": [{"id": str(number), _TEXT: one} for number, one in enumerate(poll.options, 1)],
+            "answers": [{"id": str(number), _TEXT: option} for number, option in enumerate(poll.options, 1)],
         },
         _TEXT: text,
         "body": text,
@@ -38,7 +38,7 @@ def poll_content(poll: Poll, text: str) -> Json:
 
 
 def response_content(poll_id: str, answers: Iterable[str]) -> Json:
-    """The content of a vote. No answers withdraw it."""
+    """The content of a vote. An empty list of answers withdraws the vote."""
     return {
         "m.relates_to": {"rel_type": "m.reference", "event_id": poll_id},
         POLL_RESPONSE: {"answers": list(answers)},
@@ -46,7 +46,7 @@ def response_content(poll_id: str, answers: Iterable[str]) -> Json:
 
 
 def poll_text(content: Json) -> str | None:
-    """A poll as text: what its author gave for clients without polls, else the question and the answers."""
+    """A poll as text: the author's text for clients without polls, else the question and the answers."""
     given = _text(content)
     if given is not None:
         return given
@@ -55,15 +55,15 @@ def poll_text(content: Json) -> str | None:
 
 
 def read_poll(content: Json) -> tuple[str, list[tuple[str, str]], int]:
-    """The question, the answers as id and text, and how many may be chosen; no answers: it is no poll."""
+    """The question, the answers as id and text, and how many may be chosen; other contents have no answers."""
     start = next((as_object(content[name]) for name in _STARTS if name in content), Json())
     answers: list[tuple[str, str]] = []
     for answer in as_objects(start.get("answers")):
         named = next((answer[key] for key in ("id", "m.id") if isinstance(answer.get(key), str)), "")
         if named:
             answers.append((named, _text(answer) or named))
-    most = start.get("max_selections", 1)
-    return _text(as_object(start.get("question"))) or "", answers, most if isinstance(most, int) and most > 0 else 1
+    limit = start.get("max_selections", 1)
+    return _text(as_object(start.get("question"))) or "", answers, limit if isinstance(limit, int) and limit > 0 else 1
 
 
 def read_response(content: Json) -> list[str]:
@@ -76,35 +76,35 @@ def read_response(content: Json) -> list[str]:
 
 
 def chosen_answers(content: Json, wanted: Iterable[object]) -> list[str]:
-    """The ids of the answers that are meant by their text, or by their number from 1. Raises `Refused`."""
-    _, answers, most = read_poll(content)
+    """The ids of the answers meant by text, or by number from 1. Raises `Refused`."""
+    _, answers, limit = read_poll(content)
     if not answers:
         raise Refused("the message has no poll")
     ids: list[str] = []
-    for one in wanted:
-        text = str(one)
+    for choice in wanted:
+        text = str(choice)
         found = next((named for named, label in answers if label == text), None)
         if found is None and text.isascii() and text.isdecimal() and 1 <= int(text[:4]) <= len(answers):
             found = answers[int(text[:4]) - 1][0]
         if found is None:
             raise Refused(f"the poll has no option {text!r}")
         ids.append(found)
-    if len(set(ids)) > most:
-        raise Refused(f"at most {most} options can be chosen")
+    if len(set(ids)) > limit:
+        raise Refused(f"at most {limit} options can be chosen")
     return sorted(set(ids), key=[named for named, _ in answers].index)
 
 
 def count_votes(content: Json, responses: Iterable[tuple[str, Json]]) -> tuple[Json, dict[str, tuple[str, ...]]]:
-    """The results of a poll, by its responses in order, each with its sender: the last one of each counts.
+    """The results of a poll, from the responses in order, each with the sender: the last response of each counts.
 
     Returns the fields of the answer, and who voted for what.
     """
-    question, answers, most = read_poll(content)
+    question, answers, limit = read_poll(content)
     texts = dict(answers)
     latest: dict[str, tuple[str, ...]] = {}
     for sender, response in responses:
-        ids = tuple(dict.fromkeys(one for one in read_response(response) if one in texts))[:most]
-        latest[sender] = tuple(texts[one] for one in ids)
+        ids = tuple(dict.fromkeys(answer for answer in read_response(response) if answer in texts))[:limit]
+        latest[sender] = tuple(texts[answer] for answer in ids)
     votes = {sender: chosen for sender, chosen in latest.items() if chosen}
     options = [{"text": text, "votes": sum(text in chosen for chosen in votes.values())} for _, text in answers]
     return {"question": question, "options": options, "voters": len(votes)}, votes

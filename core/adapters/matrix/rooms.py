@@ -1,6 +1,6 @@
-"""What is known of the rooms of the account: who is in them, which are encrypted, and which are direct conversations.
+"""The rooms of the account, as far as known: members, encryption, and which rooms are direct conversations.
 
-A direct conversation has the id of its user in the gateway. Its room is the first one that the account data `m.direct`
+A direct conversation has the id of its user in the gateway. Its room is the first room that the account data `m.direct`
 lists for the user, has nobody else in it, and has both. So a user has one direct room at a time; their other rooms are
 rooms. `m.direct` is on the homeserver: what counts as direct today does so after a restart.
 """
@@ -11,10 +11,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+from trunkline.core.adapters.json_values import as_object, as_text, as_texts
 from trunkline.core.adapters.matrix.api import V3, MatrixApi
 from trunkline.core.adapters.matrix.content import MatrixEvent, read_direct
 from trunkline.core.adapters.matrix.errors import MatrixRefused
-from trunkline.core.adapters.matrix.json_values import as_object, as_text
+from trunkline.core.channels import DirectoryEntry, Resolved, find_in_directory
+from trunkline.core.env import Env
 from trunkline.core.errors import Refused
 from trunkline.core.values import Address, ChatKind
 
@@ -22,7 +24,7 @@ _BOTH = 2
 
 
 class RoomBook:
-    """The rooms of one account. It asks the server for what it does not know, and follows the syncs."""
+    """The rooms of an account: follows the syncs, and asks the server for anything unknown."""
 
     def __init__(self, api: MatrixApi, me: str, account: str) -> None:
         self._api = api
@@ -46,7 +48,7 @@ class RoomBook:
         self._direct = dict(direct)
 
     def note(self, room: str, event: MatrixEvent) -> None:
-        """Note an event that changes what is known of a room."""
+        """Note an event with news about a room."""
         if event.type == "m.room.encryption" and event.state_key is not None:
             self._encrypted[room] = True
         members = self._members.get(room)
@@ -58,19 +60,19 @@ class RoomBook:
             members.pop(event.state_key, None)
 
     def note_left(self, room: str) -> None:
-        """Note that the account is not in a room any more."""
+        """Note a room without the account."""
         self._members.pop(room, None)
         self._encrypted.pop(room, None)
 
     # ------------------------------------------------------------ questions
 
     async def members(self, room: str) -> dict[str, str]:
-        """The members of a room and their names. Raises `PlatformError`, as for a room that the account is not in."""
+        """The members of a room and their names. Raises `PlatformError`, as for a room without the account."""
         known = self._members.get(room)
         if known is not None:
             return known
         joined = as_object((await self._api.get(V3.rooms[room].joined_members)).get("joined"))
-        members = {user: as_text(as_object(one).get("display_name")) for user, one in joined.items()}
+        members = {user: as_text(as_object(member).get("display_name")) for user, member in joined.items()}
         return self._members.setdefault(room, members)
 
     async def is_encrypted(self, room: str) -> bool:
@@ -109,7 +111,7 @@ class RoomBook:
         return room
 
     async def address_of(self, room: str, thread: str | None) -> Address:
-        """The address of a room or thread. A room with one other user and no name becomes direct."""
+        """The address of a room or thread. A room with a single other user and no name becomes direct."""
         user = await self._other(room)
         direct = None if user is None else await self.direct_room(user)
         if user is not None and direct is None and not await self._is_named(room):
@@ -123,9 +125,9 @@ class RoomBook:
         return Address(channel="matrix", account=self._account, kind=kind, conversation=conversation, thread=thread)
 
     async def adopt(self, room: str, user: str) -> None:
-        """Make a room the direct one of a user, on the server. Raises `PlatformError`.
+        """Make a room the direct room of a user, on the server. Raises `PlatformError`.
 
-        If the server refuses that, the room is direct for this process, and the next one tries again.
+        If the server refuses that, the room is direct for this process, and the next process tries again.
         """
         direct = await self.direct()
         if room in direct.get(user, ()):
@@ -136,7 +138,7 @@ class RoomBook:
         self._direct = changed
 
     async def name_of(self, room: str) -> str:
-        """The name or the alias of a room; empty: it has none. Raises `PlatformError`."""
+        """The name or the alias of a room; empty for a room without. Raises `PlatformError`."""
         for type_, field in (("m.room.name", "name"), ("m.room.canonical_alias", "alias")):
             found = as_text((await self._api.find(V3.rooms[room].state[type_]) or {}).get(field))
             if found:
@@ -154,3 +156,54 @@ class RoomBook:
     @property
     def _direct_path(self) -> Any:
         return V3.user[self._me].account_data["m.direct"]
+
+
+#: seconds for which the list of names is kept
+_FRESH = 300.0
+#: rooms whose names are read
+_MOST = 500
+
+
+class NameBook:
+    """Looks up aliases on the server, and names among the joined rooms."""
+
+    def __init__(self, api: MatrixApi, book: RoomBook, env: Env) -> None:
+        self._api = api
+        self._book = book
+        self._env = env
+        self._entries: tuple[DirectoryEntry, ...] = ()
+        self._read_at: float | None = None
+
+    async def resolve(self, text: str) -> Resolved | None:
+        """The room or person meant by a text; None if unknown. Raises `PlatformError` and `AmbiguousTarget`."""
+        alias = text.strip()
+        for word in ("matrix:", "room:", "channel:"):
+            alias = alias.removeprefix(word)
+        if alias.startswith("#") and ":" in alias:
+            found = await self._api.find(V3.directory.room[alias])
+            room = None if found is None else found.get("room_id")
+            return Resolved(target=f"room:{room}", kind=ChatKind.CHANNEL) if isinstance(room, str) else None
+        return find_in_directory(text, await self._fresh_entries(), "matrix")
+
+    async def _fresh_entries(self) -> tuple[DirectoryEntry, ...]:
+        now = self._env.steady()
+        if self._read_at is None or now - self._read_at > _FRESH:
+            self._entries, self._read_at = await self._read_entries(), now
+        return self._entries
+
+    async def _read_entries(self) -> tuple[DirectoryEntry, ...]:
+        rooms = as_texts((await self._api.get(V3.joined_rooms)).get("joined_rooms"))
+        entries: list[DirectoryEntry] = []
+        direct: set[str] = set()
+        for user in await self._book.direct():
+            room = await self._book.direct_room(user)
+            if room is not None:
+                direct.add(room)
+                name = (await self._book.members(room)).get(user, "")
+                handle = user[1:].partition(":")[0]
+                entries.append(DirectoryEntry(target=f"user:{user}", kind=ChatKind.DIRECT, name=name, handle=handle))
+        for room in [room for room in rooms if room not in direct][:_MOST]:
+            name = await self._book.name_of(room)
+            if name:
+                entries.append(DirectoryEntry(target=f"room:{room}", kind=ChatKind.CHANNEL, name=name))
+        return tuple(entries)

@@ -1,4 +1,4 @@
-"""What an answer of signal-cli proves, by its error codes and by the result of each recipient. Pure."""
+"""The evidence in an answer of signal-cli: error codes and the result of each recipient. Pure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Recipient(msgspec.Struct, frozen=True):
 
 
 class RecipientResult(msgspec.Struct, frozen=True, rename="camel"):
-    """What became of a message for one recipient, each member of a group by itself."""
+    """The outcome of a message for a recipient, separately for each member of a group."""
 
     type: str
     recipient_address: _Recipient | None = None
@@ -43,7 +43,7 @@ class RecipientResult(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def facts(self) -> str:
-        """What is wrong, for people."""
+        """The failure, for people."""
         return f"{self.name or 'the recipient'} {_MEANING.get(self.type, f'has the result {self.type[:60]}')}"
 
 
@@ -55,8 +55,8 @@ class SentResult(msgspec.Struct, frozen=True):
 
     @property
     def failed(self) -> tuple[RecipientResult, ...]:
-        """The recipients who did not get it."""
-        return tuple(one for one in self.results if one.type != _DONE)
+        """The recipients without the message."""
+        return tuple(result for result in self.results if result.type != _DONE)
 
 
 class _Response(msgspec.Struct, frozen=True):
@@ -99,7 +99,7 @@ def _results(error: _Error) -> tuple[RecipientResult, ...]:
 
 
 def error_of(code: int, message: str, results: Sequence[RecipientResult] = ()) -> PlatformError:
-    """The error that a code means; the results of the recipients say more, if there are any.
+    """The error of a code; the results of the recipients, if any, say more.
 
     Code -3 is a failure of the network while something was being sent, -32603 any failure that signal-cli did not
     foresee: both leave doubt.
@@ -116,24 +116,24 @@ def error_of(code: int, message: str, results: Sequence[RecipientResult] = ()) -
 
 
 def failure_of(results: Sequence[RecipientResult]) -> PlatformError | None:
-    """The error of a send that nobody got; None: somebody did, or there was nobody beside the account itself.
+    """The error of a send to nobody; None if a recipient got the message, or if there was no other recipient.
 
     A failure of the network says nothing: the server may have had the message before.
     """
-    types = {one.type for one in results}
+    types = {result.type for result in results}
     if not results or _DONE in types:
         return None
     unsure = types - {_LIMITED, *_MEANING}
     if unsure:
         return Ambiguous(f"no response for a recipient: {', '.join(sorted(unsure))[:200]}")
     if _LIMITED in types:
-        waits = [one.retry_after_seconds for one in results if one.retry_after_seconds is not None]
+        waits = [result.retry_after_seconds for result in results if result.retry_after_seconds is not None]
         return RateLimited("Signal asks to wait, or for a captcha", retry_after=max(waits, default=None))
     return Refused(results[0].facts)
 
 
 def sent_of(result: bytes) -> SentResult:
-    """The result of a send that somebody got. Raises a `PlatformError`."""
+    """The result of a send to at least a single recipient. Raises a `PlatformError`."""
     try:
         sent = msgspec.json.decode(result, type=SentResult)
     except (msgspec.MsgspecError, ValueError) as error:
@@ -152,4 +152,4 @@ class _Group(msgspec.Struct, frozen=True, rename="camel"):
 def is_member(result: bytes, group: str) -> bool:
     """Whether the account is a member of a group, by the result of ``listGroups``. Raises `msgspec.MsgspecError`."""
     found = msgspec.json.decode(result, type=tuple[_Group, ...])
-    return any(one.id == group and one.is_member for one in found)
+    return any(listed.id == group and listed.is_member for listed in found)

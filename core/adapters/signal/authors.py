@@ -1,4 +1,4 @@
-"""Who wrote which message: Signal names a message by its author and its time, and the gateway by one id."""
+"""The authors of messages: Signal names a message by author and time, and the gateway by a single id."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class MessageAuthors:
         self._known: dict[tuple[str, str], tuple[str | None, str]] = {}
 
     def note(self, conversation: str, time: int, author: str, text: str) -> str:
-        """Remember a message; returns its id."""
+        """Remember a message; returns the id."""
         id = str(time)  # noqa: A001 -- the word
         known = self._known.get((conversation, id))
         if known is not None and known[0] != author:

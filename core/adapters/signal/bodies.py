@@ -7,15 +7,14 @@ from typing import Any
 
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.adapters.signal.authors import MessageAuthors
-from trunkline.core.errors import IdentityGone, Refused
-from trunkline.core.message_parts import MessageParts
-from trunkline.core.values import Address, ChatKind, SendRequest, Style, Transport
+from trunkline.core.errors import Refused
+from trunkline.core.values import Address, ChatKind, SendRequest, Style
 
 _USERNAME = "username:"
 
 
 def recipient(place: Address) -> dict[str, Any]:
-    """Who gets a message. Raises `Refused` for a place that Signal does not have."""
+    """The recipient of a message. Raises `Refused` for a place unknown to Signal."""
     if place.thread is not None:
         raise Refused("Signal has no threads")
     if place.kind is ChatKind.GROUP:
@@ -28,12 +27,12 @@ def recipient(place: Address) -> dict[str, Any]:
 
 
 def styles_of(styles: Sequence[Style]) -> list[str]:
-    """Ranges of a text in UTF-16 code units, as signal-cli writes them: ``0:4:BOLD``."""
+    """Ranges of a text in UTF-16 code units, in the form of signal-cli: ``0:4:BOLD``."""
     return [f"{style.start}:{style.length}:{style.kind.value.upper()}" for style in styles]
 
 
 def message_params(request: SendRequest, attachments: Sequence[str], authors: MessageAuthors) -> dict[str, Any]:
-    """The parameters of a send. A quote is left out if its author is not known: signal-cli needs one."""
+    """The parameters of a send. A quote without a known author, which signal-cli needs, is left out."""
     params: dict[str, Any] = recipient(request.address) | {"message": request.text}
     if request.styles:
         params["textStyle"] = styles_of(request.styles)
@@ -48,31 +47,14 @@ def message_params(request: SendRequest, attachments: Sequence[str], authors: Me
     return params
 
 
-def check_sendable(request: SendRequest, limit: int) -> None:
-    """Raise `Refused` for what Signal does not have, before anything is read or sent."""
-    if request.identity is not None:
-        raise IdentityGone("there are no webhooks that post here")
-    parts = request.parts or MessageParts()
-    missing = {
-        "gateway transport": request.transport is not Transport.DIRECT,
-        "polls by signal-cli's daemon": request.poll is not None,
-        "payloads": request.payload is not None,
-        "buttons": bool(parts.buttons),
-        "cards": parts.card is not None or parts.components is not None or parts.embed is not None,
-        "effects": parts.effect is not None,
-        "stickers by id": parts.sticker is not None,
-        "silent messages": parts.silent,
-    }
-    for what, asked in missing.items():
-        if asked:
-            raise Refused(f"there are no {what}")
-    if len(request.text) > limit:
+def check_text(text: str, limit: int) -> None:
+    """Raise `Refused` for a text that Signal would send as a file."""
+    if len(text) > limit:
         raise Refused(f"longer than {limit}: Signal would send it as a file")
-    recipient(request.address)
 
 
 def edit_params(request: ActionRequest, authors: MessageAuthors, limit: int) -> dict[str, Any]:
-    """The parameters of an edit, which is a send that names the time of the message."""
+    """The parameters of an edit, which is a send with the time of the message."""
     if not request.text.strip() or len(request.text) > limit:
         raise Refused(f"the new text is empty, or longer than {limit}")
     params = recipient(request.address) | {"message": request.text}

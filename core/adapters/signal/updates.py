@@ -1,4 +1,4 @@
-"""What an event of signal-cli brings. Pure. Fields that are not known here are ignored."""
+"""The events of signal-cli. Pure. Unknown fields are ignored."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WORDLESS = ("attachments", "sticker", "contacts", "pollCreate", "payment")
 
 
 class SignalEventError(Exception):
-    """An event that has not the form of one of signal-cli, or whose message could not be decrypted."""
+    """An event is malformed, or its message could not be decrypted."""
 
 
 class SaidMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,7 +89,7 @@ class _Event(msgspec.Struct, frozen=True):
 
 
 def read_event(data: str, number: str) -> SaidMessage | None:
-    """The message of an event for the account with a number; None: it is no message of a person to it.
+    """The message of an event for the account with a number; None for any other event.
 
     Receipts, typing, reactions, edits, and what the account's other devices sent are none. Raises `SignalEventError`.
     """
@@ -138,10 +138,10 @@ def _said(envelope: _Envelope, given: dict[str, Any], number: str) -> SaidMessag
 def _with_names(text: str, mentions: tuple[_Mention, ...]) -> str:
     """The text with the mentioned names in place of their placeholders, whose ranges are in UTF-16 code units."""
     units = text.encode("utf-16-le", "surrogatepass")
-    for one in sorted(mentions, key=lambda mention: mention.start, reverse=True):
-        start, end = 2 * one.start, 2 * (one.start + one.length)
+    for mention in sorted(mentions, key=lambda mention: mention.start, reverse=True):
+        start, end = 2 * mention.start, 2 * (mention.start + mention.length)
         if 0 <= start < end <= len(units):
-            name = f"@{one.name or one.number or one.uuid or ''}"
+            name = f"@{mention.name or mention.number or mention.uuid or ''}"
             units = units[:start] + name.encode("utf-16-le", "surrogatepass") + units[end:]
     return units.decode("utf-16-le", "surrogatepass")
 

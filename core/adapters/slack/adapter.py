@@ -1,13 +1,17 @@
-"""The adapter of one Slack account: by Socket Mode, or by HTTP events."""
+"""The adapter of a Slack account: by Socket Mode, or by HTTP events."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, cast
 
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
+from trunkline.core.adapters.account_adapter import AccountAdapter
+from trunkline.core.adapters.account_events import AccountEvents
+from trunkline.core.adapters.media_files import MediaFiles
 from trunkline.core.adapters.port import AdapterHost, WebhookAnswer, WebhookCall
 from trunkline.core.adapters.slack.changes import SlackChanges
 from trunkline.core.adapters.slack.config import SlackConfig
@@ -17,16 +21,13 @@ from trunkline.core.adapters.slack.inbound.feed import Received, SlackFeed
 from trunkline.core.adapters.slack.inbound.reader import SlackReader
 from trunkline.core.adapters.slack.inbound.sockets import SocketMode
 from trunkline.core.adapters.slack.inbound.webhook import SlackWebhook
-from trunkline.core.adapters.slack.inspection import inspected
 from trunkline.core.adapters.slack.places import SlackPlaces
 from trunkline.core.adapters.slack.questions import SlackQuestions
 from trunkline.core.adapters.slack.requests import is_image_url, post_of
 from trunkline.core.adapters.slack.uploads import Uploads
-from trunkline.core.adapters.slack.web import LARGEST_FILE, SlackWeb
-from trunkline.core.adapters.web_files import WebFiles
-from trunkline.core.channels import InboundStream, Resolved, rules_for
+from trunkline.core.adapters.slack.web import SlackWeb
+from trunkline.core.channels import Resolved, rules_for
 from trunkline.core.errors import IdentityGone, PlaceGone, PlatformError, Refused
-from trunkline.core.events.adapters import AdapterConnected
 from trunkline.core.records.bindings import Placement, PlaceState
 from trunkline.core.values import (
     Address,
@@ -36,10 +37,10 @@ from trunkline.core.values import (
     Identity,
     Receipt,
     SendRequest,
-    Transport,
 )
 
-_RULES = rules_for("slack")
+_CHANNEL = "slack"
+_RULES = rules_for(_CHANNEL)
 #: see docs/platforms/slack.md for why there is neither a key nor a look-up
 CAPABILITIES = Capabilities(
     can=frozenset(
@@ -58,24 +59,25 @@ CAPABILITIES = Capabilities(
 )
 
 
-class SlackAdapter:
+class SlackAdapter(AccountAdapter):
     """`trunkline.core.adapters.port.PlatformAdapter` of an app in one workspace."""
 
     placements = (Placement.CURRENT,)
 
     def __init__(self, config: SlackConfig, host: AdapterHost) -> None:
+        super().__init__(_CHANNEL, host.account, CAPABILITIES)
         self._config = config
         self._host = host
+        self._events = AccountEvents(host, _CHANNEL)
         self._web = SlackWeb(host.secret(config.bot_token), config.api_root, config.request_timeout)
         self._reader = SlackReader(host.account)
         self._places = SlackPlaces(self._web, self._reader)
         self._directory = SlackDirectory(self._web, host.env.steady)
-        folder = None if config.files is None else host.folder / config.files
-        files = WebFiles(timeout=config.request_timeout, most=LARGEST_FILE, hosts=config.file_hosts)
-        self._uploads = Uploads(self._web, self._places, files, folder)
+        files = MediaFiles(host, config.files, config.request_timeout, hosts=config.file_hosts)
+        self._uploads = Uploads(self._web, self._places, files)
         self._changes = SlackChanges(self._web, self._places, config.text)
         self._questions = SlackQuestions(self._web, self._places)
-        self._feed = SlackFeed(self._reader, self._directory, host)
+        self._feed = SlackFeed(self._reader, self._directory, self._events)
         self._sockets = self._socket_mode()
         self._hook = self._signed_events()
         self._me: SlackSelf | None = None
@@ -91,49 +93,30 @@ class SlackAdapter:
         if self._config.signing_secret is None:
             return None
         secret = self._host.secret(self._config.signing_secret)
-        return SlackWebhook(secret, self._feed, self._host, self._config.request_timeout)
+        return SlackWebhook(secret, self._feed, self._host, self._events, self._config.request_timeout)
 
-    @property
-    def channel(self) -> str:
-        return "slack"
-
-    @property
-    def account(self) -> str:
-        return self._host.account
-
-    @property
-    def capabilities(self) -> Capabilities:
-        return CAPABILITIES
-
-    @asynccontextmanager
-    async def running(self) -> AsyncGenerator[None]:
-        """Its life. Opens no connection."""
-        async with self._web.running():
-            yield
+    def running(self) -> AbstractAsyncContextManager[object]:
+        """Hold the adapter's resources while the block runs. Opens no connection."""
+        return self._web.running()
 
     # ------------------------------------------------------------ inbound
 
-    def connect(self) -> InboundStream:
-        return self._connect()
-
     @asynccontextmanager
-    async def _connect(self) -> AsyncGenerator[AsyncIterator[Envelope]]:
-        me = await self._who_am_i(again=True)
+    async def connect(self) -> AsyncGenerator[AsyncIterator[Envelope]]:
+        """Receive updates, by sockets or by webhooks."""
+        me = await self._find_self(again=True)
         received: Received = asyncio.Queue()
         with self._feed.open(received, me):
             if self._sockets is None:
-                self._connected("webhook")
+                self._events.record_connection("webhook")
                 yield self._feed.envelopes(received)
                 return
             async with self._sockets.open() as frames:
-                self._connected("socket")
+                self._events.record_connection("socket")
                 yield self._feed.of_frames(frames, received)
 
-    def _connected(self, by: str) -> None:
-        self._host.events.record(AdapterConnected(channel=self.channel, account=self.account, by=by))
-
-    async def _who_am_i(self, *, again: bool = False) -> SlackSelf:
-        """The account, as Slack knows it. Asked at each connection, so that a token that has ended is noticed."""
+    async def _find_self(self, *, again: bool = False) -> SlackSelf:
+        """The ids of the account on Slack, requested at each connection so as to notice a revoked token."""
         if self._me is None or again:
             found = await self._web.call("auth.test")
             user, bot, team = (found.get(name) for name in ("user_id", "bot_id", "team_id"))
@@ -149,35 +132,28 @@ class SlackAdapter:
         """Take a request of Slack: an event, an interaction, or the question whether the address is ours."""
         if self._hook is None:
             return WebhookAnswer(status=404, body=b"this account uses Socket Mode")
-        return await self._hook.take(call)
+        return await self._hook.answer_call(call)
 
     # ------------------------------------------------------------ outbound
 
     async def send(self, request: SendRequest) -> Receipt:
-        if request.identity is not None:
-            raise IdentityGone("there are no webhooks here")
-        if request.transport is not Transport.DIRECT:
-            raise Refused("there is no gateway transport here")
+        self.check_sendable(request)
         body = post_of(request, self._config.text)
-        if any(not is_image_url(one) for one in request.media):
+        if any(not is_image_url(media) for media in request.media):
             return await self._uploads.send(request)
         channel, thread = self._places.post_to(request.address), request.address.thread
         response = await self._web.call("chat.postMessage", channel=channel, thread_ts=thread, **body)
         return self._places.receipt(request.address, response)
 
-    async def find(self, address: Address, key: str) -> Receipt | None:
-        """Never called: Slack has no look-up."""
-        raise PlatformError("there is no look-up here")
-
     async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
-        """The thread on a message. Slack opens it with the first message in it, and it has no title."""
+        """The thread on a message. Slack opens a thread with the first message, and without a title."""
         return place if place.thread is not None else _RULES.thread_on(place, message_id)
 
     async def act(self, request: ActionRequest) -> Receipt:
         """Carry out a change of a message."""
         if request.identity is not None:
             raise IdentityGone("there are no webhooks here")
-        return await self._changes.act(request, await self._who_am_i())
+        return await self._changes.act(request, await self._find_self())
 
     async def ask(self, query: ActionQuery) -> object:
         """Answer a question."""
@@ -194,13 +170,39 @@ class SlackAdapter:
         raise Refused("threads cannot be opened here")
 
     async def inspect(self, place: Address) -> PlaceState:
-        """Whether a conversation takes messages, and whether its thread is there."""
-        return await inspected(self._web, await self._places.channel_of(place), place.thread)
+        """Whether a conversation takes messages, and whether the thread exists."""
+        return await inspect_place(self._web, await self._places.channel_of(place), place.thread)
 
     async def reopen(self, place: Address) -> None:
         """Never possible: only people unarchive channels."""
         raise PlaceGone("nothing can be reopened here")
 
     async def identity(self, place: Address, name: str) -> Identity | None:
-        """None: Slack has no webhooks that post in threads."""
+        """None: Slack has no webhooks for threads."""
         return None
+
+
+_GONE = frozenset({"channel_not_found", "not_in_channel"})
+_NO_THREAD = frozenset({"thread_not_found", "message_not_found"})
+
+
+async def inspect_place(web: SlackWeb, channel: str, thread: str | None) -> PlaceState:
+    """The state of a conversation, or of a thread inside. Raises `PlatformError`."""
+    response = await web.call("conversations.info", channel=channel, fine=_GONE)
+    state = state_of(response)
+    if state is PlaceState.OPEN and thread is not None:
+        replies = await web.call("conversations.replies", channel=channel, ts=thread, limit=1, fine=_NO_THREAD)
+        return PlaceState.OPEN if replies.get("ok") is True else PlaceState.GONE
+    return state
+
+
+def state_of(response: dict[str, Any]) -> PlaceState:
+    """The state in ``conversations.info``. A channel without the app counts as gone."""
+    found: Any = response.get("channel")
+    if response.get("ok") is not True or not isinstance(found, dict):
+        return PlaceState.GONE
+    channel = cast("dict[str, Any]", found)
+    if channel.get("is_archived") is True:
+        return PlaceState.ARCHIVED
+    outside = channel.get("is_im") is not True and channel.get("is_member") is False
+    return PlaceState.GONE if outside else PlaceState.OPEN

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
+from trunkline.core.adapters.json_values import as_object, as_objects
 from trunkline.core.adapters.slack.emoji import name_of
 from trunkline.core.adapters.slack.inbound.events import SlackSelf
 from trunkline.core.adapters.slack.places import SlackPlaces
@@ -37,7 +38,7 @@ class SlackChanges:
             case Action.EDIT:
                 await self._web.call("chat.update", channel=channel, ts=ts, **text_of(request.text, self._form))
             case Action.DELETE:
-                # A message that is gone when a deletion is repeated was deleted by the one in doubt.
+                # A message that is gone when a deletion is repeated was deleted by the deletion in doubt.
                 fine = _NO_MESSAGE if request.attempt > 1 else ()
                 await self._web.call("chat.delete", channel=channel, ts=ts, fine=fine)
             case Action.REACT:
@@ -66,8 +67,5 @@ class SlackChanges:
 
 def reactions_of(response: dict[str, Any]) -> list[tuple[str, list[str]]]:
     """The reactions of a message: name and users."""
-    message: Any = response.get("message")
-    found: Any = cast("dict[str, Any]", message).get("reactions") if isinstance(message, dict) else None
-    listed = cast("list[Any]", found) if isinstance(found, list) else []
-    shown = [cast("dict[str, Any]", one) for one in listed if isinstance(one, dict)]
-    return [(str(one.get("name", "")), [str(user) for user in one.get("users") or ()]) for one in shown]
+    reactions = as_objects(as_object(response.get("message")).get("reactions"))
+    return [(str(found.get("name", "")), [str(user) for user in found.get("users") or ()]) for found in reactions]

@@ -11,7 +11,7 @@ from trunkline.core.config.secrets import Secret
 
 
 class SlackConfig(Model):
-    """An app of Slack in one workspace, by Socket Mode or by HTTP events."""
+    """An app of Slack in a workspace, by Socket Mode or by HTTP events."""
 
     bot_token: Secret
     """The bot token, `xoxb-...`."""
@@ -24,7 +24,7 @@ class SlackConfig(Model):
     files: str | None = None
     """Folder whose files agents may send, relative to the configuration file; by default only addresses are sent."""
     file_hosts: tuple[str, ...] = ()
-    """Hosts that are not public, by name or IP address, whose files agents may send all the same by their address."""
+    """Hosts that are not public, by name or IP address, whose files agents may send by their address anyway."""
     api_root: str = "https://slack.com/api/"
     """Another Web API, such as a fake."""
     request_timeout: Duration = Field(default=30.0, gt=0, le=600)

@@ -8,6 +8,7 @@ from typing import Any
 
 import anyio
 
+from trunkline.core.adapters.json_values import as_object, as_objects
 from trunkline.core.adapters.slack.web import SlackWeb
 from trunkline.core.channels import DirectoryEntry, Resolved, find_in_directory
 from trunkline.core.errors import PlatformError
@@ -15,7 +16,7 @@ from trunkline.core.values import ChatKind
 
 #: seconds for which names are remembered
 _FRESH = 600.0
-#: seconds without a look-up of names after one has failed, and for one look-up
+#: seconds without a look-up of names after a failed look-up, and for a look-up
 _PAUSE, _PATIENCE = 60.0, 5.0
 #: names that are remembered, pages of a list, and entries of a page
 _MOST, _PAGES, _PAGE = 10_000, 100, 200
@@ -26,7 +27,7 @@ _UNKNOWN = frozenset({"channel_not_found", "user_not_found", "users_not_found", 
 
 
 class SlackDirectory:
-    """Looks names up with one token. `steady`: a clock that nobody sets, in seconds."""
+    """Looks names up with a token. `steady`: a monotonic clock, in seconds."""
 
     def __init__(self, web: SlackWeb, steady: Callable[[], float]) -> None:
         self._web = web
@@ -38,7 +39,7 @@ class SlackDirectory:
         self._paused_until = 0.0
 
     async def name_of(self, user: str) -> str:
-        """The name of a user; empty if Slack does not say it now. Never raises: a message does not wait for a name."""
+        """The name of a user; empty without an answer of Slack. Never raises: a message does not wait for a name."""
         now = self._steady()
         name, until = self._names.get(user, ("", 0.0))
         if now < until or now < self._paused_until:
@@ -51,37 +52,37 @@ class SlackDirectory:
             return name
         if len(self._names) >= _MOST:
             self._names.clear()
-        name = shown_name(_fields(found.get("user")))
+        name = shown_name(as_object(found.get("user")))
         self._names[user] = name, now + _FRESH
         return name
 
     async def resolve(self, text: str) -> Resolved | None:
-        """The conversation that a text names, by id or by name. Raises `PlatformError`, `AmbiguousTarget`."""
+        """The conversation named by a text, by id or by name. Raises `PlatformError`, `AmbiguousTarget`."""
         bare = _SIGNS.sub("", text.strip()).rstrip(">").partition("|")[0].strip()
         return await self._by_id(bare) or find_in_directory(text, await self._all(), "slack")
 
     async def _by_id(self, text: str) -> Resolved | None:
-        """The conversation with an id; None: it is none, or Slack does not know it. It may be a name then."""
+        """The conversation with an id; None for a text without a known id, which may be a name."""
         if _USER.fullmatch(text):
             found = await self._web.call("users.info", user=text, fine=_UNKNOWN)
             return Resolved(target=f"user:{text}", kind=ChatKind.DIRECT) if found.get("ok") else None
         if not _CONVERSATION.fullmatch(text):
             return None
         found = await self._web.call("conversations.info", channel=text, fine=_UNKNOWN)
-        entry = entry_of(_fields(found.get("channel"))) if found.get("ok") else None
+        entry = entry_of(as_object(found.get("channel"))) if found.get("ok") else None
         return None if entry is None else Resolved(target=entry.target, kind=entry.kind)
 
     async def _all(self) -> tuple[DirectoryEntry, ...]:
         if self._steady() >= self._entries_until:
-            people = [one async for one in self._pages("users.list", "members")]
+            people = [person async for person in self._pages("users.list", "members")]
             # Direct conversations are named by their people.
             rooms = [
-                one
-                async for one in self._pages(
+                room
+                async for room in self._pages(
                     "conversations.list", "channels", types="public_channel,private_channel,mpim", exclude_archived=True
                 )
             ]
-            found = [*(person_of(one) for one in people), *(entry_of(one) for one in rooms)]
+            found = [*(person_of(person) for person in people), *(entry_of(room) for room in rooms)]
             self._entries = tuple(entry for entry in found if entry is not None)
             self._entries_until = self._steady() + _FRESH
         return self._entries
@@ -90,17 +91,15 @@ class SlackDirectory:
         cursor: str | None = None
         for _ in range(_PAGES):
             page = await self._web.call(method, limit=_PAGE, cursor=cursor, **given)
-            entries: Any = page.get(field)
-            for one in entries if isinstance(entries, list) else ():  # pyright: ignore[reportUnknownVariableType]
-                if isinstance(one, dict):
-                    yield one
-            cursor = str(_fields(page.get("response_metadata")).get("next_cursor") or "")
+            for entry in as_objects(page.get(field)):
+                yield entry
+            cursor = str(as_object(page.get("response_metadata")).get("next_cursor") or "")
             if not cursor:
                 return
 
 
 def person_of(user: dict[str, Any]) -> DirectoryEntry | None:
-    """The entry of a user; None for one who has left."""
+    """The entry of a user; None for a former user."""
     number = user.get("id")
     if not isinstance(number, str) or user.get("deleted") is True:
         return None
@@ -114,7 +113,7 @@ def person_of(user: dict[str, Any]) -> DirectoryEntry | None:
 
 
 def entry_of(channel: dict[str, Any]) -> DirectoryEntry | None:
-    """The entry of a conversation; None if it cannot be written to."""
+    """The entry of a conversation; None for a conversation closed to messages."""
     number, name = channel.get("id"), channel.get("name")
     if channel.get("is_im") is True:
         user = channel.get("user")
@@ -126,11 +125,7 @@ def entry_of(channel: dict[str, Any]) -> DirectoryEntry | None:
 
 
 def shown_name(user: dict[str, Any]) -> str:
-    """The name that people see of a user."""
-    profile = _fields(user.get("profile"))
+    """The displayed name of a user."""
+    profile = as_object(user.get("profile"))
     names = (profile.get("display_name"), profile.get("real_name"), user.get("real_name"), user.get("name"))
-    return next((one for one in names if isinstance(one, str) and one.strip()), "")
-
-
-def _fields(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownVariableType]
+    return next((name for name in names if isinstance(name, str) and name.strip()), "")

@@ -6,7 +6,7 @@ import re
 
 from trunkline.core.errors import Refused
 
-#: character -> its name on Slack; the first of several names is the one that Slack answers with
+#: character -> its name on Slack; the first of several names is the name in Slack's answers
 _NAMES = {
     "👍": "+1", "👎": "-1", "❤": "heart", "😀": "grinning", "😁": "grin", "😂": "joy",
     "🤣": "rolling_on_the_floor_laughing", "😃": "smiley", "😄": "smile", "😅": "sweat_smile",
@@ -61,9 +61,9 @@ def name_of(emoji: str) -> str:
 
 
 def character_of(name: str) -> str:
-    """The character of an emoji that Slack names; ``:name:`` for one without."""
+    """The character of an emoji by Slack's name; ``:name:`` for an emoji without a character."""
     plain, _, tone = name.partition("::")
     found = _CHARACTERS.get(_ALIASES.get(plain, plain))
     if found is None:
         return f":{name}:"
-    return found + next((sign for sign, word in _TONES.items() if word == tone), "")
+    return found + next((character for character, word in _TONES.items() if word == tone), "")

@@ -1,4 +1,4 @@
-"""What Slack's error codes prove. Pure.
+"""The evidence in Slack's error codes. Pure.
 
 A response of Slack has ``ok`` and, if that is false, a code such as ``channel_not_found``, mostly with status 200. A
 code that is not listed here is a refusal for good: Slack has looked at the request and said no.
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, cast
 
 from trunkline.core.adapters.evidence import of_status
+from trunkline.core.adapters.json_values import as_object
 from trunkline.core.errors import (
     Ambiguous,
     NotSent,
@@ -40,7 +40,7 @@ _RATE_LIMITED = 429
 
 
 def of_code(code: str, facts: str = "", *, retry_after: float | None = None) -> PlatformError:
-    """The error that an error code means."""
+    """The error of an error code."""
     if _CODE.fullmatch(code) is None:
         return Refused("an error without a readable code")
     kinds: tuple[tuple[frozenset[str], type[PlatformError]], ...] = (
@@ -57,20 +57,18 @@ def of_code(code: str, facts: str = "", *, retry_after: float | None = None) -> 
 
 
 def of_response(status: int, data: object, headers: Mapping[str, str]) -> PlatformError:
-    """The error of a response without success. An answer that is not Slack's proves nothing about a message.
+    """The error of a response without success. An answer of another server proves nothing about a message.
 
     Servers in between have an `error` in their JSON too, so with a status of 5xx an unlisted code says nothing.
     """
     wait = _seconds(headers.get("Retry-After"))
     if status == _RATE_LIMITED:
         return RateLimited("ratelimited", retry_after=wait)
-    if isinstance(data, dict):
-        given = cast("dict[str, Any]", data)
-        code = given.get("error")
-        if isinstance(code, str) and (status < _SERVER_ERROR or code in _KNOWN):
-            needed = given.get("needed")
-            facts = f"it needs the scope {needed}" if isinstance(needed, str) and _CODE.fullmatch(needed) else ""
-            return of_code(code, facts, retry_after=wait)
+    given = as_object(data)
+    code, needed = given.get("error"), given.get("needed")
+    if isinstance(code, str) and (status < _SERVER_ERROR or code in _KNOWN):
+        facts = f"it needs the scope {needed}" if isinstance(needed, str) and _CODE.fullmatch(needed) else ""
+        return of_code(code, facts, retry_after=wait)
     if status == _OK:
         return Ambiguous("the answer is not one of Slack's Web API")
     return of_status(status, retry_after=wait)

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any, cast
-
-import msgspec
+from typing import Any
 
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionQuery
+from trunkline.core.adapters.json_values import as_object, as_objects, list_limit, parameters_of
 from trunkline.core.adapters.slack.changes import reactions_of
 from trunkline.core.adapters.slack.directory import shown_name
 from trunkline.core.adapters.slack.emoji import character_of
 from trunkline.core.adapters.slack.places import SlackPlaces
 from trunkline.core.adapters.slack.web import SlackWeb
 from trunkline.core.errors import Refused
-
-#: messages of a list, unless the question asks for fewer
-_MOST = 50
 
 
 class SlackQuestions:
@@ -40,7 +36,7 @@ class SlackQuestions:
         answer = self._answers.get(query.action)
         if answer is None:
             raise Refused(f"there is no {query.action.value} here")
-        return await answer(query, _parameters(query.fields))
+        return await answer(query, parameters_of(query.fields))
 
     async def _reactions(self, query: ActionQuery, given: dict[str, Any]) -> object:
         if query.message_id is None:
@@ -50,37 +46,33 @@ class SlackQuestions:
         return [{"emoji": character_of(name), "count": len(who), "users": who} for name, who in reactions_of(found)]
 
     async def _read(self, query: ActionQuery, given: dict[str, Any]) -> object:
-        channel, limit = await self._places.channel_of(query.address), given.get("limit", _MOST)
-        most = min(_MOST, limit) if isinstance(limit, int) and limit > 0 else _MOST
+        channel, limit = await self._places.channel_of(query.address), list_limit(given)
         if query.address.thread is None:
-            found = await self._web.call("conversations.history", channel=channel, limit=most)
-            return [_shown(one) for one in _objects(found.get("messages"))]
+            found = await self._web.call("conversations.history", channel=channel, limit=limit)
+            return [_shown(message) for message in as_objects(found.get("messages"))]
         found = await self._web.call("conversations.replies", channel=channel, ts=query.address.thread, limit=1000)
         # Replies come oldest first, and the root in front of them.
-        return [_shown(one) for one in reversed(_objects(found.get("messages"))[-most:])]
+        return [_shown(message) for message in reversed(as_objects(found.get("messages"))[-limit:])]
 
     async def _pins(self, query: ActionQuery, given: dict[str, Any]) -> object:
         found = await self._web.call("pins.list", channel=await self._places.channel_of(query.address))
-        messages = [one.get("message") for one in _objects(found.get("items"))]
-        return [{**_shown(one), "pinned": True} for one in _objects(messages)]
+        messages = [item.get("message") for item in as_objects(found.get("items"))]
+        return [{**_shown(message), "pinned": True} for message in as_objects(messages)]
 
     async def _member(self, query: ActionQuery, given: dict[str, Any]) -> object:
         user = str(given.get("userId", ""))
-        found: Any = (await self._web.call("users.info", user=user)).get("user")
-        shown = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+        shown = as_object((await self._web.call("users.info", user=user)).get("user"))
         roles = [word for word in ("admin", "owner", "restricted") if shown.get(f"is_{word}") is True]
         status = "left" if shown.get("deleted") is True else "member"
         return {"userId": user, "name": shown_name(shown), "roles": roles, "status": status}
 
     async def _emoji(self, query: ActionQuery, given: dict[str, Any]) -> object:
-        found: Any = (await self._web.call("emoji.list")).get("emoji")
-        named = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+        named = as_object((await self._web.call("emoji.list")).get("emoji"))
         return [{"emojiId": name, "name": name, "url": str(url)} for name, url in named.items()]
 
     async def _file(self, query: ActionQuery, given: dict[str, Any]) -> object:
         number = str(given.get("fileId", ""))
-        found: Any = (await self._web.call("files.info", file=number)).get("file")
-        shown = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+        shown = as_object((await self._web.call("files.info", file=number)).get("file"))
         return {"fileId": number, "name": str(shown.get("name", "")), "url": str(shown.get("url_private", ""))}
 
 
@@ -100,20 +92,3 @@ def _seconds(ts: str) -> float:
         return float(ts)
     except ValueError:
         return 0.0
-
-
-def _objects(value: object) -> list[dict[str, Any]]:
-    return (
-        [cast("dict[str, Any]", one) for one in cast("list[Any]", value) if isinstance(one, dict)]
-        if isinstance(value, list)
-        else []
-    )
-
-
-def _parameters(text: str | None) -> dict[str, Any]:
-    if text is None:
-        return {}
-    try:
-        return msgspec.json.decode(text, type=dict[str, Any])
-    except msgspec.MsgspecError as error:
-        raise Refused(f"the parameters are no JSON object: {error}") from None

@@ -1,4 +1,4 @@
-"""The bodies of Slack's requests that post and edit messages. Pure.
+"""The bodies of Slack's requests to post and edit messages. Pure.
 
 Texts go as Markdown, which Slack renders itself (``markdown_text``), or as they are in Slack's own mrkdwn (``text``). A
 message with blocks shows no text but that of its blocks, so there the text is the first block, and ``text`` only what
@@ -28,14 +28,13 @@ PRESS, LINK = "trunkline-press", "trunkline-link"
 
 
 def is_image_url(media: str) -> bool:
-    """Whether a file is shown from its public address, and not uploaded."""
+    """Whether Slack shows a file from a public address, without an upload."""
     parts = urlsplit(media)
     return parts.scheme == "https" and parts.path.lower().endswith(_IMAGES)
 
 
 def post_of(request: SendRequest, form: TextForm) -> dict[str, Any]:
     """The arguments of ``chat.postMessage`` beside channel and thread. Raises `Refused` for what Slack has not."""
-    _check(request)
     more = payload_of(request.payload)
     blocks = [
         *(_image(url) for url in request.media if is_image_url(url)),
@@ -46,21 +45,21 @@ def post_of(request: SendRequest, form: TextForm) -> dict[str, Any]:
 
 
 def text_of(text: str, form: TextForm, blocks: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
-    """The arguments for a text, with blocks below it if there are any."""
+    """The arguments for a text, with blocks below, if any."""
     if not blocks:
         return {"markdown_text": text} if form == "markdown" else {"text": text}
     return {"text": text, "blocks": [*([text_block(text, form)] if text.strip() else ()), *blocks]}
 
 
 def text_block(text: str, form: TextForm) -> dict[str, Any]:
-    """A block that shows a text."""
+    """A block with a text."""
     if form == "markdown":
         return {"type": "markdown", "text": text}
     return {"type": "section", "text": {"type": "mrkdwn", "text": text}}
 
 
 def payload_of(text: str | None) -> dict[str, Any]:
-    """What a payload sets: an object with arguments of chat.postMessage, or a list of blocks. Raises `Refused`."""
+    """The arguments of a payload: an object for chat.postMessage, or a list of blocks. Raises `Refused`."""
     if text is None:
         return {}
     try:
@@ -79,22 +78,6 @@ def payload_of(text: str | None) -> dict[str, Any]:
     return dict(payload)
 
 
-def _check(request: SendRequest) -> None:
-    parts = request.parts
-    missing = {
-        "polls": request.poll is not None,
-        "cards": parts is not None and parts.card is not None,
-        "components": parts is not None and parts.components is not None,
-        "embeds": parts is not None and parts.embed is not None,
-        "effects": parts is not None and parts.effect is not None,
-        "stickers": parts is not None and parts.sticker is not None,
-        "silent messages": parts is not None and parts.silent,
-    }
-    for what, asked in missing.items():
-        if asked:
-            raise Refused(f"there are no {what} on Slack")
-
-
 def _image(url: str) -> dict[str, Any]:
     name = urlsplit(url).path.rpartition("/")[2]
     return {"type": "image", "image_url": url, "alt_text": name or "image"}
@@ -102,7 +85,7 @@ def _image(url: str) -> dict[str, Any]:
 
 def _buttons(parts: MessageParts) -> list[dict[str, Any]]:
     return [
-        {"type": "actions", "elements": [_button(one, f"{y}-{x}") for x, one in enumerate(row)]}
+        {"type": "actions", "elements": [_button(button, f"{y}-{x}") for x, button in enumerate(row)]}
         for y, row in enumerate(parts.buttons)
         if row
     ]

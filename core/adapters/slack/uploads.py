@@ -1,4 +1,4 @@
-"""Files: uploaded first, and posted by one last request, which alone can be in doubt.
+"""Files: uploaded first, and posted by a last request, which alone can be ambiguous.
 
 Until ``files.completeUploadExternal`` nobody sees anything, so whatever fails before it was certainly not sent. Its
 response names the files and not the message; that is in ``files.info``, a moment later.
@@ -7,15 +7,13 @@ response names the files and not the message; that is in ``files.info``, a momen
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, cast
 
 import anyio
 
-from trunkline.core.adapters.slack.files import load_file
+from trunkline.core.adapters.json_values import as_object, as_objects
+from trunkline.core.adapters.media_files import MediaFiles
 from trunkline.core.adapters.slack.places import SlackPlaces
 from trunkline.core.adapters.slack.web import SlackWeb
-from trunkline.core.adapters.web_files import WebFiles
 from trunkline.core.errors import NotSent, PlatformError, Refused
 from trunkline.core.values import Receipt, SendRequest
 
@@ -26,14 +24,13 @@ _WAITS = (0.2, 0.5, 1.0, 2.0, 3.0)
 class Uploads:
     """Sends messages with files."""
 
-    def __init__(self, web: SlackWeb, places: SlackPlaces, files: WebFiles, folder: Path | None) -> None:
+    def __init__(self, web: SlackWeb, places: SlackPlaces, files: MediaFiles) -> None:
         self._web = web
         self._places = places
         self._files = files
-        self._folder = folder
 
     async def send(self, request: SendRequest) -> Receipt:
-        """Upload the files of a request, and post them with its text. Raises `PlatformError`."""
+        """Upload the files of a request, and post all with the text. Raises `PlatformError`."""
         if request.payload is not None or (request.parts is not None and request.parts.buttons):
             raise Refused("a message with uploaded files has neither buttons nor a payload on Slack")
         channel, files = await self._prepare(request)
@@ -48,7 +45,7 @@ class Uploads:
         return await self._receipt(request, channel, first)
 
     async def _prepare(self, request: SendRequest) -> tuple[str, list[dict[str, str]]]:
-        """Everything before the request that posts. An error here is never in doubt."""
+        """Make every request before the last. An error here is never ambiguous."""
         try:
             channel = await self._places.channel_of(request.address)
             return channel, [await self._upload(media, request) for media in request.media]
@@ -58,9 +55,11 @@ class Uploads:
             raise
 
     async def _upload(self, media: str, request: SendRequest) -> dict[str, str]:
-        file = await load_file(self._files, media, self._folder)
+        file = await self._files.load(media)
         shown = request.parts.file_name if request.parts is not None and len(request.media) == 1 else None
-        name = shown or file.name
+        name = shown or file.name or "file"
+        if not file.content:
+            raise Refused(f"the file {name} is empty, and Slack takes no empty files")
         given = await self._web.call("files.getUploadURLExternal", filename=name, length=len(file.content))
         url, number = given.get("upload_url"), given.get("file_id")
         if not isinstance(url, str) or not isinstance(number, str):
@@ -69,7 +68,7 @@ class Uploads:
         return {"id": number, "title": name}
 
     async def _receipt(self, request: SendRequest, channel: str, file: str) -> Receipt:
-        """The message of a posted file; if Slack does not show it in time, the id of the file stands for it."""
+        """The receipt of a posted file, with the id of the file if Slack does not show the message in time."""
         for wait in _WAITS:
             try:
                 found = await self._web.call("files.info", file=file)
@@ -83,20 +82,18 @@ class Uploads:
 
 
 def _ids(files: object) -> Iterator[str]:
-    for one in cast("list[Any]", files) if isinstance(files, list) else ():
-        number = cast("dict[str, Any]", one).get("id") if isinstance(one, dict) else None
+    for file in as_objects(files):
+        number = file.get("id")
         if isinstance(number, str):
             yield number
 
 
 def _share(file: object, channel: str) -> str | None:
-    """The id of the message that shows a file in a conversation."""
-    shares: Any = cast("dict[str, Any]", file).get("shares") if isinstance(file, dict) else None
+    """The id of the message with a file in a conversation."""
+    shares = as_object(as_object(file).get("shares"))
     for kind in ("public", "private"):
-        there: Any = shares.get(kind) if isinstance(shares, dict) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-        found: Any = there.get(channel) if isinstance(there, dict) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-        for one in cast("list[Any]", found) if isinstance(found, list) else ():
-            ts = cast("dict[str, Any]", one).get("ts") if isinstance(one, dict) else None
+        for share in as_objects(as_object(shares.get(kind)).get(channel)):
+            ts = share.get("ts")
             if isinstance(ts, str):
                 return ts
     return None

@@ -1,7 +1,7 @@
-"""Slack's Web API for one account: one call is one request, whose failure says what it proves.
+"""Slack's Web API for an account: a call is exactly one request, and each failure is evidence.
 
 The library's own retries are off: some of its handlers send a request again after a lost connection, and Slack would
-post the message twice. Each request has a connection of its own: one that is kept open may be closed by the other side
+post the message twice. Each request has a connection of its own: a connection kept open may be closed by the other side
 just when the next message is on it, and that message would be in doubt.
 """
 
@@ -23,12 +23,10 @@ from trunkline.core.errors import Ambiguous, NotSent, PlatformError
 _CONNECT = 10.0
 #: sent without the library's own method, which warns about every message without a text
 _POSTS = frozenset({"chat.postMessage", "chat.update"})
-#: bytes of a file that is fetched or uploaded
-LARGEST_FILE = 100 * 1024 * 1024
 
 
 async def _no_redirect(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
-    """Follow no redirect: aiohttp would make the request again elsewhere, and the library has no switch for it."""
+    """Follow no redirect: aiohttp would repeat the request elsewhere, and the library has no switch."""
     response = await handler(request)
     if 300 <= response.status < 400:
         response.close()
@@ -37,7 +35,7 @@ async def _no_redirect(request: aiohttp.ClientRequest, handler: aiohttp.ClientHa
 
 
 class SlackWeb:
-    """Calls methods of the Web API with one token."""
+    """Calls methods of the Web API with a token."""
 
     def __init__(self, token: str, root: str, timeout: float) -> None:
         self._token = token
@@ -48,7 +46,7 @@ class SlackWeb:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Its life. Opens no connection by itself."""
+        """Hold the sessions of the requests while the block runs. Opens no connection."""
         limits = aiohttp.ClientTimeout(total=self._timeout, connect=min(_CONNECT, self._timeout / 2))
         connector = aiohttp.TCPConnector(force_close=True)
         async with aiohttp.ClientSession(connector=connector, timeout=limits, middlewares=(_no_redirect,)) as session:
@@ -71,11 +69,11 @@ class SlackWeb:
 
     @property
     def proxy(self) -> str | None:
-        """The proxy that the environment names."""
+        """The proxy from the environment."""
         return None if self._client is None else self._client.proxy
 
     async def call(self, method: str, *, fine: Collection[str] = (), **given: Any) -> dict[str, Any]:
-        """Call a method, e.g. ``chat.postMessage``, and return its response. Raises `PlatformError`.
+        """Call a method, e.g. ``chat.postMessage``, and return the response. Raises `PlatformError`.
 
         `fine`: error codes that are no failure here, such as ``already_reacted``; then the response has ``ok: false``.
         """
@@ -102,7 +100,7 @@ class SlackWeb:
             raise Ambiguous(f"an answer that the library cannot read: {type(error).__name__}") from error
 
     async def upload(self, url: str, content: bytes) -> None:
-        """Send the content of a file to the address that Slack gave for it. Raises `PlatformError`."""
+        """Send the content of a file to the address given by Slack. Raises `PlatformError`."""
         try:
             async with self.session.post(url, data=content, proxy=self.proxy) as response:
                 await response.read()
@@ -120,7 +118,7 @@ def _body(response: Any) -> dict[str, Any]:
 
 
 def _answer(error: SlackApiError) -> tuple[int, Any, Mapping[str, str]]:
-    """Status, data and headers of a response without success; of one that is no JSON, no data."""
+    """Status, data and headers of a response without success; a response without JSON has no data."""
     response: Any = error.response
     if isinstance(response, aiohttp.ClientResponse):
         return response.status, None, response.headers

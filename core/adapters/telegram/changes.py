@@ -1,15 +1,15 @@
-"""From a change of the gateway to a call of the Bot API, and what its answer means. Pure."""
+"""Changes of the gateway as calls of the Bot API, and their answers. Pure."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
+from trunkline.core.adapters.json_values import parameters_of
 from trunkline.core.adapters.telegram.errors import BotApiAnswer
 from trunkline.core.adapters.telegram.requests import BotCall
 from trunkline.core.adapters.telegram.sends import chat_of, number_of
@@ -19,7 +19,7 @@ from trunkline.core.values import Receipt
 
 
 def change_of(request: ActionRequest) -> BotCall:
-    """The call that carries out a change. Raises `Refused` for a change that Telegram does not have."""
+    """The call to carry out a change. Raises `Refused` for a change unknown to Telegram."""
     make = _CHANGES.get(request.action)
     if make is None or request.identity is not None:
         raise Refused(f"there is no {request.action.value} on Telegram")
@@ -27,9 +27,9 @@ def change_of(request: ActionRequest) -> BotCall:
 
 
 def after_refusal(request: ActionRequest, answer: BotApiAnswer) -> BotCall | None:
-    """What a refused change needs: another call, or, as None, nothing, because it is in force. Raises `PlatformError`.
+    """The call after a refused change; None for a change already in force. Raises `PlatformError`.
 
-    A deletion that is repeated finds nothing to delete; the first attempt of one is refused.
+    A repeated deletion finds nothing to delete; the first attempt is refused.
     """
     if answer.no_change or (answer.already_deleted and request.attempt > 1):
         return None
@@ -39,7 +39,7 @@ def after_refusal(request: ActionRequest, answer: BotApiAnswer) -> BotCall | Non
 
 
 def receipt_of(request: ActionRequest, result: Any) -> Receipt:
-    """The receipt of a change: the message, or the topic that it created."""
+    """The receipt of a change: the message, or the created topic."""
     if request.action is Action.TOPIC_CREATE:
         topic = topic_in(result)
         return Receipt(provider_id=topic, address=msgspec.structs.replace(request.address, thread=topic))
@@ -50,7 +50,7 @@ def receipt_of(request: ActionRequest, result: Any) -> Receipt:
 
 
 def topic_in(result: Any) -> str:
-    """The number of a topic that was created. Raises `Ambiguous`: an answer without one says nothing."""
+    """The number of a created topic. Raises `Ambiguous` for an answer without a number."""
     try:
         return str(msgspec.convert(result, CreatedTopic).message_thread_id)
     except msgspec.ValidationError:
@@ -89,7 +89,7 @@ def _delete(request: ActionRequest) -> BotCall:
 
 
 def _react(request: ActionRequest) -> BotCall:
-    """The bot has one reaction on a message: to take away any takes that away."""
+    """Set the reaction: a bot has only one on a message, so to take any away takes all away."""
     emoji = request.text.strip()
     if not emoji and not request.remove:
         raise Refused("there is no emoji")
@@ -106,7 +106,7 @@ def _unpin(request: ActionRequest) -> BotCall:
 
 
 def _create_topic(request: ActionRequest) -> BotCall:
-    fields = _fields(request)
+    fields = parameters_of(request.fields)
     more = _given(fields, {"iconColor": "icon_color", "iconCustomEmojiId": "icon_custom_emoji_id"})
     name = _word(request, fields, "name", "threadName")
     return BotCall(
@@ -115,7 +115,7 @@ def _create_topic(request: ActionRequest) -> BotCall:
 
 
 def _edit_topic(request: ActionRequest) -> BotCall:
-    fields = _fields(request)
+    fields = parameters_of(request.fields)
     more = _given(fields, {"iconCustomEmojiId": "icon_custom_emoji_id"})
     more["name"] = _word(request, fields, "name", "topicName")
     arguments = {"chat_id": chat_of(request.address), "message_thread_id": number_of(_topic(request), "a topic")}
@@ -123,22 +123,12 @@ def _edit_topic(request: ActionRequest) -> BotCall:
 
 
 def _topic(request: ActionRequest) -> str:
-    fields = _fields(request)
+    fields = parameters_of(request.fields)
     named = fields.get("threadId") or fields.get("messageThreadId")
     topic = request.address.thread if request.address.thread is not None else named
     if topic is None:
         raise Refused("no such topic")
     return str(topic)
-
-
-def _fields(request: ActionRequest) -> dict[str, Any]:
-    try:
-        found: Any = {} if request.fields is None else json.loads(request.fields)
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise Refused("the parameters are no JSON object")
-    return cast("dict[str, Any]", found)
 
 
 def _given(fields: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:

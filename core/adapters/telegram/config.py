@@ -18,12 +18,12 @@ class TelegramWebhook(Model):
 
 
 class TelegramConfig(Model):
-    """A bot of Telegram, by its Bot API."""
+    """A bot of Telegram, by the Bot API."""
 
     token: Secret
     """The token that @BotFather gave."""
     api_root: str = "https://api.telegram.org"
-    """Another server of the Bot API: one's own, or a fake."""
+    """Another server of the Bot API: your own, or a fake."""
     webhook: TelegramWebhook | None = None
     """By default updates are asked for by long polling."""
     poll_seconds: Duration = Field(default=30.0, gt=0, le=50)

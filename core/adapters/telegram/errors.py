@@ -1,4 +1,4 @@
-"""What an answer of the Bot API without success means. Pure.
+"""The errors of the Bot API. Pure.
 
 The status of the response decides between a refusal and doubt. Telegram has no error codes beside it: among refusals,
 the beginning of the description separates a place that is gone from a request that is wrong, so a wording that changes
@@ -61,7 +61,7 @@ class BotApiAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def no_change(self) -> bool:
-        """What was asked for is in force already."""
+        """Whether the request changes nothing."""
         return self._begins(_NO_CHANGE)
 
     @property
@@ -90,7 +90,7 @@ class BotApiAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_answer(status: int, body: bytes) -> BotApiAnswer | None:
-    """The response as an error; None: it says that the request succeeded.
+    """The response as an error; None for a success.
 
     A success that is not Telegram's JSON proves nothing: it counts as an error of the server, hence as doubt.
     """
@@ -115,7 +115,7 @@ def read_answer(status: int, body: bytes) -> BotApiAnswer | None:
 
 
 def _seconds(wait: object) -> float | None:
-    """A time to wait; None: it is none."""
+    """A time to wait; None for anything else."""
     if isinstance(wait, bool) or not isinstance(wait, int | float) or not 0 <= wait < _FOREVER:
         return None
     return float(wait)

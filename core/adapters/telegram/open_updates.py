@@ -1,4 +1,4 @@
-"""Which updates the gateway has, and which of them may be confirmed to Telegram.
+"""The updates in the gateway, and which may be confirmed to Telegram.
 
 A poll with an offset makes Telegram forget everything before it, so the offset moves only over updates whose messages
 are durable, and stops at the first that is not. An offset is sent once: without one, Telegram begins with the first
@@ -16,15 +16,15 @@ MessageKey = tuple[str, str, bool]
 
 
 def key_of(envelope: Envelope) -> MessageKey:
-    """What identifies a message."""
+    """The identity of a message."""
     return envelope.address.conversation, envelope.message_id, envelope.pressed is not None
 
 
 class OpenUpdates:
-    """The updates of one bot that Telegram may deliver again."""
+    """The updates of a bot which Telegram may deliver again."""
 
     def __init__(self) -> None:
-        #: not acknowledged, on this connection or an earlier one
+        #: not acknowledged, on this connection or earlier
         self._open: set[int] = set()
         #: handed to the gateway on this connection
         self._handed: set[int] = set()
@@ -39,11 +39,11 @@ class OpenUpdates:
         self._handed.clear()
 
     def is_done(self, number: int) -> bool:
-        """Whether an update needs no acknowledgement any more; it is shown until it is confirmed."""
+        """Whether an update needs no acknowledgement; Telegram shows the update until the confirmation."""
         return number in self._done
 
-    def take(self, number: int, envelope: Envelope | None) -> bool:
-        """Note an update; returns whether its message is to be handed out now."""
+    def note_update(self, number: int, envelope: Envelope | None) -> bool:
+        """Note an update; returns whether to hand the message out now."""
         if number in self._done or number in self._handed:
             return False
         if envelope is None:
@@ -74,12 +74,12 @@ class OpenUpdates:
         return last if any(number < last for number in self._done) else None
 
     def confirm(self, offset: int | None) -> None:
-        """Telegram has answered a poll with this offset: everything before it is forgotten on both sides."""
+        """Confirm a poll with an offset: both sides forget everything before."""
         if offset is not None:
             self._done = {number for number in self._done if number >= offset}
 
     async def settle(self, seconds: float) -> None:
-        """Wait until every message is acknowledged, but no longer than that."""
+        """Wait until every message is acknowledged, for at most `seconds`."""
         with anyio.move_on_after(seconds):
             while self._open:
                 self._changed = anyio.Event()

@@ -12,14 +12,13 @@ from collections.abc import AsyncGenerator
 
 import anyio
 
+from trunkline.core.adapters.account_events import AccountEvents
 from trunkline.core.adapters.port import AdapterHost
 from trunkline.core.adapters.telegram.open_updates import OpenUpdates
 from trunkline.core.adapters.telegram.requests import BotApi, BotCall
 from trunkline.core.adapters.telegram.update_types import ALLOWED_UPDATES
 from trunkline.core.adapters.telegram.updates import BadUpdate, ReadUpdate, number_in, read_batch
 from trunkline.core.errors import Ambiguous, NotSent
-from trunkline.core.events.adapters import AdapterConnected, UpdateDropped
-from trunkline.core.reasons import Reason
 from trunkline.core.values import Envelope
 
 #: updates of one answer
@@ -33,12 +32,12 @@ _CURSOR, _LONGEST = "offset", 5 * 86_400.0
 
 
 class LongPolling:
-    """The updates of one bot, asked for."""
+    """The updates of a bot, by polls."""
 
-    def __init__(self, api: BotApi, host: AdapterHost, channel: str, bot: int) -> None:
+    def __init__(self, api: BotApi, host: AdapterHost, events: AccountEvents, bot: int) -> None:
         self._api = api
         self._host = host
-        self._channel = channel
+        self._events = events
         self._bot = bot
         self._updates = OpenUpdates()
         self._saved: int | None = None
@@ -50,14 +49,14 @@ class LongPolling:
         self._updates.ack(envelope)
 
     async def open(self) -> None:
-        """End a webhook, which would keep polls from being answered, but keep what waits for it; then ask once.
+        """End a webhook, which would keep polls from being answered, but keep the pending updates; then poll once.
 
         So a token that is not accepted, or another program that asks for the same updates, fails the connection.
         """
         await self._api.call(BotCall(method="delete_webhook", arguments={"drop_pending_updates": False}))
         self._updates.reconnect()
         self._first = await self._poll(_LIMIT, await self._load(), hold=False)
-        self._record(AdapterConnected(channel=self._channel, account=self._host.account, by="polling"))
+        self._events.record_connection("polling")
 
     async def envelopes(self) -> AsyncGenerator[Envelope]:
         """The messages, until a poll fails. Raises `PlatformError`."""
@@ -76,7 +75,7 @@ class LongPolling:
                 raise NotSent(f"{self._updates.waiting} messages wait to be acknowledged; they are asked for again")
             for envelope in fresh:
                 yield envelope
-            if all(one.number is None for one in batch):
+            if all(update.number is None for update in batch):
                 # Not every server waits as long as it was asked to, and nothing confirms an update without a number.
                 await anyio.sleep(max(0.0, _PAUSE - (anyio.current_time() - began)))
             pause = _PAUSE if fresh else min(2 * pause, _LONGEST_PAUSE)
@@ -95,20 +94,20 @@ class LongPolling:
         return body
 
     def _fresh(self, batch: list[ReadUpdate]) -> list[Envelope]:
-        """The messages that the gateway does not have yet. What cannot be read is recorded, and passed over."""
+        """The messages new to the gateway. Unreadable updates are recorded, and passed over."""
         found: list[Envelope] = []
         for update in batch:
             content = update.content
             if isinstance(content, BadUpdate):
                 if update.number is None or not self._updates.is_done(update.number):
-                    self._dropped(update.number, content)
+                    self._events.record_drop("" if update.number is None else str(update.number), content.detail)
                 content = None
-            if update.number is not None and self._updates.take(update.number, content) and content is not None:
+            if update.number is not None and self._updates.note_update(update.number, content) and content is not None:
                 found.append(content)
         return found
 
     def _unreadable(self, body: bytes, limit: int) -> tuple[list[ReadUpdate], int]:
-        """An answer that is no JSON for this machine: ask for single updates, and pass over the bad one."""
+        """The batch and limit after an answer without JSON: ask for single updates, and pass over the bad one."""
         if limit > 1:
             return [], 1
         number = number_in(body)
@@ -116,23 +115,8 @@ class LongPolling:
             raise Ambiguous("the answer to a poll cannot be read")
         return [ReadUpdate(number=number, content=BadUpdate(detail="no JSON"))], limit
 
-    def _dropped(self, number: int | None, bad: BadUpdate) -> None:
-        known = "" if number is None else str(number)
-        self._record(
-            UpdateDropped(
-                channel=self._channel,
-                account=self._host.account,
-                reason=Reason.BAD_UPDATE,
-                update=known,
-                detail=bad.detail,
-            )
-        )
-
-    def _record(self, body: AdapterConnected | UpdateDropped) -> None:
-        self._host.events.record(body)
-
     async def _load(self) -> int | None:
-        """Where an earlier process has read to; None: unknown, or so long ago that numbers may have begun again."""
+        """The offset of an earlier process; None if unknown, or too old, as numbers may have begun again."""
         found = await self._host.cursors.load(_CURSOR)
         try:
             offset, at = json.loads(found or "null")

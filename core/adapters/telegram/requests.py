@@ -22,9 +22,9 @@ from trunkline.core.adapters.telegram.config import TelegramConfig
 from trunkline.core.adapters.telegram.errors import BotApiAnswer, read_answer
 from trunkline.core.errors import Ambiguous, NotSent, PlatformError, Refused
 
-#: seconds to open a connection, and to wait for a free one
+#: seconds to open a connection, and to wait for a free connection
 _CONNECT, _POOL = 10.0, 5.0
-#: connections of one bot beside that of the poll
+#: connections of a bot in addition to that of the poll
 _CONNECTIONS = 64
 #: seconds that a poll may take longer than Telegram was asked to hold it
 _POLL_MARGIN = 10.0
@@ -37,12 +37,14 @@ _TOKEN = re.compile(r"/bot\d+:[\w-]+")
 
 
 class _WithoutTokens(logging.Filter):
-    """Takes the token out of the addresses that httpx logs."""
+    """Takes the token out of the addresses in httpx's log."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if isinstance(record.args, tuple):
-            found = (str(one) if isinstance(one, httpx.URL) else one for one in record.args)
-            record.args = tuple(_TOKEN.sub("/bot...", one) if isinstance(one, str) else one for one in found)
+            found = (str(argument) if isinstance(argument, httpx.URL) else argument for argument in record.args)
+            record.args = tuple(
+                _TOKEN.sub("/bot...", argument) if isinstance(argument, str) else argument for argument in found
+            )
         return True
 
 
@@ -50,7 +52,7 @@ _WITHOUT_TOKENS = _WithoutTokens()
 
 
 class BotCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A call of a method of `telegram.Bot`: its required arguments, and the others by the names of the Bot API."""
+    """A call of a method of `telegram.Bot`: required arguments, and others by the names of the Bot API."""
 
     method: str
     arguments: Mapping[str, Any]
@@ -58,7 +60,7 @@ class BotCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BotApiFailed(TelegramError):
-    """A response without success, before the library reads it."""
+    """A response without success, before the library reads the body."""
 
     def __init__(self, answer: BotApiAnswer) -> None:
         super().__init__(f"status {answer.status}")
@@ -76,7 +78,7 @@ class CallRefused(Exception):
 class TimedRequest(HTTPXRequest):
     """The library's requests with a bound for the whole response, and with the status of each failure.
 
-    Each has a connection of its own: one that is kept open may be closed by the other side just when the next message
+    Each has a connection of its own: a connection kept open may be closed by the other side just when the next message
     is written to it, and that message would be in doubt.
     """
 
@@ -103,7 +105,7 @@ class TimedRequest(HTTPXRequest):
         connect_timeout: Any = BaseRequest.DEFAULT_NONE,
         pool_timeout: Any = BaseRequest.DEFAULT_NONE,
     ) -> tuple[int, bytes]:
-        """Make a request. A response that comes byte by byte has no more time than one that does not come."""
+        """Make a request. A response in single bytes has no more time than a missing response."""
         limits = (read_timeout, write_timeout, connect_timeout, pool_timeout)
         with anyio.fail_after(self._seconds):
             status, body = await super().do_request(url, method, request_data, *limits)
@@ -117,7 +119,7 @@ class TimedRequest(HTTPXRequest):
 
 
 def evidence_of(error: Exception) -> PlatformError:
-    """What a failed call proves; by the class of the error that caused the library's."""
+    """The evidence of a failed call, by the class of the error behind the library's."""
     if isinstance(error, BotApiFailed):
         return error.answer.error()
     cause = error.__cause__ or error
@@ -129,7 +131,7 @@ def evidence_of(error: Exception) -> PlatformError:
 
 
 class BotApi:
-    """One bot. Every failure is a `PlatformError`, or a `CallRefused` where the caller asks for it."""
+    """The Bot API of a bot. Every failure is a `PlatformError`, or a `CallRefused` on request."""
 
     def __init__(self, config: TelegramConfig, token: str) -> None:
         root = config.api_root.rstrip("/")
@@ -174,7 +176,7 @@ class BotApi:
         return json.loads(bodies[-1].decode("utf-8", "replace"))["result"]
 
     async def updates(self, offset: int | None, allowed: tuple[str, ...], limit: int, *, hold: bool) -> bytes:
-        """The body of an answer to `getUpdates`, unread: one update of a future version must not spoil the others.
+        """The body of an answer to `getUpdates`, unread: an update of a future version must not spoil the others.
 
         `hold`: wait while there is nothing new.
         """

@@ -1,6 +1,6 @@
-"""From a chunk of the gateway to one call of the Bot API. Pure.
+"""Chunks of the gateway as calls of the Bot API. Pure.
 
-One call makes one message, or one album: what does not fit into one is refused, never split or left out.
+A call makes a single message or album: content that does not fit is refused, never split or left out.
 """
 
 from __future__ import annotations
@@ -58,21 +58,21 @@ _PHOTOS = ("image/jpeg", "image/png", "image/webp")
 
 
 def number_of(text: str | None, what: str) -> int:
-    """An id as the number that Telegram wants. Raises `Refused`."""
+    """An id as a number for Telegram. Raises `Refused`."""
     if not _NUMBER.fullmatch(text or ""):
         raise Refused(f"{what} is a number on Telegram, not {text!r}")
     return int(text or "")
 
 
 def chat_of(address: Address) -> int:
-    """The number of a chat. Raises `PlaceGone`: nothing else can be one."""
+    """The number of a chat. Raises `PlaceGone` for anything else."""
     if not _NUMBER.fullmatch(address.conversation):
         raise PlaceGone(f"a chat is a number on Telegram, not {address.conversation!r}")
     return int(address.conversation)
 
 
 def file_id(text: str) -> str:
-    """The id of a file that Telegram keeps. Raises `Refused`: the library would take another text for a path."""
+    """The id of a file kept by Telegram. Raises `Refused`: the library would take another text for a path."""
     found = text.removeprefix(FILE_PREFIX)
     if not _FILE_ID.fullmatch(found):
         raise Refused(f"no id of a file on Telegram: {text[:80]!r}")
@@ -80,12 +80,10 @@ def file_id(text: str) -> str:
 
 
 def call_of(request: SendRequest, files: Mapping[str, Any]) -> BotCall:
-    """The call that sends a chunk. `files`: the content of each file, or the address that Telegram reads it from.
+    """The call to send a chunk. `files`: the content of each file, or an address for Telegram to read.
 
     Raises `Refused` for what Telegram has no single message for.
     """
-    if request.identity is not None:
-        raise Refused("only the bot can post on Telegram")
     parts = request.parts or MessageParts()
     more = _common(request, parts)
     kinds = sum((bool(request.media), request.poll is not None, parts.sticker is not None))
@@ -108,12 +106,12 @@ def call_of(request: SendRequest, files: Mapping[str, Any]) -> BotCall:
 
 
 def _text(request: SendRequest) -> tuple[str, dict[str, str]]:
-    """The text as it is sent, and how it is to be read."""
+    """The text of the request, and the parse mode."""
     return (request.text, {}) if request.html is None else (request.html, {"parse_mode": "HTML"})
 
 
 def _common(request: SendRequest, parts: MessageParts) -> dict[str, Any]:
-    """What any message may have: its topic, the message that it answers, silence, buttons, and the payload."""
+    """The parameters of any message: topic, answered message, silence, buttons, and the payload."""
     more = _payload(request.payload)
     if request.address.thread is not None:
         more["message_thread_id"] = number_of(request.address.thread, "a topic")
@@ -126,17 +124,12 @@ def _common(request: SendRequest, parts: MessageParts) -> dict[str, Any]:
     if parts.buttons:
         if "reply_markup" in more:
             raise Refused("the payload has a `reply_markup` beside the buttons")
-        more["reply_markup"] = {"inline_keyboard": [[_button(one) for one in row] for row in parts.buttons]}
-    for name, there in (("card", parts.card), ("components", parts.components), ("embed", parts.embed)):
-        if there is not None:
-            raise Refused(f"Telegram has no {name}")
-    if parts.effect is not None:
-        raise Refused("Telegram has no effects that the gateway knows")
+        more["reply_markup"] = {"inline_keyboard": [[_button(button) for button in row] for row in parts.buttons]}
     return more
 
 
 def _payload(text: str | None) -> dict[str, Any]:
-    """The parameters that a payload adds to the call. Raises `Refused` for others."""
+    """The parameters of a payload. Raises `Refused` for other parameters."""
     if text is None:
         return {}
     try:
@@ -212,14 +205,14 @@ def _album(request: SendRequest, parts: MessageParts, files: Mapping[str, Any], 
         raise Refused(f"an album of Telegram has at most {_MOST_FILES} files, not {len(request.media)}")
     if "reply_markup" in more:
         raise Refused("an album of Telegram has no buttons: send one file, or the buttons with a text")
-    kinds = [kind_of(one, parts) for one in request.media]
+    kinds = [kind_of(media, parts) for media in request.media]
     if not (set(kinds) <= {"photo", "video"} or set(kinds) == {"audio"}):
         kinds = ["document"] * len(kinds)
-    # People see the caption below the whole album if exactly one file has one; of documents below the last.
+    # People see the caption below the whole album if exactly one file has a caption; of documents below the last.
     captioned = len(kinds) - 1 if kinds[0] == "document" else 0
     items = [
-        _ALBUM[kind](files[one], **(_caption(request) if number == captioned else {}))
-        for number, (kind, one) in enumerate(zip(kinds, request.media, strict=True))
+        _ALBUM[kind](files[media], **(_caption(request) if number == captioned else {}))
+        for number, (kind, media) in enumerate(zip(kinds, request.media, strict=True))
     ]
     return BotCall(
         method="send_media_group", arguments={"chat_id": chat_of(request.address), "media": items}, more=more
@@ -227,7 +220,7 @@ def _album(request: SendRequest, parts: MessageParts, files: Mapping[str, Any], 
 
 
 def kind_of(address: str, parts: MessageParts) -> str:
-    """How Telegram shows a file: by its type, which the message says or its name shows."""
+    """The kind of a file on Telegram, by the type in the message or by the file name."""
     path = address if address.startswith(FILE_PREFIX) else urlsplit(address).path
     named = parts.mime_type or mimetypes.guess_type(parts.file_name or path)[0] or ""
     if parts.as_voice and (named in _VOICES or not named):

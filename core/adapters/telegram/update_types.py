@@ -1,4 +1,4 @@
-"""Updates of the Bot API, as far as the gateway reads them. Unknown fields are ignored, missing ones are errors."""
+"""Updates of the Bot API, as far as the gateway reads any. Unknown fields are ignored, missing fields are errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class TelegramUser(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def name(self) -> str:
-        """What people call them."""
+        """The name for people."""
         return f"{self.first_name} {self.last_name}".strip() or self.username
 
 
@@ -35,7 +35,7 @@ class TelegramChat(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class TelegramFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A file of a message; a photo has one for each size."""
+    """A file of a message; a photo has a file for each size."""
 
     file_id: str
     emoji: str = ""
@@ -56,13 +56,13 @@ class TelegramContact(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class TelegramReplied(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The message that another one answers."""
+    """The message answered by another."""
 
     message_id: int
 
 
 class TelegramPost(msgspec.Struct, frozen=True, kw_only=True):
-    """A message. One that the bot cannot see any more has the date 0 and no content."""
+    """A message. A message hidden from the bot has the date 0 and no content."""
 
     message_id: int
     chat: TelegramChat
@@ -87,7 +87,7 @@ class TelegramPost(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def files(self) -> tuple[TelegramFile, ...]:
-        """Its file, if it has one: of a photo the largest size. An animation is a document too."""
+        """The file, if any: of a photo the largest size. An animation is a document too."""
         found = self.animation or self.document or self.video or self.video_note or self.voice or self.audio
         found = found or self.sticker or (self.photo[-1] if self.photo else None)
         return () if found is None else (found,)
@@ -100,7 +100,7 @@ class SentPoll(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class SentMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A message of the bot, as far as a receipt needs it."""
+    """A message of the bot, as far as needed for a receipt."""
 
     message_id: int
     chat: TelegramChat
@@ -125,7 +125,7 @@ class TelegramPress(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TelegramUpdate(msgspec.Struct, frozen=True, kw_only=True):
-    """One update. It has one of the optional fields; of a kind that is not read, none."""
+    """An update. At most one of the optional fields is set; none for a kind of update unknown here."""
 
     update_id: int
     message: TelegramPost | None = None
@@ -134,11 +134,11 @@ class TelegramUpdate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UpdateHead(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The number of an update, whatever else is in it."""
+    """The number of an update, whatever the other fields are."""
 
     update_id: int
 
 
 def update_of(value: Any) -> TelegramUpdate:
-    """An update from its JSON value. Raises `msgspec.ValidationError`."""
+    """An update from a JSON value. Raises `msgspec.ValidationError`."""
     return msgspec.convert(value, TelegramUpdate)

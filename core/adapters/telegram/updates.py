@@ -37,13 +37,13 @@ _LONGEST = 300
 
 
 class BadUpdate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """An update that cannot be read."""
+    """An unreadable update."""
 
     detail: str
 
 
 class ReadUpdate(msgspec.Struct, frozen=True, kw_only=True):
-    """An update: its number, and the message in it, or what is wrong with it. None: it is not for the gateway."""
+    """An update: the number, and the message or the fault; None for an update without a message."""
 
     #: None: not even its number can be read
     number: int | None
@@ -62,8 +62,8 @@ def read_batch(body: bytes, account: str, bot: int) -> list[ReadUpdate] | None:
             return None
     except (ValueError, RecursionError, KeyError, TypeError):
         return None
-    updates = [read_update(one, account, bot, len(body)) for one in found]
-    return sorted(updates, key=lambda one: -1 if one.number is None else one.number)
+    updates = [read_update(update, account, bot, len(body)) for update in found]
+    return sorted(updates, key=lambda update: -1 if update.number is None else update.number)
 
 
 def read_body(body: bytes, account: str, bot: int) -> ReadUpdate:
@@ -76,13 +76,13 @@ def read_body(body: bytes, account: str, bot: int) -> ReadUpdate:
 
 
 def number_in(body: bytes) -> int | None:
-    """The number of the first update in a body that is no JSON."""
+    """The number of the first update in a body without valid JSON."""
     found = _NUMBER.search(body)
     return None if found is None else int(found[1])
 
 
 def read_update(value: Any, account: str, bot: int, size: int) -> ReadUpdate:
-    """An update from its JSON value. `size`: at most so many bytes are in it."""
+    """An update from a JSON value. `size`: the maximum number of bytes."""
     try:
         number = msgspec.convert(value, UpdateHead).update_id
     except msgspec.ValidationError as error:
@@ -128,7 +128,7 @@ def _message(post: TelegramPost, account: str, bot: int) -> Envelope | None:
 
 
 def _press(press: TelegramPress, account: str) -> Envelope:
-    """The press of a button. Raises `ValueError` for one below a message that has no chat."""
+    """The press of a button. Raises `ValueError` for a button below a message without chat."""
     if press.message is None:
         raise ValueError("a button of a message without a chat")
     if not press.id or not is_well_formed(press.id):
@@ -148,7 +148,7 @@ def _press(press: TelegramPress, account: str) -> Envelope:
 
 
 def _place(post: TelegramPost, account: str) -> tuple[Address, bool]:
-    """The place of a message, and whether its thread is a topic."""
+    """The place of a message, and whether the thread is a topic."""
     if post.chat.type not in _TYPES:
         raise ValueError("a chat of an unknown type")
     found = read_inbound(
@@ -168,7 +168,7 @@ def _place(post: TelegramPost, account: str) -> tuple[Address, bool]:
 
 
 def _author(post: TelegramPost) -> Peer:
-    """Who wrote it: a person, or the group or channel in whose name somebody did."""
+    """The author of a message: a person, or the group or channel in whose name a person wrote."""
     if post.sender_chat is not None:
         return Peer(id=_id(post.sender_chat.id), name=post.sender_chat.title)
     if post.from_ is not None:
@@ -195,5 +195,5 @@ def _text(post: TelegramPost) -> str:
         lines.append(f"[location: {post.location.latitude:.6f}, {post.location.longitude:.6f}]")
     if post.contact is not None:
         lines.append(f"[contact: {post.contact.first_name} {post.contact.phone_number}]")
-    lines += [f"MEDIA:{FILE_PREFIX}{one.file_id}" for one in post.files]
+    lines += [f"MEDIA:{FILE_PREFIX}{file.file_id}" for file in post.files]
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Updates by webhook: Telegram brings each until it is answered with success, which it is once it is durable."""
+"""Updates by webhook: Telegram repeats each until an answer with success, given when the message is durable."""
 
 from __future__ import annotations
 
@@ -6,20 +6,18 @@ import hmac
 import re
 from collections.abc import AsyncGenerator
 from typing import Any, cast
-from urllib.parse import quote
 
 import anyio
 from anyio.streams.memory import MemoryObjectSendStream
 from cachetools import LRUCache
 
-from trunkline.core.adapters.port import AdapterHost, WebhookAnswer, WebhookCall
-from trunkline.core.adapters.refusals import WebhookRefusals
+from trunkline.core.adapters.account_events import AccountEvents
+from trunkline.core.adapters.port import WebhookAnswer, WebhookCall
 from trunkline.core.adapters.telegram.open_updates import MessageKey, key_of
 from trunkline.core.adapters.telegram.requests import BotApi, BotCall
 from trunkline.core.adapters.telegram.update_types import ALLOWED_UPDATES
 from trunkline.core.adapters.telegram.updates import BadUpdate, read_body
 from trunkline.core.errors import ConfigError, Refused
-from trunkline.core.events.adapters import AdapterConnected, UpdateDropped
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Envelope
 
@@ -36,22 +34,21 @@ _REMEMBERED = 10_000
 
 
 def check_secret(secret: str) -> str:
-    """The secret, if Telegram takes it. Raises `ConfigError`."""
+    """The secret, checked for Telegram's characters. Raises `ConfigError`."""
     if not _SECRET.fullmatch(secret):
         raise ConfigError("the secret of a Telegram webhook has 1 to 256 letters, digits, `_` and `-`")
     return secret
 
 
 class BotWebhook:
-    """The updates of one bot, brought to the gateway's server."""
+    """The updates of a bot, brought to the gateway's server."""
 
-    def __init__(self, api: BotApi, host: AdapterHost, channel: str, bot: int, url: str, secret: str) -> None:
+    def __init__(self, api: BotApi, events: AccountEvents, account: str, bot: int, url: str, secret: str) -> None:
         self._api = api
-        self._host = host
-        self._refusals = WebhookRefusals(host, channel)
-        self._channel = channel
+        self._events = events
+        self._account = account
         self._bot = bot
-        self._url = f"{url.rstrip('/')}/v1/platforms/{channel}/{quote(host.account, safe='')}"
+        self._url = url
         self._secret = secret
         self._sender: MemoryObjectSendStream[Envelope] | None = None
         #: message -> the event that ends the wait for its acknowledgement
@@ -70,7 +67,7 @@ class BotWebhook:
         """Give Telegram the address to bring updates to."""
         more = {"allowed_updates": list(ALLOWED_UPDATES), "secret_token": self._secret, "drop_pending_updates": False}
         await self._api.call(BotCall(method="set_webhook", arguments={"url": self._url}, more=more))
-        self._host.events.record(AdapterConnected(channel=self._channel, account=self._host.account, by="webhook"))
+        self._events.record_connection("webhook")
 
     async def envelopes(self) -> AsyncGenerator[Envelope]:
         """The messages, until Telegram has lost the webhook. Raises `PlatformError`."""
@@ -83,7 +80,7 @@ class BotWebhook:
                     with anyio.move_on_after(_LOOK):
                         envelope = await receiver.receive()
                     if envelope is None:
-                        await self._look()
+                        await self._check_webhook()
                     else:
                         yield envelope
         finally:
@@ -94,25 +91,25 @@ class BotWebhook:
                 waiting.set()
             self._open.clear()
 
-    async def _look(self) -> None:
+    async def _check_webhook(self) -> None:
         """Raise `Refused` if somebody else has set another webhook, or none."""
         info = await self._api.call(BotCall(method="get_webhook_info", arguments={}))
         if not isinstance(info, dict) or cast("dict[str, Any]", info).get("url") != self._url:
             raise Refused("another program has changed the webhook of this bot; it is set again")
 
-    async def call(self, call: WebhookCall) -> WebhookAnswer:
-        """Take an update: success once its message is durable, or once it is clear that it has none."""
+    async def answer_call(self, call: WebhookCall) -> WebhookAnswer:
+        """Answer a call: with success once the message, if there is one, is durable."""
         if call.tail or call.method != "POST":
             return WebhookAnswer(status=404 if call.tail else 405)
         given = call.headers.get(_HEADER, "")
         if not hmac.compare_digest(given.encode("utf-8", "backslashreplace"), self._secret.encode()):
-            self._refused("no secret" if not given else "another secret")
+            self._events.record_refusal(Reason.BAD_SIGNATURE, "no secret" if not given else "another secret")
             return WebhookAnswer(status=401)
-        update = read_body(call.body, self._host.account, self._bot)
+        update = read_body(call.body, self._account, self._bot)
         content = update.content
         if isinstance(content, BadUpdate):
             # It would be as bad the next time.
-            self._dropped(update.number, content)
+            self._events.record_drop("" if update.number is None else str(update.number), content.detail)
             return WebhookAnswer()
         return WebhookAnswer() if content is None else await self._hand_over(content)
 
@@ -134,17 +131,3 @@ class BotWebhook:
         with anyio.move_on_after(_PATIENCE):
             await waiting.wait()
         return WebhookAnswer(status=200 if key in self._done else 503)
-
-    def _refused(self, detail: str) -> None:
-        self._refusals.refused(Reason.BAD_SIGNATURE, detail)
-
-    def _dropped(self, number: int | None, bad: BadUpdate) -> None:
-        self._host.events.record(
-            UpdateDropped(
-                channel=self._channel,
-                account=self._host.account,
-                reason=Reason.BAD_UPDATE,
-                update="" if number is None else str(number),
-                detail=bad.detail,
-            )
-        )

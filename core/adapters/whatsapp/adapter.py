@@ -1,12 +1,14 @@
-"""The adapter of a WhatsApp business number, by Meta's Cloud API. It needs no library but httpx.
+"""The adapter of a WhatsApp business number, by Meta's Cloud API. The only library is httpx.
 
 Meta takes no idempotency key and has no look-up, so a send whose response was lost stays in doubt. Messages come only
-by webhook, and Meta delivers one again, for days, until it is answered with success; so nothing is answered before it
+by webhook, and Meta repeats a webhook, for days, until it is answered with success; so nothing is answered before it
 is durable. The id of a message (``wamid...``) is the same each time.
 """
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
@@ -14,13 +16,13 @@ import msgspec
 
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
-from trunkline.core.adapters.httpx_requests import LARGEST_FILE, HttpxRequests, is_address
-from trunkline.core.adapters.local_files import read_local
+from trunkline.core.adapters.account_adapter import AccountAdapter
+from trunkline.core.adapters.account_events import AccountEvents
+from trunkline.core.adapters.httpx_requests import HttpxRequests
+from trunkline.core.adapters.media_files import MediaFiles, is_address
 from trunkline.core.adapters.port import AdapterHost, WebhookAnswer, WebhookCall
-from trunkline.core.adapters.refusals import WebhookRefusals
 from trunkline.core.adapters.whatsapp.bodies import (
     CAPTION,
-    check_sendable,
     media_type,
     message_body,
     name_of,
@@ -29,22 +31,51 @@ from trunkline.core.adapters.whatsapp.bodies import (
 from trunkline.core.adapters.whatsapp.config import WhatsAppConfig
 from trunkline.core.adapters.whatsapp.errors import error_of, is_success
 from trunkline.core.adapters.whatsapp.inbox import WebhookInbox
-from trunkline.core.adapters.whatsapp.signature import challenge_answer, is_signed
 from trunkline.core.adapters.whatsapp.updates import UnreadableWebhook, WebhookContent, read_webhook
-from trunkline.core.channels import InboundStream, rules_for
-from trunkline.core.errors import Ambiguous, ConfigError, NotSent, PlatformError, Refused
-from trunkline.core.events.adapters import AdapterConnected, DeliveryFailed, UpdateDropped
+from trunkline.core.channels import rules_for
+from trunkline.core.errors import Ambiguous, ConfigError, NotSent, Refused
 from trunkline.core.reasons import Reason
 from trunkline.core.values import (
     Address,
     Capabilities,
     Capability,
-    DeliveryMode,
     Envelope,
-    Idempotency,
     Receipt,
     SendRequest,
 )
+
+#: the header with the signature
+SIGNED = "x-hub-signature-256"
+_SCHEME = "sha256="
+#: characters of a challenge; Meta's are numbers
+_LONGEST_CHALLENGE = 200
+
+
+def signature(secret: str, body: bytes) -> str:
+    """The value of the header for a body."""
+    return _SCHEME + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+
+
+def is_signed(secret: str, call: WebhookCall) -> bool:
+    """Whether the app's secret has signed the body, byte for byte."""
+    given = call.headers.get(SIGNED, "")
+    return hmac.compare_digest(given.encode("utf-8", "replace"), signature(secret, call.body).encode())
+
+
+def challenge_answer(verify_token: str, call: WebhookCall) -> WebhookAnswer | None:
+    """The answer to Meta's verification of this address; None for another token."""
+    query = dict(call.query)
+    given, asked = query.get("hub.verify_token", ""), query.get("hub.challenge", "")
+    same = hmac.compare_digest(given.encode("utf-8", "replace"), verify_token.encode())
+    if (
+        not same
+        or query.get("hub.mode") != "subscribe"
+        or not asked.isascii()
+        or not 0 < len(asked) <= _LONGEST_CHALLENGE
+    ):
+        return None
+    return WebhookAnswer(body=asked.encode())
+
 
 CHANNEL = "whatsapp"
 _OK, _FORBIDDEN, _NOT_ALLOWED, _LATER = 200, 403, 405, 503
@@ -62,68 +93,50 @@ class _Uploaded(msgspec.Struct, frozen=True):
     id: str
 
 
-class WhatsAppAdapter:
-    """`trunkline.core.adapters.port.PlatformAdapter` and `TakesWebhooks` for one business number."""
+class WhatsAppAdapter(AccountAdapter):
+    """`trunkline.core.adapters.port.PlatformAdapter` and `TakesWebhooks` for a business number."""
 
     def __init__(self, config: WhatsAppConfig, host: AdapterHost) -> None:
-        """Raises `ConfigError` for a secret that is not there, or that no header can carry."""
+        """Raises `ConfigError` for a missing secret, or for a secret which no header can carry."""
+        capabilities = Capabilities(
+            can=frozenset({Capability.TEXT, Capability.MEDIA, Capability.BUTTONS, Capability.MESSAGE_IDS}),
+            actions=frozenset({Action.REACT, Action.REPLY, Action.SEND_ATTACHMENT, Action.UPLOAD_FILE}),
+            in_flight_seconds=config.request_timeout,
+            text_limit=rules_for(CHANNEL).text_limit,
+            caption_limit=CAPTION,
+            button_text_limit=CAPTION,
+        )
+        super().__init__(CHANNEL, host.account, capabilities)
         self._config = config
-        self._host = host
-        self._refusals = WebhookRefusals(host, CHANNEL)
+        self._events = AccountEvents(host, CHANNEL)
         self._app_secret = host.secret(config.app_secret)
         self._verify_token = host.secret(config.verify_token)
         token = host.secret(config.token)
         if not (token.isascii() and token.isprintable()):
             raise ConfigError(f"{CHANNEL}:{host.account}: the token has characters that no header can carry")
-        self._files = None if config.files is None else host.folder / config.files
+        self._files = MediaFiles(host, config.files, config.request_timeout)
         self._http = HttpxRequests(config.request_timeout, {"Authorization": f"Bearer {token}"})
         self._inbox = WebhookInbox()
-        rules = rules_for(CHANNEL)
-        self._capabilities = Capabilities(
-            can=frozenset({Capability.TEXT, Capability.MEDIA, Capability.BUTTONS, Capability.MESSAGE_IDS}),
-            actions=frozenset({Action.REACT, Action.REPLY, Action.SEND_ATTACHMENT, Action.UPLOAD_FILE}),
-            mode=DeliveryMode.DIRECT,
-            idempotency=Idempotency.NONE,
-            in_flight_seconds=config.request_timeout,
-            text_limit=rules.text_limit,
-            caption_limit=CAPTION,
-            button_text_limit=CAPTION,
-        )
-
-    @property
-    def channel(self) -> str:
-        return CHANNEL
-
-    @property
-    def account(self) -> str:
-        return self._host.account
-
-    @property
-    def capabilities(self) -> Capabilities:
-        return self._capabilities
 
     def running(self) -> AbstractAsyncContextManager[object]:
-        """Its life; opens no connection."""
+        """Hold the adapter's resources while the block runs. Opens no connection."""
         return self._http.running()
 
     # ------------------------------------------------------------ inbound
 
-    def connect(self) -> InboundStream:
-        """The messages of webhooks from now on. Meta opens the connections, so nothing can break here."""
-        return self._connect()
-
     @asynccontextmanager
-    async def _connect(self) -> AsyncGenerator[AsyncIterator[Envelope]]:
+    async def connect(self) -> AsyncGenerator[AsyncIterator[Envelope]]:
+        """The messages of webhooks from now on. Meta opens the connections, so nothing can break here."""
         async with self._inbox.stream() as envelopes:
-            self._host.events.record(AdapterConnected(channel=CHANNEL, account=self.account, by="webhook"))
+            self._events.record_connection("webhook")
             yield envelopes
 
     async def ack(self, envelope: Envelope) -> None:
-        """Note that a message is durable: its webhook can be answered."""
+        """Note a durable message, so that the webhook can be answered."""
         self._inbox.ack(envelope)
 
     async def webhook(self, call: WebhookCall) -> WebhookAnswer:
-        """Take a request of Meta: its question whether the address is ours, or a signed webhook."""
+        """Answer a request of Meta: the verification of the address, or a signed webhook."""
         if call.method == "GET":
             answer = challenge_answer(self._verify_token, call)
             return answer or self._refuse(Reason.BAD_SIGNATURE, "the word of the verification is another one")
@@ -135,10 +148,10 @@ class WhatsAppAdapter:
             content = read_webhook(call.body, self._config.phone_number_id, self.account)
         except UnreadableWebhook as error:
             # To refuse it would only bring it again, for days.
-            self._drop("", str(error))
+            self._events.record_drop("", str(error))
             return WebhookAnswer()
         self._record(content)
-        if content.messages and not await self._inbox.take(content.messages, self._config.webhook_timeout):
+        if content.messages and not await self._inbox.hand_over(content.messages, self._config.webhook_timeout):
             return WebhookAnswer(status=_LATER)
         if content.others:
             # Not answered with success: Meta keeps what another gateway has to take.
@@ -147,35 +160,21 @@ class WhatsAppAdapter:
         return WebhookAnswer()
 
     def _record(self, content: WebhookContent) -> None:
-        for one in content.unread:
-            self._drop(one.id, one.detail)
+        for unread in content.unread:
+            self._events.record_drop(unread.id, unread.detail)
         for failure in content.failures:
-            body = DeliveryFailed(
-                channel=CHANNEL,
-                account=self.account,
-                reason=Reason.REFUSED,
-                message_id=failure.id,
-                recipient=failure.recipient,
-                code="" if failure.error.code is None else str(failure.error.code),
-                detail=failure.error.facts,
-            )
-            self._host.events.record(body)
-
-    def _drop(self, update: str, detail: str) -> None:
-        body = UpdateDropped(
-            channel=CHANNEL, account=self.account, reason=Reason.BAD_UPDATE, update=update, detail=detail
-        )
-        self._host.events.record(body)
+            code = "" if failure.error.code is None else str(failure.error.code)
+            self._events.record_failure(failure.id, failure.recipient, code=code, detail=failure.error.facts)
 
     def _refuse(self, reason: Reason, detail: str) -> WebhookAnswer:
-        self._refusals.refused(reason, detail)
+        self._events.record_refusal(reason, detail)
         return WebhookAnswer(status=_FORBIDDEN)
 
     # ------------------------------------------------------------ outbound
 
     async def send(self, request: SendRequest) -> Receipt:
-        """Send one message. A file that is named by a path is uploaded first."""
-        check_sendable(request)
+        """Send a message. A file with a path is uploaded first."""
+        self.check_sendable(request)
         uploaded = None
         if request.media and not is_address(request.media[0]):
             message_body(request, "not uploaded yet")
@@ -183,19 +182,11 @@ class WhatsAppAdapter:
         return await self._post(message_body(request, uploaded), request.address)
 
     async def act(self, request: ActionRequest) -> Receipt:
-        """React to a message, or take the reaction away: the only change that the Cloud API has."""
+        """React to a message, or take the reaction away: the only change in the Cloud API."""
         if request.action is not Action.REACT or request.message_id is None:
             raise Refused(f"the Cloud API has no {request.action.value}")
         receipt = await self._post(reaction_body(request), request.address)
         return msgspec.structs.replace(receipt, provider_id=request.message_id)
-
-    async def find(self, address: Address, key: str) -> Receipt | None:
-        """Never called: there is no look-up."""
-        raise PlatformError("the Cloud API has no look-up")
-
-    async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
-        """Never called: there are no threads."""
-        raise Refused("WhatsApp has no threads")
 
     async def _post(self, body: dict[str, object], place: Address) -> Receipt:
         url = f"{self._config.api_root}/{self._config.phone_number_id}/messages"
@@ -211,9 +202,9 @@ class WhatsAppAdapter:
         return Receipt(provider_id=accepted.messages[0].id, address=place)
 
     async def _upload(self, request: SendRequest) -> str:
-        """Upload a file; returns its id. Nothing was sent if this raises, so no failure of it is in doubt."""
+        """Upload a file; returns the id. After an error nothing was sent, so no failure is ambiguous."""
         path, parts = request.media[0], request.parts
-        content = await read_local(path, self._files, LARGEST_FILE)
+        content = (await self._files.read(path)).content
         name = name_of(path, parts)
         url = f"{self._config.api_root}/{self._config.phone_number_id}/media"
         form = {"messaging_product": "whatsapp", "type": media_type(path, parts)}

@@ -8,11 +8,11 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from trunkline.core.actions.requests import ActionRequest
-from trunkline.core.errors import IdentityGone, Refused
+from trunkline.core.errors import Refused
 from trunkline.core.message_parts import MessageParts
-from trunkline.core.values import Address, ChatKind, SendRequest, Transport
+from trunkline.core.values import Address, ChatKind, SendRequest
 
-#: what Meta takes: characters of a text, of one with a file or with buttons, of a button and of its value
+#: what Meta takes: characters of a text, of a text with a file or with buttons, of a button and of its value
 TEXT, CAPTION, BUTTON_TITLE, BUTTON_ID = 4096, 1024, 20, 256
 #: reply buttons of a message
 BUTTONS = 3
@@ -36,7 +36,7 @@ _WITH_CAPTION = ("image", "video", "document")
 
 
 def recipient(place: Address) -> dict[str, str]:
-    """Who gets a message. Raises `Refused` for a place that the Cloud API does not reach."""
+    """The recipient of a message. Raises `Refused` for a place beyond the Cloud API."""
     if place.thread is not None:
         raise Refused("WhatsApp has no threads")
     if place.kind is ChatKind.GROUP:
@@ -49,16 +49,16 @@ def recipient(place: Address) -> dict[str, str]:
 
 
 def message_body(request: SendRequest, uploaded: str | None = None) -> dict[str, Any]:
-    """The body of a send. `uploaded`: the id of its file, if that was uploaded; else it is sent by its address.
+    """The body of a send. `uploaded`: the id of an uploaded file; without an id, the file is sent by address.
 
     Raises `Refused` for what a message of the Cloud API cannot have.
     """
-    check_sendable(request)
+    parts = request.parts or MessageParts()
+    _check_limits(request, parts)
     body: dict[str, Any] = {"messaging_product": "whatsapp", **recipient(request.address)}
     if request.reply_to is not None:
         body["context"] = {"message_id": request.reply_to}
-    buttons = request.parts is not None and request.parts.buttons
-    if buttons:
+    if parts.buttons:
         return body | {"type": "interactive", "interactive": _interactive(request, uploaded)}
     if request.media:
         kind = kind_of(request.media[0], request.parts)
@@ -69,7 +69,7 @@ def message_body(request: SendRequest, uploaded: str | None = None) -> dict[str,
 
 
 def reaction_body(request: ActionRequest) -> dict[str, Any]:
-    """The body of a reaction; an empty emoji takes it away."""
+    """The body of a reaction; an empty emoji takes the reaction away."""
     emoji = "" if request.remove else request.text.strip()
     if not emoji and not request.remove:
         raise Refused("there is no emoji")
@@ -77,23 +77,8 @@ def reaction_body(request: ActionRequest) -> dict[str, Any]:
     return body | {"type": "reaction", "reaction": {"message_id": request.message_id, "emoji": emoji}}
 
 
-def check_sendable(request: SendRequest) -> None:
-    """Raise `Refused` for parts that the Cloud API does not have, and for more than it takes."""
-    if request.identity is not None:
-        raise IdentityGone("there are no webhooks that post here")
-    parts = request.parts or MessageParts()
-    missing = {
-        "gateway transport": request.transport is not Transport.DIRECT,
-        "polls": request.poll is not None,
-        "payloads": request.payload is not None,
-        "cards": parts.card is not None or parts.components is not None or parts.embed is not None,
-        "effects": parts.effect is not None,
-        "stickers by id": parts.sticker is not None,
-        "silent messages": parts.silent,
-    }
-    for what, asked in missing.items():
-        if asked:
-            raise Refused(f"the Cloud API has no {what}")
+def _check_limits(request: SendRequest, parts: MessageParts) -> None:
+    """Raise `Refused` for more than the Cloud API takes."""
     if len(request.media) > 1:
         raise Refused("a message of the Cloud API has one file: send each one by itself")
     limit = CAPTION if request.media or parts.buttons else TEXT
@@ -102,18 +87,18 @@ def check_sendable(request: SendRequest) -> None:
 
 
 def kind_of(media: str, parts: MessageParts | None = None) -> str:
-    """The type of message that shows a file."""
+    """The type of message for a file."""
     return _SHOWN.get(media_type(media, parts), "document")
 
 
 def media_type(media: str, parts: MessageParts | None = None) -> str:
-    """The media type of a file, by its name unless the message says it."""
+    """The media type of a file: from the message, else by the name."""
     given = parts.mime_type if parts is not None else None
     return given or mimetypes.guess_type(urlsplit(media).path or media)[0] or "application/octet-stream"
 
 
 def name_of(media: str, parts: MessageParts | None = None) -> str:
-    """The name that a file is shown by."""
+    """The displayed name of a file."""
     given = parts.file_name if parts is not None else None
     return given or unquote(urlsplit(media).path).rpartition("/")[2] or "file"
 

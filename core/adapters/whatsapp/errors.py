@@ -1,4 +1,4 @@
-"""What an error of the Graph API proves, by its documented code; the status decides only where the code is unknown.
+"""The evidence in errors of the Graph API, by documented codes; the status decides only for unknown codes.
 
 Meta calls the code the part of an error to build on; titles and messages change.
 """
@@ -55,7 +55,7 @@ _FOR_GOOD = {
 
 
 class GraphError(msgspec.Struct, frozen=True, kw_only=True):
-    """The `error` of a response, or one of a status webhook."""
+    """The `error` of a response, or an error of a status webhook."""
 
     code: int | None = None
     #: words for people, of any type: what they are does not change what the code says
@@ -65,10 +65,12 @@ class GraphError(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def facts(self) -> str:
-        """The code with what it means, for people."""
+        """The code with its meaning, for people."""
         data: Any = self.error_data
         details: Any = data.get("details") if isinstance(data, dict) else data  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-        from_meta = (one for one in (cast("Any", details), self.title, self.message) if isinstance(one, str) and one)
+        from_meta = (
+            words for words in (cast("Any", details), self.title, self.message) if isinstance(words, str) and words
+        )
         said = next(from_meta, "")[:_LONGEST]
         meaning = _FOR_GOOD.get(self.code if self.code is not None else -1, "")
         words = f"{meaning} ({said})" if meaning and said else meaning or said
@@ -80,7 +82,7 @@ class _Failure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def error_of(status: int, body: bytes, headers: Mapping[str, str]) -> PlatformError:
-    """The error of a response that is no success."""
+    """The error of a response without success."""
     try:
         error = msgspec.json.decode(body, type=_Failure).error
     except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -104,7 +106,7 @@ def _made_by(code: int) -> Callable[..., PlatformError] | None:
 
 
 def wait_of(headers: Mapping[str, str]) -> float | None:
-    """The seconds to wait that a response names: `Retry-After`, or Meta's account of the use in minutes."""
+    """The seconds to wait according to a response: `Retry-After`, or Meta's account of the use in minutes."""
     try:
         wait = float(headers.get("retry-after", ""))
         return wait if 0 <= wait < math.inf else None
@@ -112,12 +114,14 @@ def wait_of(headers: Mapping[str, str]) -> float | None:
         pass
     try:
         usage = msgspec.json.decode(headers.get("x-business-use-case-usage", ""), type=dict[str, list[dict[str, Any]]])
-        minutes = [one.get("estimated_time_to_regain_access", 0) for several in usage.values() for one in several]
-        return max((float(one) * 60 for one in minutes if isinstance(one, int | float) and one > 0), default=None)
+        minutes = [entry.get("estimated_time_to_regain_access", 0) for several in usage.values() for entry in several]
+        return max(
+            (float(minute) * 60 for minute in minutes if isinstance(minute, int | float) and minute > 0), default=None
+        )
     except (msgspec.MsgspecError, ValueError, RecursionError, OverflowError):
         return None
 
 
 def is_success(status: int) -> bool:
-    """Whether a status says that the request was carried out."""
+    """Whether a status means success."""
     return _SUCCESS <= status < _REDIRECT

@@ -1,4 +1,4 @@
-"""Messages of webhooks on their way to the gateway: a webhook is answered when all of its messages are durable."""
+"""Messages of webhooks on the way to the gateway: a webhook is answered when all of its messages are durable."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class WebhookInbox:
 
     @asynccontextmanager
     async def stream(self) -> AsyncGenerator[AsyncIterator[Envelope]]:
-        """The messages of webhooks from now on. An earlier stream ends with an error for its reader."""
+        """The messages of webhooks from now on. An earlier stream ends with an error for the reader."""
         await self._end()
         send, receive = anyio.create_memory_object_stream[Envelope](math.inf)
         self._stream = send
@@ -36,24 +36,24 @@ class WebhookInbox:
                 await self._end()
 
     async def _end(self) -> None:
-        """End the open stream. Webhooks that wait for it are answered with a failure, and come again."""
+        """End the open stream. Waiting webhooks are answered with a failure, and come again."""
         stream, self._stream = self._stream, None
         if stream is not None:
             stream.close()
         for waiting in self._waiting.values():
-            for one in waiting:
-                if not one.done():
-                    one.set_result(False)
+            for future in waiting:
+                if not future.done():
+                    future.set_result(False)
         self._waiting.clear()
 
     def ack(self, envelope: Envelope) -> None:
         """A message is durable."""
-        for one in self._waiting.pop(envelope.message_id, ()):
-            if not one.done():
-                one.set_result(True)
+        for future in self._waiting.pop(envelope.message_id, ()):
+            if not future.done():
+                future.set_result(True)
 
-    async def take(self, envelopes: Iterable[Envelope], seconds: float) -> bool:
-        """Hand messages to the stream; returns whether all of them became durable in time.
+    async def hand_over(self, envelopes: Iterable[Envelope], seconds: float) -> bool:
+        """Hand messages to the stream; returns whether all became durable in time.
 
         False: nobody listens, or stopped listening. Whatever was handed over may be durable nevertheless.
         """
@@ -70,13 +70,13 @@ class WebhookInbox:
                 except (anyio.BrokenResourceError, anyio.ClosedResourceError):
                     return False
             with anyio.move_on_after(seconds):
-                return all([await one for _, one in waits])
+                return all([await future for _, future in waits])
             return False
         finally:
-            for id, one in waits:  # noqa: A001 -- the word
-                one.cancel()
+            for id, future in waits:  # noqa: A001 -- the word
+                future.cancel()
                 with suppress(KeyError, ValueError):
-                    self._waiting[id].remove(one)
+                    self._waiting[id].remove(future)
                     if not self._waiting[id]:
                         del self._waiting[id]
 

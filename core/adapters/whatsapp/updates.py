@@ -1,6 +1,6 @@
-"""What a webhook of the Cloud API brings: messages, and reports about messages of the account. Pure.
+"""The webhooks of the Cloud API: messages, and reports about messages of the account. Pure.
 
-Fields that are not known here are ignored. Each message is read by itself, so one that cannot be read stops no other.
+Fields that are not known here are ignored. Each message is read by itself, so an unreadable message stops no other.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ _SAY_NOTHING = ("reaction", "system", "ephemeral", "request_welcome", "edit", "r
 
 
 class UnreadableWebhook(Exception):
-    """A body, or a part of it, that has not the form of a webhook of WhatsApp."""
+    """A malformed body of a webhook, or a malformed part."""
 
 
 class Unread(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of a webhook that could not be read."""
+    """An unreadable part of a webhook."""
 
     id: str
     detail: str
 
 
 class FailureReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The report that a message of the account, which Meta had accepted, was not delivered."""
+    """The report of a failed delivery of a message which Meta had accepted."""
 
     id: str
     recipient: str
@@ -45,7 +45,7 @@ class FailureReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WebhookContent(msgspec.Struct, frozen=True, kw_only=True):
-    """What a webhook has for one account, in its order."""
+    """The content of a webhook for an account, in order."""
 
     messages: tuple[Envelope, ...] = ()
     failures: tuple[FailureReport, ...] = ()
@@ -115,7 +115,7 @@ class _Status(msgspec.Struct, frozen=True):
 
 
 def read_webhook(body: bytes, number_id: str, account: str) -> WebhookContent:
-    """What a webhook has for the number with this id. Raises `UnreadableWebhook` if it is no webhook at all."""
+    """The content of a webhook for the number with an id. Raises `UnreadableWebhook` for a malformed body."""
     try:
         # Not by msgspec: one half of a surrogate pair would make the whole body unreadable.
         given = json.loads(body)
@@ -134,17 +134,17 @@ def read_webhook(body: bytes, number_id: str, account: str) -> WebhookContent:
             others.append(_short(number))
             continue
         read = partial(_envelope, _contacts(value), account)
-        for one in _mappings(value.get("messages"), unread):
-            _collect(one, messages, unread, read)
-        for one in _mappings(value.get("statuses"), unread):
-            _collect(one, failures, unread, _failure)
+        for message in _mappings(value.get("messages"), unread):
+            _collect(message, messages, unread, read)
+        for status in _mappings(value.get("statuses"), unread):
+            _collect(status, failures, unread, _failure)
     return WebhookContent(
         messages=tuple(messages), failures=tuple(failures), unread=tuple(unread), others=tuple(others)
     )
 
 
 def _values(given: dict[str, Any], unread: list[Unread]) -> Iterator[dict[str, Any]]:
-    """The values of all changes that are about messages."""
+    """The values of all changes about messages."""
     for entry in _mappings(given.get("entry"), unread):
         for change in _mappings(entry.get("changes"), unread):
             if change.get("field") != "messages":
@@ -162,27 +162,27 @@ def _mappings(found: object, unread: list[Unread]) -> Iterator[dict[str, Any]]:
     if not isinstance(found, list):
         unread.append(Unread(id="", detail="expected a list"))
         return
-    for one in cast("list[object]", found):
-        if isinstance(one, dict):
-            yield cast("dict[str, Any]", one)
+    for entry in cast("list[object]", found):
+        if isinstance(entry, dict):
+            yield cast("dict[str, Any]", entry)
         else:
             unread.append(Unread(id="", detail="expected an object in a list"))
 
 
 def _collect(
-    one: dict[str, Any], found: list[T], unread: list[Unread], read: Callable[[dict[str, Any]], T | None]
+    entry: dict[str, Any], found: list[T], unread: list[Unread], read: Callable[[dict[str, Any]], T | None]
 ) -> None:
     try:
-        made = read(one)
+        made = read(entry)
     except (UnreadableWebhook, msgspec.MsgspecError, ValueError, OverflowError, RecursionError) as error:
-        unread.append(Unread(id=_short(one.get("id")), detail=well_formed(str(error))[:300]))
+        unread.append(Unread(id=_short(entry.get("id")), detail=well_formed(str(error))[:300]))
         return
     if made is not None:
         found.append(made)
 
 
 def _envelope(contacts: list[_Contact], account: str, given: dict[str, Any]) -> Envelope | None:
-    """A message as the gateway takes it; None: it says nothing."""
+    """A message as an envelope; None for a message without content."""
     message = msgspec.convert(given, _Message)
     if message.type in _SAY_NOTHING:
         return None
@@ -205,11 +205,15 @@ def _envelope(contacts: list[_Contact], account: str, given: dict[str, Any]) -> 
 
 
 def _person(message: _Message, contacts: list[_Contact]) -> tuple[str, str]:
-    """Id and name of the sender: the phone number, or the business-scoped id of one who hides it."""
+    """Id and name of the sender: the phone number, or the business-scoped id of a person with a hidden number."""
     hidden = message.from_user_id or (contacts[0].user_id if len(contacts) == 1 and not message.sender else None)
     if not message.sender and not hidden:
         raise UnreadableWebhook("it has no sender")
-    known = (one for one in contacts if (message.sender and one.wa_id == message.sender) or (one.user_id == hidden))
+    known = (
+        contact
+        for contact in contacts
+        if (message.sender and contact.wa_id == message.sender) or (contact.user_id == hidden)
+    )
     found = next(known, _Contact())
     name = "" if found.profile is None else found.profile.name
     if message.sender:
@@ -243,11 +247,11 @@ def _text(message: _Message) -> str:
 
 
 def _contacts(value: dict[str, Any]) -> list[_Contact]:
-    """The senders of a webhook. A contact that cannot be read costs only its name."""
+    """The senders of a webhook. An unreadable contact costs only the name."""
     found: list[_Contact] = []
-    for one in _mappings(value.get("contacts"), []):
+    for contact in _mappings(value.get("contacts"), []):
         try:
-            found.append(msgspec.convert(one, _Contact))
+            found.append(msgspec.convert(contact, _Contact))
         except (msgspec.MsgspecError, ValueError):
             continue
     return found

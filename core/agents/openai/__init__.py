@@ -1,1 +1,1 @@
-"""An agent that asks a model behind any endpoint that speaks OpenAI's chat completions."""
+"""An agent that asks a model, behind any endpoint with OpenAI's chat completions."""

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 
 class OpenAIAgent:
-    """An agent that asks a model behind an endpoint that speaks OpenAI's chat completions.
+    """An agent that asks a model, behind an endpoint with OpenAI's chat completions.
 
-    `key`: that of the endpoint; None: it needs none. `client`: an `openai.AsyncOpenAI` to use instead of an own one.
+    `key`: that of the endpoint; None: it needs none. `client`: an `openai.AsyncOpenAI` to use instead of an own client.
     Raises `ConfigError` for an unusable key, and if the client library is not installed. A turn that fails raises
     `AgentFailed` with its reason.
     """
@@ -51,7 +51,7 @@ class OpenAIAgent:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None, None]:
-        """Its life: when the block ends, the connections to the endpoint are closed, and the agent cannot be used."""
+        """Hold the connections to the endpoint; closed at the end of the block, after which the agent is unusable."""
         try:
             yield
         finally:
@@ -68,7 +68,7 @@ class OpenAIAgent:
         raise AgentFailed(f"the turn took longer than {self._config.turn_timeout:g} s", Reason.AGENT_TIMEOUT)
 
     async def _answer(self, turn: Turn) -> str | None:
-        """Ask the model, carry out its calls and give it their results, until it answers without a call."""
+        """Ask the model, carry out the calls and return the results, until an answer has no call."""
         before = await turn.done_before()
         facts, tools = await facts_of(turn, self._config, before), TurnTools(turn, self._config, before)
         said: list[Message] = []
@@ -82,15 +82,15 @@ class OpenAIAgent:
                 # Before any of them is carried out: a model that asks for a thousand means none of them.
                 why = f"the model asked for {calls} tool calls in one turn; {self._config.max_calls} are allowed"
                 raise AgentFailed(why, Reason.TOO_MANY_CALLS)
-            back = [sent_back(one) for one in answer.calls]
+            back = [sent_back(call) for call in answer.calls]
             said.append({"role": "assistant", "content": answer.text or None, "tool_calls": back})
-            for one in answer.calls:
-                said.append({"role": "tool", "tool_call_id": one.id, "content": await tools.call(one)})
+            for call in answer.calls:
+                said.append({"role": "tool", "tool_call_id": call.id, "content": await tools.call(call)})
         why = f"the model still called tools after {self._config.max_rounds} requests"
         raise AgentFailed(why, Reason.TOO_MANY_CALLS)
 
     async def _ask(self, turn: Turn, facts: TurnFacts, tools: TurnTools, said: list[Message]) -> ModelAnswer:
-        """The next answer of the model. An endpoint that takes less than is configured gets less of the history."""
+        """The next answer of the model. An endpoint with a smaller context than configured gets less of the history."""
         share = self._history_tokens(facts, tools, said)
         exchanges = exchanges_of(facts)
         while True:
@@ -106,7 +106,7 @@ class OpenAIAgent:
                 return answer
 
     def _history_tokens(self, facts: TurnFacts, tools: TurnTools, said: list[Message]) -> int:
-        """The tokens that are left for the history. Raises `AgentFailed` if there is no room for the turn itself."""
+        """The tokens left for the history. Raises `AgentFailed` if there is no room for the turn itself."""
         config = self._config
         need = tokens_of([*system_messages(facts), own_message(facts), *said, *tools.definitions])
         left = config.context_tokens - need - (config.max_tokens or 0)
@@ -129,7 +129,7 @@ class OpenAIAgent:
 
 
 async def facts_of(turn: Turn, config: OpenAIConfig, before: DoneBefore) -> TurnFacts:
-    """What a model is sent of a turn."""
+    """The facts of a turn for a model."""
     history = (await lines_around(turn, config.history_lines)).lines if config.history_lines else ()
     writers = {line.by.id for line in history if line.role == "user" and line.by is not None}
     if turn.callback is None:
@@ -148,10 +148,10 @@ async def facts_of(turn: Turn, config: OpenAIConfig, before: DoneBefore) -> Turn
 
 
 def _sent(result: ActionResult) -> str:
-    """What an earlier run of the turn has queued, for the model."""
+    """A message queued by an earlier run of the turn, for the model."""
     where = "" if result.place is None else f" in {result.place}"
     return f"{result.action.value}{where}:\n{as_data(result.said or '')}"
 
 
-def _given(one: GivenTask) -> str:
-    return f"delegated to {one_line(one.hand)}, as {one.delegation}:\n{as_data(one.task)}"
+def _given(given: GivenTask) -> str:
+    return f"delegated to {one_line(given.hand)}, as {given.delegation}:\n{as_data(given.task)}"

@@ -1,4 +1,4 @@
-"""The answer of a model, assembled from the pieces in which it comes, and judged once it is complete."""
+"""The answer of a model, assembled from pieces, and judged when complete."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ QUOTED = 200
 
 
 class ModelCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A tool call as the model wrote it; nothing of it is checked."""
+    """A tool call as written by the model, unchecked."""
 
     id: str
     name: str
@@ -71,7 +71,7 @@ class _Piece(msgspec.Struct):
 
 
 class _OpenCall:
-    """A tool call that grows."""
+    """A growing tool call."""
 
     __slots__ = ("arguments", "id", "index", "name")
 
@@ -86,17 +86,17 @@ _decode = msgspec.json.Decoder(_Piece).decode
 
 
 class EndpointError(Exception):
-    """The endpoint said in the middle of its answer that something went wrong; the text is its own."""
+    """The endpoint reported an error in the middle of an answer; the text is the endpoint's."""
 
 
 class AnswerReader:
     """Takes the pieces of an answer, and returns the answer.
 
-    However a model's text is cut into pieces, the answer is the same. `most`: characters that it may have.
+    However a model's text is cut into pieces, the answer is the same. `limit`: characters that it may have.
     """
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
         self.length = 0
         self._text: list[str] = []
         self._refusal: list[str] = []
@@ -133,29 +133,29 @@ class AnswerReader:
         self._grow(self._text, content)
         self._grow(self._refusal, said.refusal)
         for call in said.tool_calls or ():
-            one, function = self._call_of(call), call.function or _Function()
-            one.id = one.id or call.id or ""
-            one.name = one.name or function.name or ""
+            open_call, function = self._call_of(call), call.function or _Function()
+            open_call.id = open_call.id or call.id or ""
+            open_call.name = open_call.name or function.name or ""
             arguments = function.arguments
             if isinstance(arguments, dict):
                 arguments = msgspec.json.encode(arguments).decode()
-            self._grow(one.arguments, arguments)
+            self._grow(open_call.arguments, arguments)
 
     def _grow(self, parts: list[str], text: str | None, more: int = 0) -> None:
         self.length += len(text or "") + more
-        if self.length > self._most:
-            raise AgentFailed(f"the model wrote more than {self._most} characters", Reason.ANSWER_TOO_LONG)
+        if self.length > self._limit:
+            raise AgentFailed(f"the model wrote more than {self._limit} characters", Reason.ANSWER_TOO_LONG)
         if text:
             parts.append(text)
 
     def _call_of(self, call: _Call) -> _OpenCall:
-        """The open call that a piece belongs to.
+        """The open call of a piece.
 
-        Most endpoints number their calls. Some leave the number out, and some give every call the same one: there a
+        Most endpoints number their calls. Some leave the number out, and some give every call the same number: there a
         call with another id, or without a number with another name, is another call.
         """
         number = call.index
-        known = self._calls if number is None else [one for one in self._calls if one.index == number]
+        known = self._calls if number is None else [open_call for open_call in self._calls if open_call.index == number]
         if known:
             last, named = known[-1], call.function is not None and bool(call.function.name)
             is_other = bool(call.id) and last.id not in ("", call.id)
@@ -167,7 +167,7 @@ class AnswerReader:
         return new
 
     def done(self) -> ModelAnswer:
-        """The whole answer. Raises `AgentFailed` if it broke off, was refused, or was cut."""
+        """The whole answer. Raises `AgentFailed` for an answer which broke off, was refused, or was cut."""
         refusal = "".join(self._refusal)
         if self._finish == "content_filter":
             raise AgentFailed("the endpoint's content filter ended the answer", Reason.AGENT_REFUSED)
@@ -184,21 +184,21 @@ class AnswerReader:
 
 
 def _distinct(found: list[_OpenCall]) -> tuple[ModelCall, ...]:
-    """The calls, each with an id of its own: results refer to it."""
+    """The calls, each with a unique id for the result."""
     used: set[str] = set()
     calls: list[ModelCall] = []
-    for number, one in enumerate(found, 1):
-        name = well_formed(one.id)
+    for number, call in enumerate(found, 1):
+        name = well_formed(call.id)
         while not name or name in used:
             name = f"call-{number}" if not name else f"{name}-{number}"
         used.add(name)
-        arguments = well_formed("".join(one.arguments))
-        calls.append(ModelCall(id=name, name=well_formed(one.name), arguments=arguments))
+        arguments = well_formed("".join(call.arguments))
+        calls.append(ModelCall(id=name, name=well_formed(call.name), arguments=arguments))
     return tuple(calls)
 
 
 def words_of_error(error: object) -> str:
-    """What an endpoint says of an error, as far as it is text."""
+    """The words of an endpoint's error, as far as there is text."""
     if not isinstance(error, dict):
         return error if isinstance(error, str) else ""
     found = cast("dict[str, object]", error)
@@ -207,6 +207,6 @@ def words_of_error(error: object) -> str:
 
 
 def quoted(text: str) -> str:
-    """The beginning of a text of somebody else, on one line."""
-    shown = " ".join("".join(one if one.isprintable() else " " for one in text[: QUOTED * 4]).split())
+    """The beginning of untrusted text, on a single line."""
+    shown = " ".join("".join(character if character.isprintable() else " " for character in text[: QUOTED * 4]).split())
     return well_formed(shown if len(shown) <= QUOTED else f"{shown[:QUOTED]}...")

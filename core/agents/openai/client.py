@@ -1,4 +1,4 @@
-"""The client library of OpenAI, loaded beside the event loop: it takes seconds, and nothing else waits for it."""
+"""The client library of OpenAI, loaded beside the event loop: loading takes seconds, and nothing else waits."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _PACKAGES = ("openai", "httpx")
 
 
 class LateClient:
-    """The client of one agent, made at its first use.
+    """The client of an agent, made at the first use.
 
-    Raises `ConfigError` for a key that cannot be one, and if the library is not installed. `given`: an
-    `openai.AsyncOpenAI` to use instead of one made of the configuration.
+    Raises `ConfigError` for an impossible key, and if the library is not installed. `given`: an
+    `openai.AsyncOpenAI` to use instead of a client made of the configuration.
     """
 
     def __init__(self, config: OpenAIConfig, key: str | None, given: AsyncOpenAI | None = None) -> None:
@@ -43,14 +43,14 @@ class LateClient:
         if self._client is None:
             async with self._loading:
                 if self._client is None:
-                    # Who no longer waits for it leaves it to its thread.
+                    # A cancelled caller does not stop the loading; its thread finishes it.
                     self._client = await anyio.to_thread.run_sync(
                         _client, self._config, self._key, abandon_on_cancel=True
                     )
         return self._client
 
     async def aclose(self) -> None:
-        """Close its connections."""
+        """Close the connections."""
         if self._client is not None:
             await self._client.close()
 
@@ -71,7 +71,7 @@ def _made(config: OpenAIConfig, key: str | None) -> AsyncOpenAI:
 
     limits = httpx.Timeout(config.silence, connect=min(config.silence, config.timeout))
     client = AsyncOpenAI(
-        # Without a key the library would look for one in the environment, which may be that of another endpoint.
+        # Without a key the library would take a key from the environment, which may be that of another endpoint.
         api_key=key or "none",
         base_url=config.base_url,
         timeout=limits,

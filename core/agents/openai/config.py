@@ -17,7 +17,7 @@ _Seconds = Annotated[Duration, Field(gt=0)]
 
 
 class OpenAIConfig(Model):
-    """An agent that asks a model behind an endpoint that speaks OpenAI's chat completions.
+    """An agent that asks a model, behind an endpoint with OpenAI's chat completions.
 
     Tokens are estimated at one for each three bytes of UTF-8, because each model counts in its own way.
     """
@@ -49,7 +49,7 @@ class OpenAIConfig(Model):
     max_calls: int = Field(default=32, ge=0)
     """Tool calls of one turn. A turn that asks for more ends."""
     max_rounds: int = Field(default=16, gt=0)
-    """Requests of one turn, not counting repeated ones. A turn that needs more ends."""
+    """Requests of one turn, not counting repetitions. A turn that needs more ends."""
     timeout: _Seconds = 120.0
     """For one request, from its start to the end of the answer."""
     silence: _Seconds = 60.0

@@ -1,4 +1,4 @@
-"""What a model is sent of a conversation: system prompts, what was said before, and the message of the turn. Pure.
+"""The messages to a model: system prompts, earlier messages, and the message of the turn. Pure.
 
 In a direct chat a person's messages are sent as they are. Where several people write, each message begins with its
 author, and every further line of it is indented, so that no text can pass for a message of somebody else.
@@ -41,7 +41,7 @@ _PARTIAL = "[only this part of the message arrived]"
 
 
 class TurnFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a turn when its model is asked."""
+    """The facts of a turn for a request to the model."""
 
     #: the id of the line of its message in the transcript
     ref: str
@@ -60,7 +60,7 @@ class TurnFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PastExchange(msgspec.Struct, frozen=True):
-    """What people said, and what they were answered."""
+    """Messages of people, and the answers."""
 
     messages: tuple[Message, ...]
     tokens: int
@@ -74,12 +74,12 @@ def tokens_of(value: object) -> int:
 
 
 def system_messages(facts: TurnFacts) -> list[Message]:
-    """The system prompts: one message, because the templates of many models have room for one, at the beginning."""
+    """The system prompts: a single message, because the templates of many models allow no second."""
     return [] if facts.prompt is None else [{"role": "system", "content": facts.prompt}]
 
 
 def own_message(facts: TurnFacts) -> Message:
-    """The message of the turn; of one that runs again, with what an earlier run has done."""
+    """The message of the turn; in a repeated run, with the work of an earlier run."""
     author = facts.author if facts.is_shared else None
     parts = [facts.text if author is None else said_by(author, facts.text)]
     if facts.done:
@@ -88,12 +88,12 @@ def own_message(facts: TurnFacts) -> Message:
 
 
 def _is_own(line: TranscriptLine, facts: TurnFacts) -> bool:
-    """Whether a line is that of the turn itself, or of what it has sent."""
+    """Whether a line is the turn's own message, or a message sent by the turn."""
     return line.ref == facts.ref or line.ref.startswith(f"{facts.ref}.")
 
 
 def exchanges_of(facts: TurnFacts) -> list[PastExchange]:
-    """What was said before, oldest first.
+    """The earlier exchanges, oldest first.
 
     Behind the line of the turn itself only what was sent, or did not arrive, counts: messages of people that stand
     there have turns of their own.
@@ -110,17 +110,17 @@ def exchanges_of(facts: TurnFacts) -> list[PastExchange]:
         if not found or (message["role"] == "user" and found[-1][-1]["role"] == "assistant"):
             found.append([])
         _join(found[-1], message)
-    return [PastExchange(tuple(one), sum(tokens_of(each["content"]) for each in one)) for one in found]
+    return [PastExchange(tuple(exchange), sum(tokens_of(each["content"]) for each in exchange)) for exchange in found]
 
 
-def fitting(exchanges: Sequence[PastExchange], most: int) -> list[Message]:
-    """The newest exchanges that have at most so many tokens together. None is cut: a half one misleads."""
+def fitting(exchanges: Sequence[PastExchange], limit: int) -> list[Message]:
+    """The newest exchanges within a number of tokens. No exchange is cut: a half exchange misleads."""
     kept = len(exchanges)
-    left = most
+    left = limit
     while kept and exchanges[kept - 1].tokens <= left:
         kept -= 1
         left -= exchanges[kept].tokens
-    return [message for one in exchanges[kept:] for message in one.messages]
+    return [message for exchange in exchanges[kept:] for message in exchange.messages]
 
 
 def composed(facts: TurnFacts, before: Sequence[Message]) -> list[Message]:
@@ -132,12 +132,12 @@ def composed(facts: TurnFacts, before: Sequence[Message]) -> list[Message]:
 
 
 def said_by(author: Peer, text: str) -> str:
-    """A message with its author, where several people write."""
+    """A message with the author, where several people write."""
     return f"{_name_of(author)}: {_LINE_END.sub(_INDENTED, text)}"
 
 
 def _name_of(author: Peer) -> str:
-    """A person on one line. The name is quoted: it may contain anything, such as the name and the id of another."""
+    """A person on a line. The name is quoted, as a name may contain anything, such as the name and id of another."""
     known = one_line(author.id)
     shown = known if _PLAIN_ID.fullmatch(known) else json.dumps(known, ensure_ascii=False)
     return f"{json.dumps(one_line(author.name), ensure_ascii=False)} ({shown})" if author.name.strip() else f"({shown})"
@@ -159,7 +159,7 @@ def _message_of(line: TranscriptLine, facts: TurnFacts) -> Message:
 
 
 def _join(messages: list[Message], message: Message) -> None:
-    """Append a message, or add it to the last one of the same side."""
+    """Append a message, or add the text to the last message of the same side."""
     if messages and messages[-1]["role"] == message["role"]:
         messages[-1] = {**messages[-1], "content": f"{messages[-1]['content']}{_BETWEEN}{message['content']}"}
     else:

@@ -1,7 +1,8 @@
-"""Requests to an endpoint that speaks OpenAI's chat completions: time limits, repetitions, and what failures mean."""
+"""Requests to an endpoint with OpenAI's chat completions: time limits, repetitions, and the meaning of failures."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Mapping
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
@@ -12,12 +13,81 @@ import anyio
 from trunkline.core.agents.openai.answer import AnswerReader, EndpointError, ModelAnswer, quoted, words_of_error
 from trunkline.core.agents.openai.client import LateClient
 from trunkline.core.agents.openai.config import OpenAIConfig
-from trunkline.core.agents.openai.event_reader import EventReader, EventTooLong
 from trunkline.core.errors import AgentFailed
 from trunkline.core.reasons import Reason
 
 if TYPE_CHECKING:
     from openai import APIStatusError, AsyncOpenAI
+
+
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+_MARK = "\ufeff"
+
+
+class EventTooLong(Exception):
+    """An event is longer than the limit."""
+
+
+class EventReader:
+    """Takes bytes, and returns the data of complete events.
+
+    `limit`: bytes of an event; a longer event raises `EventTooLong`. Comments, names and ids of events are left out. An
+    event that no blank line ends is not complete.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        #: the pieces of a line that has not ended, and their bytes
+        self._pending: list[bytes] = []
+        self._waiting = 0
+        self._data: list[str] = []
+        self._size = 0
+        self._is_first = True
+        #: the last byte was a carriage return
+        self._after_return = False
+
+    def feed(self, data: bytes) -> list[str]:
+        """The data of each event completed by some bytes, in order."""
+        if not data:
+            return []
+        if self._after_return:
+            # It belongs to the line end before it, which has counted already.
+            data = data.removeprefix(b"\n")
+        self._after_return = data.endswith(b"\r")
+        first, *rest = _LINE_END.split(data)
+        done: list[str] = []
+        # Joined once per line: a long line may come in as many pieces as it has bytes.
+        self._keep(first)
+        for following in rest:
+            line = b"".join(self._pending)
+            self._pending, self._waiting = [], 0
+            if line:
+                self._take(line)
+            elif self._data:
+                done.append("\n".join(self._data))
+                self._data, self._size = [], 0
+            self._keep(following)
+        if self._size + self._waiting > self._limit:
+            raise EventTooLong
+        return done
+
+    def _keep(self, piece: bytes) -> None:
+        if piece:
+            self._pending.append(piece)
+            self._waiting += len(piece)
+
+    def _take(self, line: bytes) -> None:
+        text = line.decode("utf-8", "replace")
+        if self._is_first:
+            text, self._is_first = text.removeprefix(_MARK), False
+        name, _, value = text.partition(":")
+        if name != "data":
+            return
+        self._size += len(line)
+        if self._size > self._limit:
+            raise EventTooLong
+        self._data.append(value.removeprefix(" "))
+
 
 #: bytes of one character of an answer at most, as JSON escapes it; and of everything else in one event
 _PER_CHARACTER, _BESIDE = 12, 65_536
@@ -31,7 +101,7 @@ _END = "[DONE]"
 
 
 class PassingFailure(Exception):
-    """A request failed for the moment. `failed`: what that means if it is not repeated; `wait`: seconds asked for."""
+    """A request failed for the moment. `failed`: the error without a repetition; `wait`: requested seconds."""
 
     def __init__(self, failed: AgentFailed, wait: float | None = None) -> None:
         super().__init__(failed.facts)
@@ -40,17 +110,17 @@ class PassingFailure(Exception):
 
 
 class RequestTooLong(AgentFailed):
-    """The request is longer than the model takes, as its endpoint says."""
+    """The request is too long for the model, according to the endpoint."""
 
     def __init__(self, facts: str = "") -> None:
         super().__init__(facts, Reason.INPUT_TOO_LONG)
 
 
 class ModelEndpoint:
-    """One endpoint, as one agent uses it.
+    """An endpoint for an agent.
 
     Raises `ConfigError` for an unusable key, and if the client library is not installed. `client`: an
-    `openai.AsyncOpenAI` to use instead of one made of the configuration.
+    `openai.AsyncOpenAI` to use instead of a client made of the configuration.
     """
 
     def __init__(self, config: OpenAIConfig, key: str | None, client: AsyncOpenAI | None = None) -> None:
@@ -86,16 +156,16 @@ class ModelEndpoint:
         raise AssertionError("the last repetition returns or raises")
 
     async def _ask_once(self, body: Mapping[str, Any]) -> ModelAnswer:
-        """One request, within its time limit. Raises `AgentFailed` or `PassingFailure`."""
+        """Make a request, within the time limit. Raises `AgentFailed` or `PassingFailure`."""
         reader = AnswerReader(self._config.max_answer)
         client = await self._client.get()
         with anyio.move_on_after(self._config.timeout) as scope:
-            return await self._requested(client, body, reader)
+            return await self._request(client, body, reader)
         assert scope.cancelled_caught
         facts = f"no complete answer within {self._config.timeout:g} s; it had {reader.length} characters"
         raise AgentFailed(facts, Reason.AGENT_TIMEOUT)
 
-    async def _requested(self, client: Any, body: Mapping[str, Any], reader: AnswerReader) -> ModelAnswer:
+    async def _request(self, client: Any, body: Mapping[str, Any], reader: AnswerReader) -> ModelAnswer:
         import httpx
         import openai
 
@@ -118,11 +188,11 @@ class ModelEndpoint:
             raise
 
     def _of_status(self, error: APIStatusError) -> AgentFailed | PassingFailure:
-        """What an answer with an error status means."""
+        """The error of an answer with an error status."""
         status, response = error.status_code, error.response
         said = self._clean(words_of_error(error.body))
         code = str(error.code or "")
-        if status in (400, 413, 422) and (code in _TOO_LONG or any(one in said.lower() for one in _TOO_LONG_WORDS)):
+        if status in (400, 413, 422) and (code in _TOO_LONG or any(words in said.lower() for words in _TOO_LONG_WORDS)):
             return RequestTooLong(f"the endpoint finds the request too long for the model {self._config.model!r}")
         if status in (401, 403):
             # What it says of a key often quotes the key.
@@ -138,7 +208,7 @@ class ModelEndpoint:
         return _unreachable(facts)
 
     def _of_connection(self, error: BaseException, *, started: bool) -> AgentFailed | PassingFailure:
-        """What a failure of the connection means. `started`: the answer had begun."""
+        """The error of a failed connection. `started`: the answer had begun."""
         import httpx
 
         words = self._clean(f"{type(error).__name__}: {error}")
@@ -152,21 +222,21 @@ class ModelEndpoint:
         return PassingFailure(AgentFailed(f"the connection broke {where} ({words})", Reason.AGENT_BROKE_OFF))
 
     def _clean(self, said: str) -> str:
-        """What an endpoint said, without the key."""
+        """Words of an endpoint, without the key."""
         return quoted(said.replace(self._key, "***") if self._key else said)
 
 
 async def _read(response: Any, reader: AnswerReader, config: OpenAIConfig) -> None:
     """Read an answer with a good status. Raises `AgentFailed`, `EndpointError`, `httpx.HTTPError`."""
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    most = _PER_CHARACTER * config.max_answer + _BESIDE
-    too_long = AgentFailed(f"the endpoint sent more than {most} bytes at once", Reason.ANSWER_TOO_LONG)
+    limit = _PER_CHARACTER * config.max_answer + _BESIDE
+    too_long = AgentFailed(f"the endpoint sent more than {limit} bytes at once", Reason.ANSWER_TOO_LONG)
     if kind.endswith("json"):
         # Also from an endpoint that cannot stream.
         whole = b""
         async for data in response.iter_bytes():
             whole += data
-            if len(whole) > most:
+            if len(whole) > limit:
                 raise too_long
         reader.add(whole)
         return
@@ -175,18 +245,18 @@ async def _read(response: Any, reader: AnswerReader, config: OpenAIConfig) -> No
         facts = f"the endpoint answered with {quoted(kind) or 'no content type'} instead of {expected}"
         raise AgentFailed(facts, Reason.BAD_ANSWER)
     try:
-        async for one in _events(response, EventReader(most)):
-            if one.strip() == _END:
+        async for event in _events(response, EventReader(limit)):
+            if event.strip() == _END:
                 return
-            reader.add(one)
+            reader.add(event)
     except EventTooLong:
         raise too_long from None
 
 
 async def _events(response: Any, events: EventReader) -> AsyncIterator[str]:
     async for data in response.iter_bytes():
-        for one in events.feed(data):
-            yield one
+        for event in events.feed(data):
+            yield event
 
 
 def _unreachable(facts: str) -> AgentFailed:
@@ -194,7 +264,7 @@ def _unreachable(facts: str) -> AgentFailed:
 
 
 def _asked_wait(headers: Mapping[str, str]) -> float | None:
-    """Seconds that an endpoint asks to wait: ``retry-after-ms``, or ``retry-after`` as seconds or as a date."""
+    """The seconds to wait for an endpoint: ``retry-after-ms``, or ``retry-after`` as seconds or as a date."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
             seconds = float(headers.get(name, "")) * unit

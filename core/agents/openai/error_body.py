@@ -1,4 +1,4 @@
-"""Bounds what is read of an answer that reports an error, which the client library would read whole."""
+"""Bounds the bodies of errors, which the client library would read whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tools of a turn as a model has them: definitions, and calls that are carried out one after the other."""
+"""The tools of a turn for a model: definitions, and calls in sequence."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from trunkline.core.reasons import Reason
 #: characters of a result that a model gets
 _LONGEST = 20_000
 _CUT = "... (cut: the result has {} characters)"
-#: the answer to a call with the number of another one
+#: the answer to a call with the number of another call
 _NOT_MADE = (
     "This call was not made. The turn runs again after an interruption; before that it made another call in the place"
     " of this one, with what follows. If yours is something else, and still needed, call again.\n"
@@ -29,7 +29,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class TurnTools:
-    """The tools of one turn. What earlier runs of it have done, `before`, is not done again (`EarlierCalls`)."""
+    """The tools of a turn. The work of earlier runs, `before`, is not repeated (`EarlierCalls`)."""
 
     def __init__(self, turn: Turn, config: OpenAIConfig, before: DoneBefore) -> None:
         self._turn = turn
@@ -38,12 +38,12 @@ class TurnTools:
         hands = turn.hand_tools()
         #: the definitions, as the request has them
         self.definitions: list[Tool] = [*own, *(hands if "hands" in config.tools else [])]
-        self._message = {_name_of(one) for one in own}
-        self._hands = {_name_of(one) for one in hands}
-        self._names = [_name_of(one) for one in self.definitions]
+        self._message = {_name_of(tool) for tool in own}
+        self._hands = {_name_of(tool) for tool in hands}
+        self._names = [_name_of(tool) for tool in self.definitions]
 
     async def call(self, call: ModelCall) -> str:
-        """Carry out a call; what to give back to the model, also of a call that was refused."""
+        """Carry out a call; returns the text for the model, also of a refused call."""
         params = arguments_of(call.arguments)
         if isinstance(params, str):
             return _refusal(f"{call.name or 'the call'}: {params}. Nothing was done.")
@@ -65,13 +65,13 @@ class TurnTools:
         )
 
     def _result(self, shown: dict[str, Any]) -> str:
-        """The result of a call; a model has to know if it is that of another call."""
+        """The result of a call, with a note if the result belongs to another call."""
         instead = self._earlier.instead
         return _result(shown if instead is None else {**shown, "ok": False, "error": _NOT_MADE + as_data(instead)})
 
 
 def arguments_of(text: str) -> dict[str, Any] | str:
-    """The parameters of a call, or what is wrong with them. No text at all: none are given."""
+    """The parameters of a call, or a description of the fault. An empty text means no parameters."""
     if not text.strip():
         return {}
     try:
@@ -84,7 +84,7 @@ def arguments_of(text: str) -> dict[str, Any] | str:
 
 
 def sent_back(call: ModelCall) -> dict[str, Any]:
-    """A call as it stands in the next request: endpoints refuse arguments that are no JSON object."""
+    """A call for the next request: endpoints refuse arguments without the form of a JSON object."""
     arguments = "{}" if isinstance(arguments_of(call.arguments), str) else call.arguments.strip() or "{}"
     return {"id": call.id, "type": "function", "function": {"name": call.name or "unnamed", "arguments": arguments}}
 

@@ -1,4 +1,4 @@
-"""An agent that is a program: gives it turns, carries out its calls, and starts it again when it ends."""
+"""A program as an agent: gives turns to the program, carries out the calls, and restarts an ended program."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _FIRST_DELAY, _LONGEST_DELAY = 0.5, 30.0
 
 
 class ProgramAgent:
-    """Answers by a program that speaks JSON lines (docs/agent-protocol.md). Its turns need `running`."""
+    """Answers by a program over JSON lines (docs/agent-protocol.md). Turns need `running`."""
 
     def __init__(self, agent_id: str, config: ProgramConfig, launch: Launch) -> None:
         self._id = agent_id
@@ -48,7 +48,7 @@ class ProgramAgent:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None, None]:
-        """Allow turns, which start the program; at the end of the block it is ended, in order."""
+        """Allow turns, which start the program; the end of the block ends the program, in order."""
         try:
             async with anyio.create_task_group() as group:
                 self._group = group
@@ -89,7 +89,7 @@ class ProgramAgent:
             self._slots.release()
 
     async def _ask_apart(self, document: TurnDocument, calls: CallRunner) -> str | None:
-        """Ask a process of its own. Its place becomes free when it has ended, which the answer does not wait for."""
+        """Ask a separate process. The slot becomes free at the end of the process, later than the answer."""
         try:
             process = self._start(0.0, release=True)
         except BaseException:
@@ -101,7 +101,7 @@ class ProgramAgent:
             process.stop()
 
     def _process(self) -> ProgramProcess:
-        """The process that all turns share; a new one if there is none that takes turns."""
+        """The process shared by all turns; a new process if there is none for turns."""
         if self._shared is None or self._shared.why:
             delay = min(_LONGEST_DELAY, _FIRST_DELAY * 2.0 ** (self._failures - 1)) if self._failures else 0.0
             self._shared = self._start(delay, release=False)
@@ -139,7 +139,7 @@ class ProgramAgent:
                 process.write_soon(document.id, CancelMessage(turn=document.id, why="the turn has ended"))
 
     async def _converse(self, process: ProgramProcess, turn: str, opened: OpenTurn, calls: CallRunner) -> str | None:
-        """Carry out the calls of the program until it ends the turn."""
+        """Carry out the calls of the program until the end of the turn."""
         while True:
             said = await opened.next()
             if isinstance(said, CallMessage):

@@ -1,4 +1,4 @@
-"""The configuration of a program that is an agent."""
+"""The configuration of a program as an agent."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class ProgramConfig(TurnLimits):
-    """A program that reads turns from its standard input and writes answers to its standard output, as JSON lines."""
+    """A program which reads turns from standard input and writes answers to standard output, as JSON lines."""
 
     command: tuple[str, ...] = Field(min_length=1, max_length=1000)
     """The program and its arguments; no shell reads them. A name without a slash is looked up in `PATH`, one with a
@@ -25,7 +25,7 @@ class ProgramConfig(TurnLimits):
     """Its environment variables: texts, or secrets. Beside them it has only `PATH`, `HOME`, `LANG`, `LC_ALL`, `TZ` and
     `TMPDIR` of the gateway."""
     per_turn: bool = False
-    """Start a process for each turn, instead of one for all."""
+    """Start a process for each turn, instead of a single process for all."""
     concurrency: int = Field(default=100, ge=1, le=1000)
     """How many turns it is given at the same time; others wait."""
     repeatable: bool = False

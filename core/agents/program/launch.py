@@ -1,4 +1,4 @@
-"""Starts the process of a program, and ends it with everything that it has started."""
+"""Starts the process of a program, and ends the whole process group."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from trunkline.core.errors import ConfigError
 
 #: variables of the gateway that every program has; none of them is a secret
 INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR")
-#: seconds for which a stop waits for a process that even SIGKILL does not end, such as one that waits for a disk
+#: seconds for which a stop waits for a process that even SIGKILL does not end, such as a process that waits for a disk
 _KILL_PATIENCE = 10.0
 _LAUNCHER = str(Path(__file__).with_name("launcher.py"))
 
 
 class Launch(msgspec.Struct, frozen=True, kw_only=True):
-    """What is started: command, working directory and environment, with every secret read."""
+    """The command, working directory and environment of a process, with every secret read."""
 
     command: tuple[str, ...]
     folder: Path
@@ -36,7 +36,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
         return f"Launch({self.command[0]!r}, {str(self.folder)!r})"
 
     def wrong(self) -> str:
-        """Why it cannot be started; empty if it seems to be there."""
+        """The reason against a start; empty if the program seems to be there."""
         if not self.folder.is_dir():
             return f"there is no folder {self.folder}"
         program = self.command[0]
@@ -48,7 +48,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def launch_of(config: ProgramConfig, folder: Path, environ: Mapping[str, str]) -> Launch:
-    """Read the secrets and check that the program is there. Raises `ConfigError`."""
+    """Read the secrets and check for the program. Raises `ConfigError`."""
     variables = {name: environ[name] for name in INHERITED if name in environ}
     for name, value in config.env.items():
         variables[name] = value.read(folder, environ) if isinstance(value, Secret) else value
@@ -59,7 +59,7 @@ def launch_of(config: ProgramConfig, folder: Path, environ: Mapping[str, str]) -
 
 
 async def start(launch: Launch) -> anyio.abc.Process:
-    """Start the process, the leader of a group of its own. Raises `OSError`."""
+    """Start the process, the leader of a new group. Raises `OSError`."""
     command = list(launch.command)
     if sys.platform == "linux" and sys.executable:
         keep = "yes" if "LC_CTYPE" in launch.environ else "no"
@@ -69,7 +69,7 @@ async def start(launch: Launch) -> anyio.abc.Process:
 
 
 async def end(process: anyio.abc.Process, patience: float) -> None:
-    """End a process: close its input, and after `patience` seconds each, SIGTERM and SIGKILL to its group."""
+    """End a process: close the input, and after `patience` seconds each, SIGTERM and SIGKILL to the group."""
     if process.stdin is not None:
         with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
             await process.stdin.aclose()

@@ -20,7 +20,7 @@ _NOT_STARTED = 127
 
 
 def main(arguments: list[str]) -> int:
-    """Replace this process by the command; returns only if that fails."""
+    """Replace this process by the command; returns only after a failure."""
     gateway, keep_locale, *command = arguments
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != int(gateway):

@@ -13,19 +13,19 @@ _TURN = re.compile(rb'(?<!\\)"turn"\s*:\s*"([^"\\]{1,300})"')
 
 
 class TooLong(msgspec.Struct, frozen=True, kw_only=True):
-    """A line beyond the limit; only its start is kept."""
+    """A line beyond the limit; only the start is kept."""
 
     start: bytes
 
     @property
     def turn(self) -> str | None:
-        """The turn that the line names, if it names it near its start."""
+        """The turn named near the start of the line, if any."""
         found = _TURN.search(self.start)
         return None if found is None else found[1].decode("utf-8", "replace")
 
 
 class LineCutter:
-    """Takes chunks, gives whole lines without their ends. A line that is too long is given once, as `TooLong`."""
+    """Takes chunks, gives whole lines without line ends. A line beyond the limit is given once, as `TooLong`."""
 
     def __init__(self, longest: int) -> None:
         self._longest = longest
@@ -36,11 +36,11 @@ class LineCutter:
 
     @property
     def is_skipping(self) -> bool:
-        """Whether the rest of a line that was too long is skipped."""
+        """Whether the rest of a line beyond the limit is skipped."""
         return self._skipping is not None
 
     def feed(self, chunk: bytes) -> Iterator[bytes | TooLong]:
-        """The lines that end in a chunk."""
+        """The lines with an end in a chunk."""
         start = 0
         while (end := chunk.find(b"\n", start)) >= 0:
             self._keep(chunk[start:end])
@@ -49,7 +49,7 @@ class LineCutter:
         self._keep(chunk[start:])
 
     def finish(self) -> Iterator[bytes | TooLong]:
-        """The line so far, unless it is empty: at the end of the stream a line without an end."""
+        """The line so far, unless empty: at the end of the stream a line without an end."""
         skipped, line = self._skipping, b"".join(self._parts)
         self._skipping, self._parts, self._size = None, [], 0
         if skipped is not None:

@@ -1,4 +1,4 @@
-"""The messages between the gateway and a program: one JSON object per line; `type` says which. Pure."""
+"""The messages between the gateway and a program: a JSON object per line; `type` says which. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LONGEST_ID = 200
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """What the gateway accepts of a program: seconds, calls, characters and bytes."""
+    """The limits for a program: seconds, calls, characters and bytes."""
 
     timeout: float
     max_calls: int
@@ -31,7 +31,7 @@ class Welcome(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="
 
 
 class ResultMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="result", omit_defaults=True):
-    """What a call returned (`ok`), or why nothing was done."""
+    """The result of a call (`ok`), or the reason why nothing was done."""
 
     turn: str
     call: str
@@ -42,7 +42,7 @@ class ResultMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="type",
 
 
 class CancelMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="cancel"):
-    """The turn has ended without the program's answer; what it still sends for it is ignored."""
+    """The turn has ended without the program's answer; later messages for the turn are ignored."""
 
     turn: str
     why: str
@@ -52,13 +52,13 @@ ToProgram = Welcome | TurnDocument | ResultMessage | CancelMessage
 
 
 class Hello(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="hello", forbid_unknown_fields=True):
-    """The first message of a program: it is ready, and speaks this version."""
+    """The first message of a program: ready, with the version of the protocol."""
 
     protocol: int
 
 
 class CallMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="call", forbid_unknown_fields=True):
-    """A call of a tool. `call` is the program's own id for it, which comes back with the result."""
+    """A call of a tool. `call` is the program's own id, which comes back with the result."""
 
     turn: str
     call: str
@@ -76,7 +76,7 @@ class AnswerMessage(
 
 
 class FailMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="fail", forbid_unknown_fields=True):
-    """The end of a turn that the program cannot answer. `refused`: it declines to, as a model may."""
+    """The end of a turn without an answer. `refused`: the program declines, as a model may."""
 
     turn: str
     error: str
@@ -95,7 +95,7 @@ FromProgram = Hello | OfTurn | LogMessage
 
 
 class Malformed(msgspec.Struct, frozen=True, kw_only=True):
-    """A line that is no message. `turn`: the one that it names, if it can be read so far."""
+    """A malformed line. `turn`: the turn named by the line, if readable."""
 
     what: str
     turn: str | None = None
@@ -111,7 +111,7 @@ _ENCODER = msgspec.json.Encoder()
 
 
 def encode(message: ToProgram) -> bytes:
-    """A message as its line."""
+    """A message as a line."""
     return _ENCODER.encode(message) + b"\n"
 
 

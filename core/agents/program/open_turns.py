@@ -1,4 +1,4 @@
-"""The turns that a program works on: what it says of each goes to that turn, and to no other."""
+"""The turns of a program: a message of the program goes to the named turn, and to no other."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from trunkline.core.reasons import Reason
 
 
 class Broken(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a turn ends without a message of the program that ends it."""
+    """The end of a turn without a final message of the program."""
 
     facts: str
     reason: Reason
 
 
 class OpenTurn:
-    """What the program has said of one turn and the turn has not read yet."""
+    """The messages of the program for a turn, still unread by the turn."""
 
     def __init__(self, config: ProgramConfig) -> None:
         self._config = config
@@ -51,25 +51,25 @@ class OpenTurn:
             self.end(message)
 
     def end(self, last: OfTurn | Broken) -> None:
-        """Say the last thing of the turn; what comes after it is ignored."""
+        """Keep the last message of the turn; later messages are ignored."""
         if not self.is_over:
             self.is_over, self.is_answered = True, not isinstance(last, Broken)
             self._add(last)
 
     async def next(self) -> OfTurn | Broken:
-        """The next thing that is said, in order."""
+        """Wait for the next message, in order."""
         while not self._said:
             self._new = anyio.Event()
             await self._new.wait()
         return self._said.popleft()
 
-    def _add(self, one: OfTurn | Broken) -> None:
-        self._said.append(one)
+    def _add(self, message: OfTurn | Broken) -> None:
+        self._said.append(message)
         self._new.set()
 
 
 class OpenTurns:
-    """The turns of one process, by id."""
+    """The turns of a process, by id."""
 
     def __init__(self, config: ProgramConfig) -> None:
         self._config = config
@@ -80,39 +80,39 @@ class OpenTurns:
 
     def open(self, turn: str) -> OpenTurn:
         """Begin to accept what is said of a turn."""
-        one = self._turns[turn] = OpenTurn(self._config)
-        return one
+        opened = self._turns[turn] = OpenTurn(self._config)
+        return opened
 
     def close(self, turn: str) -> None:
         """Accept nothing more of a turn."""
         self._turns.pop(turn, None)
 
     def say(self, message: OfTurn, size: int) -> str:
-        """Give a message to its turn; returns what is wrong if there is no such turn."""
-        one = self._turns.get(message.turn)
-        if one is None or one.is_over:
+        """Give a message to the named turn; returns a description of the fault if there is no such turn."""
+        opened = self._turns.get(message.turn)
+        if opened is None or opened.is_over:
             return f"a message of a turn that is not open: {message.turn}"
-        one.say(message, size)
+        opened.say(message, size)
         return ""
 
     def malformed(self, line: Malformed) -> str:
-        """Break the turn that a bad line names; returns what is wrong."""
+        """Break the turn named by a malformed line; returns a description of the fault."""
         wrong = f"a line that is no message: {line.what}"
         self._break(line.turn, Broken(facts=wrong, reason=Reason.BAD_ANSWER))
         return wrong
 
     def too_long(self, line: TooLong) -> str:
-        """Break the turn that an endless line names; returns what is wrong."""
+        """Break the turn named by an endless line; returns a description of the fault."""
         wrong = f"a line of more than {self._config.max_line} bytes; see `max_line`"
         self._break(line.turn, Broken(facts=wrong, reason=Reason.ANSWER_TOO_LONG))
         return wrong
 
     def end_all(self, broken: Broken) -> None:
-        """Break every turn that has not ended."""
-        for one in self._turns.values():
-            one.end(broken)
+        """Break every open turn."""
+        for opened in self._turns.values():
+            opened.end(broken)
 
     def _break(self, turn: str | None, broken: Broken) -> None:
-        one = None if turn is None else self._turns.get(turn)
-        if one is not None:
-            one.end(broken)
+        opened = None if turn is None else self._turns.get(turn)
+        if opened is not None:
+            opened.end(broken)

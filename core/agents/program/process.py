@@ -1,8 +1,9 @@
-"""One process of a program: its start, what is written to it and read from it, and its end."""
+"""A process of a program: start, input, output, and end."""
 
 from __future__ import annotations
 
 import logging
+from collections import deque
 from contextlib import suppress
 
 import anyio
@@ -10,7 +11,6 @@ import anyio.abc
 
 from trunkline.core.agents.log import LOGGER, Ration, shown
 from trunkline.core.agents.program.config import ProgramConfig
-from trunkline.core.agents.program.input_queue import InputQueue
 from trunkline.core.agents.program.launch import Launch, end, ending_of, start
 from trunkline.core.agents.program.lines import LineCutter, TooLong
 from trunkline.core.agents.program.messages import (
@@ -29,6 +29,68 @@ from trunkline.core.errors import AgentFailed
 from trunkline.core.reasons import Reason
 from trunkline.core.well_formed import describe
 
+
+class _Line:
+    __slots__ = ("begun", "data", "done", "turn")
+
+    def __init__(self, turn: str, data: bytes) -> None:
+        self.turn = turn
+        self.data = data
+        #: the writer has it, so it is written whole
+        self.begun = False
+        self.done = anyio.Event()
+
+
+class InputQueue:
+    """Lines for the program's input, in order. A turn waits until the line is written, so memory stays bounded."""
+
+    def __init__(self) -> None:
+        self._lines: deque[_Line] = deque()
+        self._new = anyio.Event()
+        self._closed = False
+
+    async def put(self, turn: str, data: bytes) -> None:
+        """Queue a line of a turn; wait for the writing, or the end of the program. A cancelled line is not written."""
+        if self._closed:
+            return
+        line = self._add(turn, data)
+        try:
+            await line.done.wait()
+        finally:
+            if not line.begun and not self._closed:
+                self._lines.remove(line)
+
+    def put_soon(self, turn: str, data: bytes) -> None:
+        """Queue a line and do not wait."""
+        if not self._closed:
+            self._add(turn, data)
+
+    async def next(self) -> bytes:
+        """The next line for the writer. Call `written` before the next call."""
+        while not self._lines:
+            self._new = anyio.Event()
+            await self._new.wait()
+        self._lines[0].begun = True
+        return self._lines[0].data
+
+    def written(self) -> None:
+        """The line is written."""
+        if not self._closed:
+            self._lines.popleft().done.set()
+
+    def close(self) -> None:
+        """Note that the program reads no more: a waiting turn goes on, and finds the reason in its messages."""
+        self._closed = True
+        while self._lines:
+            self._lines.popleft().done.set()
+
+    def _add(self, turn: str, data: bytes) -> _Line:
+        line = _Line(turn, data)
+        self._lines.append(line)
+        self._new.set()
+        return line
+
+
 #: bytes of a line on the error output that are kept
 _ERROR_LINE = 4000
 #: lines for the log per second, and at once
@@ -44,7 +106,7 @@ _ENDED = "ended"
 
 
 class ProgramProcess:
-    """A process that works on turns until it ends or is stopped. `run` is its life."""
+    """A process with turns, from the start to the end of `run`."""
 
     def __init__(self, agent: str, config: ProgramConfig, launch: Launch) -> None:
         self._agent = agent
@@ -69,7 +131,7 @@ class ProgramProcess:
         self._unlogged = 0
 
     async def run(self, delay: float = 0.0) -> None:
-        """Wait, start the process and serve it until it has ended. What goes wrong ends the process and nothing else.
+        """Wait, start the process and serve until the end. An error ends the process and nothing else.
 
         A cancellation does not end it: `stop` does, in order, within a bounded time.
         """
@@ -91,7 +153,7 @@ class ProgramProcess:
         self._finish("was stopped by the gateway")
 
     async def until_ready(self) -> None:
-        """Wait for the hello of the program. Raises `AgentFailed` if it ends before."""
+        """Wait for the hello of the program. Raises `AgentFailed` if the program ends before."""
         while not self._is_ready and not self.why:
             await self._changed.wait()
         if not self._is_ready:
@@ -101,13 +163,13 @@ class ProgramProcess:
 
     def open(self, turn: str) -> OpenTurn:
         """Accept what the program says of a turn."""
-        one = self.turns.open(turn)
+        opened = self.turns.open(turn)
         if self.why:
-            one.end(self._broken())
-        return one
+            opened.end(self._broken())
+        return opened
 
     async def write(self, turn: str, message: ToProgram) -> None:
-        """Give a message of a turn to the program, and wait until it is written."""
+        """Give a message of a turn to the program, and wait for the writing."""
         await self._input.put(turn, encode(message))
 
     def write_soon(self, turn: str, message: ToProgram) -> None:
@@ -135,7 +197,7 @@ class ProgramProcess:
                 await process.aclose()
 
     async def _serve(self) -> None:
-        """Greet the program, and wait until something ends it."""
+        """Greet the program, and wait for the end."""
         limits = Limits(
             timeout=self._config.timeout,
             max_calls=self._config.max_calls,
@@ -184,7 +246,7 @@ class ProgramProcess:
         self._finish("closed its output")
 
     def _take(self, line: bytes | TooLong) -> int:
-        """Deal with a line of the program; returns what it costs if it is of no open turn."""
+        """Deal with a line of the program; returns the cost of a line without an open turn."""
         if isinstance(line, TooLong):
             self._log(self.turns.too_long(line), line.start)
             return _PER_LINE
@@ -208,7 +270,7 @@ class ProgramProcess:
             self._finish(f"speaks version {hello.protocol} of the protocol, the gateway version {PROTOCOL}")
         elif not self._is_ready and not self.why:
             self._is_ready = True
-            self._tell()
+            self._notify()
 
     async def _read_errors(self, process: anyio.abc.Process) -> None:
         assert process.stderr is not None
@@ -233,8 +295,8 @@ class ProgramProcess:
         LOGGER.log(level, "%s: %s", self._agent, what, extra={"agent": self._agent})
 
     def _log(self, wrong: str, line: bytes) -> None:
-        """Put what the program says into the log, as far as its ration goes."""
-        if not self._log_ration.take(1, anyio.current_time()):
+        """Put the program's words into the log, within the ration."""
+        if not self._log_ration.spend(1, anyio.current_time()):
             self._unlogged += 1
             return
         if self._unlogged:
@@ -248,7 +310,7 @@ class ProgramProcess:
             LOGGER.info("%s: %s", self._agent, said, extra={"agent": self._agent})
 
     def _broken(self) -> Broken:
-        """What the end of the process means for a turn."""
+        """The end of a turn when the process ends."""
         if self.why == _ENDED:
             facts = f"the program {self._ending or _ENDED}"
         else:
@@ -258,13 +320,13 @@ class ProgramProcess:
         return Broken(facts=facts, reason=Reason.AGENT_BROKE_OFF)
 
     def _finish(self, why: str) -> None:
-        """Give the process no further turn, and end it. The first reason counts."""
+        """Give the process no further turn, and begin the end. The first reason counts."""
         if not self.why:
             self.why = why
             self._over.set()
             self._input.close()
-            self._tell()
+            self._notify()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         before, self._changed = self._changed, anyio.Event()
         before.set()

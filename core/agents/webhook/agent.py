@@ -1,4 +1,4 @@
-"""An agent that is a webhook: posts each turn, carries out the calls in the response, and posts their results."""
+"""A webhook as an agent: posts each turn, carries out the calls in the response, and posts the results."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ class WebhookAgent:
                 return self._checked(reply.answer)
             # Before any of them is carried out: who asks for a thousand means none of them.
             calls.expect(len(reply.calls))
-            for one in reply.calls:
-                done.append(done_call(one, await calls.make(one.tool, one.params)))
+            for call in reply.calls:
+                done.append(done_call(call, await calls.make(call.tool, call.params)))
         facts = f"{self._requests.where} still called tools in its response {self._config.max_rounds}; see `max_rounds`"
         raise AgentFailed(facts, Reason.TOO_MANY_CALLS)
 
@@ -84,7 +84,7 @@ class WebhookAgent:
 def make_webhook(
     agent_id: str, config: WebhookConfig, *, folder: Path, environ: Mapping[str, str], env: Env
 ) -> WebhookAgent:
-    """The agent, with its secrets and certificates read. Raises `ConfigError`."""
+    """The agent, with all secrets and certificates read. Raises `ConfigError`."""
     headers: dict[str, str] = {}
     for name, value in config.headers.items():
         headers[name] = value.read(folder, environ) if isinstance(value, Secret) else value

@@ -1,4 +1,4 @@
-"""The configuration of a webhook that is an agent."""
+"""The configuration of a webhook as an agent."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class WebhookConfig(TurnLimits):
     connect_timeout: Duration = Field(default=5.0, gt=0, le=3600)
     """How long the connection may take."""
     max_rounds: int = Field(default=20, ge=1, le=1000)
-    """How many requests a turn may have: one, and one after each response with calls."""
+    """How many requests a turn may have: the first, and another after each response with calls."""
     retries: int = Field(default=2, ge=0, le=20)
     """How often a request is made again that certainly did not reach the receiver."""
     repeatable: bool = False
@@ -96,7 +96,7 @@ class WebhookConfig(TurnLimits):
 
 
 def wrong_header(value: str) -> str:
-    """Why a text cannot be the value of a header; empty if it can."""
+    """The reason against a text as the value of a header; empty for an allowed text."""
     if value.isascii() and value.isprintable():
         return ""
     return "has line breaks, control characters or letters beyond ASCII"

@@ -1,4 +1,4 @@
-"""What is posted to a webhook, and what its response says: JSON. Pure."""
+"""The requests to a webhook, and the responses: JSON. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LONGEST_ID = 200
 
 
 class RequestedCall(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A call of a tool. `call` is the receiver's own id for it, which comes back with the result."""
+    """A call of a tool. `call` is the receiver's own id, which comes back with the result."""
 
     call: str
     tool: str
@@ -23,7 +23,7 @@ class RequestedCall(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class DoneCall(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A call of an earlier response, and what it returned (`ok`), or why nothing was done."""
+    """A call of an earlier response, and the result (`ok`), or the reason why nothing was done."""
 
     call: str
     tool: str
@@ -35,7 +35,7 @@ class DoneCall(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class PostedTurn(TurnDocument, frozen=True, kw_only=True, tag_field="type", tag="turn"):
-    """The body of a request: the turn, and every call that was made for it so far, in order."""
+    """The body of a request: the turn, and every call made so far, in order."""
 
     #: 0, and one more for each response with calls
     round: int = 0
@@ -56,7 +56,7 @@ class WebhookReply(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class BadReply(Exception):
-    """The body of a response is not what it must be."""
+    """The body of a response is malformed."""
 
 
 _REPLY = msgspec.json.Decoder(WebhookReply)
@@ -69,7 +69,7 @@ def posted(document: TurnDocument, number: int, done: tuple[DoneCall, ...]) -> b
 
 
 def done_call(call: RequestedCall, outcome: CallOutcome) -> DoneCall:
-    """A call with what became of it."""
+    """A call with the outcome."""
     return DoneCall(
         call=call.call,
         tool=call.tool,
@@ -96,7 +96,7 @@ def read_reply(body: bytes) -> WebhookReply:
     if reply.calls is not msgspec.UNSET:
         if not reply.calls:
             raise BadReply("`calls` is empty: answer null if there is nothing to say")
-        if any(len(one.call) > _LONGEST_ID for one in reply.calls):
+        if any(len(call.call) > _LONGEST_ID for call in reply.calls):
             raise BadReply(f"the id of a call has more than {_LONGEST_ID} characters")
     if reply.refused and reply.error is msgspec.UNSET:
         raise BadReply("`refused` goes with `error`")

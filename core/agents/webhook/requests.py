@@ -1,7 +1,9 @@
-"""One request to a webhook: it is made again only where that is safe, and its response is read within limits."""
+"""Requests to a webhook: repeated only where safe, with responses read within limits."""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import ssl
 from collections.abc import Mapping
 from urllib.parse import urlsplit
@@ -12,11 +14,21 @@ import msgspec
 
 from trunkline.core.agents.log import LOGGER, shown
 from trunkline.core.agents.webhook.config import WebhookConfig
-from trunkline.core.agents.webhook.signature import HEADER, signature_of
 from trunkline.core.env import Env
 from trunkline.core.errors import AgentFailed
 from trunkline.core.reasons import Reason
 from trunkline.core.well_formed import words_of
+
+#: the header that carries it
+SIGNATURE_HEADER = "Trunkline-Signature"
+
+
+def signature_of(secret: str, body: bytes, at: float) -> str:
+    """The value of the header. `at`: seconds since the epoch; a receiver refuses any time but about now."""
+    seconds = int(at)
+    digest = hmac.new(secret.encode("utf-8"), b"%d." % seconds + body, hashlib.sha256).hexdigest()
+    return f"t={seconds},v1={digest}"
+
 
 #: seconds that an idle connection is kept; many servers close theirs after 5 s, and a request on its way is lost then
 _IDLE = 2.0
@@ -39,7 +51,7 @@ class Signer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Failed(Exception):
-    """An attempt that failed. `safe`: it certainly did not reach the receiver. `again`: another may succeed."""
+    """An attempt failed. `safe`: the request certainly did not reach the receiver. `again`: another may succeed."""
 
     def __init__(self, facts: str, reason: Reason, *, safe: bool = False, again: bool = True) -> None:
         super().__init__(facts)
@@ -52,7 +64,7 @@ class _Failed(Exception):
 
 
 class Requests:
-    """Makes the requests of one webhook."""
+    """Makes the requests of a webhook."""
 
     def __init__(
         self, agent: str, config: WebhookConfig, signer: Signer, trust: ssl.SSLContext | None, env: Env
@@ -105,7 +117,7 @@ class Requests:
             await anyio.sleep(wait)
 
     async def _attempt(self, body: bytes, headers: Mapping[str, str]) -> bytes:
-        """Make one request. Raises `_Failed`."""
+        """Make a request. Raises `_Failed`."""
         own = {
             **self._signer.headers,
             **headers,
@@ -114,7 +126,7 @@ class Requests:
             "Accept-Encoding": "identity",
         }
         if self._signer.secret is not None:
-            own[HEADER] = signature_of(self._signer.secret, body, self._env.now())
+            own[SIGNATURE_HEADER] = signature_of(self._signer.secret, body, self._env.now())
         try:
             with anyio.fail_after(self._config.request_timeout):
                 async with self._client.stream("POST", self._config.url, content=body, headers=own) as response:
@@ -158,7 +170,7 @@ class Requests:
         return b"".join(parts)
 
     async def _error(self, response: httpx.Response) -> str:
-        """What an error says, from the start of its body."""
+        """The start of the body of an error."""
         start = b""
         if not response.headers.get("Content-Encoding"):
             async for part in response.aiter_raw():
@@ -170,7 +182,7 @@ class Requests:
 
 
 def _wrong_type(response: httpx.Response) -> str:
-    """What is wrong with the type of a body; empty if nothing is."""
+    """The fault in the type of a body; empty for a right type."""
     encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
     if encoding not in ("", "identity"):
         return f"Content-Encoding {shown(encoding, 50)}, which was not asked for"

@@ -74,7 +74,7 @@ class DiscordRest(Protocol):
     """
 
     async def create_thread(self, token: str, parent: str, name: str, reason: str) -> str:
-        """Create a thread under a channel and return its id."""
+        """Create a thread under a channel and return the id."""
         ...
 
     async def list_threads(self, token: str, parent: str) -> Sequence[DiscordChannel]:
@@ -148,7 +148,7 @@ class ThreadManager:
         return known.parent
 
     async def new_thread(self, room: str, name: str) -> str:
-        """Create a thread under a channel and return its id."""
+        """Create a thread under a channel and return the id."""
         return await self._rest.create_thread(self.tokens.current, room, name, _REASON)
 
     async def thread_for(self, room: str, title: str, key: str) -> str:
@@ -279,7 +279,7 @@ class DiscordThreads:
         return PlaceState.ARCHIVED if known.archived else PlaceState.OPEN
 
     async def reopen(self, place: Address) -> None:
-        """Unarchive a thread. Raises `PlaceGone` if that is not allowed or there is no such thread."""
+        """Unarchive a thread. Raises `PlaceGone` for a missing thread, or without permission."""
         await self.manager.unarchive(raw_id(place.conversation))
 
     async def identity(self, place: Address, name: str) -> Identity | None:

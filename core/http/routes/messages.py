@@ -59,7 +59,7 @@ class MessageBody(_Message, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class TargetBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One of the targets of a broadcast."""
+    """A target of a broadcast."""
 
     to: str | Address
     channel: str | None = None

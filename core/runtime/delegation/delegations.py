@@ -67,7 +67,7 @@ class DelegationRunner:
         self.endings.start(group)
 
     def limits_of(self, row: DelegationRow) -> TimeLimits:
-        """What bounds a delegation in time."""
+        """The time limits of a delegation."""
         parent = self.open.find(row.parent)
         return TimeLimits(
             accepted_at=row.accepted_at,

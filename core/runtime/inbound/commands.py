@@ -46,7 +46,7 @@ class CommandRunner:
                 command=command.name.value, outcome="refused", reason=error.reason, detail=well_formed(error.facts)
             )
             ctx.events.record(ended, called, **ids)
-            return decide.refused(error)
+            return decide.refusal_reply(error)
         ctx.events.record(ControlEnded(command=command.name.value, outcome="done"), called, **ids)
         return text
 
@@ -57,35 +57,35 @@ class CommandRunner:
         here = self._bindings.resolve_by_conversation(work.place)
         config = self._ctx.config.control
         if command.name is CommandName.AGENTS:
-            return decide.agents(self._bindings.all(), here, all_of_them=decide.is_owner(who, config))
+            return decide.bindings_reply(self._bindings.all(), here, all_of_them=decide.is_owner(who, config))
         if command.name is CommandName.FOCUS:
-            decide.may_focus(who, config)
-            return decide.focused(await self._focus(command, work, who, cause))
+            decide.check_focus(who, config)
+            return decide.focus_reply(await self._focus(command, work, who, cause))
         if here is None:
             # It was done before the process died, or nothing was bound.
             done = await self._done_by(work)
-            return decide.unfocused(() if done is None else (done,))
-        decide.may_unfocus(who, here, config)
+            return decide.unfocus_reply(() if done is None else (done,))
+        decide.check_unfocus(who, here, config)
         ended = await self._bindings.unbind(
             binding_id=here.binding_id, note=command.argument, by=who, request=work.id, cause=cause
         )
-        return decide.unfocused(ended)
+        return decide.unfocus_reply(ended)
 
     async def _do_with_tasks(self, command: Command, work: Work, who: str, cause: int) -> str:
         assert work.place is not None
         owner, now = decide.is_owner(who, self._ctx.config.control), self._ctx.env.now()
         rows = tuple(one.row for one in self._runner.open.all())
         # Origins name people as agents see them.
-        seen = tasks.shown_to(rows, work.place, work.sender, owner=owner)
+        seen = tasks.visible_tasks(rows, work.place, work.sender, owner=owner)
         if command.name is CommandName.TASKS:
-            return tasks.listed(seen, now)
-        found = tasks.named(seen, command.argument) if command.argument else seen
+            return tasks.tasks_reply(seen, now)
+        found = tasks.tasks_named(seen, command.argument) if command.argument else seen
         if len(found) != 1:
-            return tasks.which_one(seen, command.argument, now)
+            return tasks.ambiguous_reply(seen, command.argument, now)
         [row] = found
         one = self._runner.open.find(row.id)
         done = one is not None and await self._runner.cancel(one, Reason.CANCELLED_BY_PEER, who, cause)
-        return tasks.cancelled(row, ended_before=not done)
+        return tasks.cancel_reply(row, ended_before=not done)
 
     async def _focus(self, command: Command, work: Work, who: str, cause: int) -> SessionBindingRecord:
         assert work.place is not None

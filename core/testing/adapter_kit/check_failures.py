@@ -20,7 +20,7 @@ async def look_up(trial: CheckRun) -> None:
     """A look-up returns the receipt of an accepted send, and None for one that was never accepted."""
     trial.need_idempotency(Idempotency.LOOKUP)
     request = trial.request()
-    first = await trial.sent(request)
+    first = await trial.send_accepted(request)
     await trial.settle()
     adapter = trial.adapter
     found = await trial.outcome(adapter.find(request.address, request.key))
@@ -36,7 +36,7 @@ async def look_up_fails(trial: CheckRun) -> None:
     """A failed look-up raises an error; it never returns None."""
     trial.need_idempotency(Idempotency.LOOKUP)
     request = trial.request()
-    await trial.sent(request)
+    await trial.send_accepted(request)
     await trial.bench.fail_look_up()
     found = await trial.outcome(trial.adapter.find(request.address, request.key))
     if not isinstance(found, PlatformError):
@@ -47,8 +47,8 @@ async def lost_response(trial: CheckRun) -> None:
     """A send whose response is lost raises `Ambiguous`, or waits; it returns no receipt and raises no `NotSent`."""
     await trial.bench.lose_response()
     request = trial.request()
-    _open(await trial.send(request), "its response was lost")
-    await trial.accepted(request)
+    _check_open(await trial.send(request), "its response was lost")
+    await trial.check_accepted(request)
 
 
 async def found_after_loss(trial: CheckRun) -> None:
@@ -61,7 +61,7 @@ async def found_after_loss(trial: CheckRun) -> None:
     found = await trial.outcome(trial.adapter.find(request.address, request.key))
     if not isinstance(found, Receipt):
         raise CheckFailed(f"it was accepted, and the look-up says {describe(found)}")
-    await trial.of_its_own(request, found)
+    await trial.check_only_message(request, found)
 
 
 async def resent_after_loss(trial: CheckRun) -> None:
@@ -71,20 +71,20 @@ async def resent_after_loss(trial: CheckRun) -> None:
     await trial.bench.lose_response()
     request = trial.request()
     await trial.send(request)
-    await trial.of_its_own(request, await trial.sent(request))
+    await trial.check_only_message(request, await trial.send_accepted(request))
 
 
 async def reset(trial: CheckRun) -> None:
     """A connection that breaks during a send raises `Ambiguous`, or waits: it may have been accepted."""
     await trial.bench.reset_connection()
     request = trial.request()
-    _open(await trial.send(request), "the connection broke under way")
+    _check_open(await trial.send(request), "the connection broke under way")
     await trial.settle()
-    if len(await trial.seen(request)) > 1:
+    if len(await trial.find_messages(request)) > 1:
         raise CheckFailed("it was accepted more than once")
 
 
-def _open(outcome: object, what: str) -> None:
+def _check_open(outcome: object, what: str) -> None:
     if outcome is not NO_ANSWER and not isinstance(outcome, Ambiguous):
         raise CheckFailed(f"{what}: expected Ambiguous, got {describe(outcome)}")
 
@@ -92,7 +92,7 @@ def _open(outcome: object, what: str) -> None:
 async def not_sent(trial: CheckRun) -> None:
     """A platform that cannot be reached raises `NotSent`, and the message never appears later."""
     await trial.bench.refuse_connection()
-    await trial.refused(trial.request(), NotSent, "the platform could not be reached")
+    await trial.send_refused(trial.request(), NotSent, "the platform could not be reached")
 
 
 async def no_fallback(trial: CheckRun) -> None:
@@ -101,15 +101,15 @@ async def no_fallback(trial: CheckRun) -> None:
         raise NotTried("it has one transport")
     await trial.bench.refuse_connection()
     request = trial.request(transport=Transport.DIRECT)
-    await trial.refused(request, NotSent, "the direct transport could not be reached")
+    await trial.send_refused(request, NotSent, "the direct transport could not be reached")
     by_gateway = trial.request(transport=Transport.GATEWAY)
-    await trial.of_its_own(by_gateway, await trial.sent(by_gateway))
+    await trial.check_only_message(by_gateway, await trial.send_accepted(by_gateway))
 
 
 async def rate_limited(trial: CheckRun) -> None:
     """A rate limit raises `RateLimited` with the time that the platform asks to wait."""
     await trial.bench.rate_limit(_WAIT)
-    error = await trial.refused(trial.request(), RateLimited, "the platform asked to wait")
+    error = await trial.send_refused(trial.request(), RateLimited, "the platform asked to wait")
     if error.retry_after is None or error.retry_after < _WAIT:
         raise CheckFailed(f"the platform asked to wait {_WAIT} s, the error says {error.retry_after}")
 
@@ -117,7 +117,7 @@ async def rate_limited(trial: CheckRun) -> None:
 async def refusal(trial: CheckRun) -> None:
     """A refusal raises `Refused`, and nothing is visible."""
     await trial.bench.refuse()
-    await trial.refused(trial.request(), Refused, "the platform refused it")
+    await trial.send_refused(trial.request(), Refused, "the platform refused it")
 
 
 async def nowhere(trial: CheckRun) -> None:
@@ -129,21 +129,21 @@ async def nowhere(trial: CheckRun) -> None:
         outcome = await trial.send(request)
         if not isinstance(outcome, PlatformError) or outcome.ambiguous:
             raise CheckFailed(f"{place} is not there: expected a refusal, got {describe(outcome)}")
-        await trial.accepted(request, 0)
+        await trial.check_accepted(request, 0)
 
 
 async def goes_on(trial: CheckRun) -> None:
     """After a failure, the next send works normally."""
-    async for _ in _provoked(trial.bench):
+    async for _ in _provoke_each(trial.bench):
         await trial.send(trial.request())
         after = trial.request()
-        await trial.of_its_own(after, await trial.sent(after))
+        await trial.check_only_message(after, await trial.send_accepted(after))
 
 
 async def no_retry(trial: CheckRun) -> None:
-    """One call is one request, whatever the outcome: the adapter never retries by itself."""
+    """A call is a single request, whatever the outcome: the adapter never retries by itself."""
     before = await trial.bench.requests()
-    async for _ in _provoked(trial.bench):
+    async for _ in _provoke_each(trial.bench):
         await trial.send(trial.request())
         await trial.settle()
         now = await trial.bench.requests()
@@ -152,8 +152,8 @@ async def no_retry(trial: CheckRun) -> None:
         before = now
 
 
-async def _provoked(bench: Bench) -> AsyncIterator[None]:
-    """Make the next send fail, in each way that the bench can. Raises `NotTried` if there is none."""
+async def _provoke_each(bench: Bench) -> AsyncIterator[None]:
+    """Make the next send fail, in each way of the bench. Raises `NotTried` if there is none."""
     rate_limit = partial(bench.rate_limit, _WAIT)
     tried = 0
     for provoke in (bench.refuse, rate_limit, bench.refuse_connection, bench.reset_connection, bench.lose_response):
@@ -184,8 +184,8 @@ async def cancelled(trial: CheckRun) -> None:
         raise NotTried("the send was over before it could be cancelled")
     # Until its answer has come, which the next send must not take for its own.
     await anyio.sleep(trial.late * 3)
-    await trial.of_its_own(second, await trial.sent(second))
-    if len(await trial.seen(first)) > 1:
+    await trial.check_only_message(second, await trial.send_accepted(second))
+    if len(await trial.find_messages(first)) > 1:
         raise CheckFailed("the cancelled send was accepted more than once")
 
 
@@ -204,4 +204,4 @@ async def side_by_side(trial: CheckRun) -> None:
         receipt = outcomes[request.key]
         if not isinstance(receipt, Receipt):
             raise CheckFailed(f"a send to {request.address} was not accepted: {describe(receipt)}")
-        await trial.of_its_own(request, receipt)
+        await trial.check_only_message(request, receipt)

@@ -1,4 +1,4 @@
-"""One check in progress: makes requests, waits for their results, and raises `CheckFailed`."""
+"""A check in progress: makes requests, waits for the results, and raises `CheckFailed`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def describe(outcome: Outcome) -> str:
 
 
 class Inbox:
-    """The messages that an open connection has delivered so far."""
+    """The messages delivered so far by an open connection."""
 
     def __init__(self) -> None:
         self.envelopes: list[Envelope] = []
@@ -69,7 +69,7 @@ class Inbox:
         self._changed = anyio.Event()
 
     async def until(self, enough: Callable[[], bool], patience: float) -> bool:
-        """Wait for a condition; False if it does not hold in time."""
+        """Wait for a condition; False if time is over before."""
         with anyio.move_on_after(patience):
             while not enough():
                 await self._changed.wait()
@@ -80,7 +80,7 @@ class Inbox:
 
 
 class CheckRun:
-    """The tools of a check: its own bench, and unique texts and keys for what it sends."""
+    """The tools of a check: a bench, and unique texts and keys for requests."""
 
     def __init__(self, bench: Bench, check: str, *, run: str, patience: float, settle: float) -> None:
         self.bench = bench
@@ -122,7 +122,7 @@ class CheckRun:
         )
 
     def change(self, action: Action, receipt: Receipt, text: str = "", **fields: Any) -> ActionRequest:
-        """A change of the message that a receipt names, with a unique key."""
+        """A change of the message in a receipt, with a unique key."""
         self._count += 1
         mark = f"{self._name}-{self._count}"
         given: dict[str, Any] = {**self._forms(text), **fields}
@@ -137,8 +137,8 @@ class CheckRun:
             **given,
         )
 
-    async def acted(self, request: ActionRequest) -> Receipt:
-        """Ask for a change that must be carried out, and check the receipt. `NotTried` if it is not claimed."""
+    async def carry_out(self, request: ActionRequest) -> Receipt:
+        """Request a change which must succeed, and check the receipt. `NotTried` for an undeclared action."""
         name = request.action.value
         if request.action not in self.adapter.capabilities.actions:
             raise NotTried(f"it has no {name}")
@@ -156,7 +156,7 @@ class CheckRun:
         return await self.outcome(self.adapter.act(request))
 
     async def ask(self, action: Action, receipt: Receipt) -> Outcome:
-        """An answer about the message that a receipt names, or the error, or `NO_ANSWER`."""
+        """An answer about the message in a receipt, or the error, or `NO_ANSWER`."""
         if not isinstance(self.adapter, Queries):
             raise CheckFailed("it has no `ask`")
         query = ActionQuery(action=action, address=receipt.address, message_id=receipt.provider_id)
@@ -179,8 +179,8 @@ class CheckRun:
                 return error
         return NO_ANSWER
 
-    async def sent(self, request: SendRequest, by: ChannelAdapter | None = None) -> Receipt:
-        """Send a request that must be accepted, and check the receipt."""
+    async def send_accepted(self, request: SendRequest, by: ChannelAdapter | None = None) -> Receipt:
+        """Send a request which must be accepted, and check the receipt."""
         outcome = await self.send(request, by)
         if not isinstance(outcome, Receipt):
             raise CheckFailed(f"a send to {request.address} was not accepted: {describe(outcome)}")
@@ -190,12 +190,12 @@ class CheckRun:
             raise CheckFailed("the receipt names no message, but the adapter declares message ids")
         return outcome
 
-    async def refused(self, request: SendRequest, kind: type[PlatformError], why: str) -> PlatformError:
-        """Send a request that must fail with a kind of error and stay invisible."""
+    async def send_refused(self, request: SendRequest, kind: type[PlatformError], why: str) -> PlatformError:
+        """Send a request which must fail with a kind of error and stay invisible."""
         outcome = await self.send(request)
         if not isinstance(outcome, kind):
             raise CheckFailed(f"{why}: expected {kind.__name__}, got {describe(outcome)}")
-        await self.accepted(request, 0)
+        await self.check_accepted(request, 0)
         return outcome
 
     # ------------------------------------------------------------ visible messages
@@ -203,7 +203,7 @@ class CheckRun:
     async def settle(self) -> None:
         await anyio.sleep(self.late)
 
-    async def seen(self, request: SendRequest) -> list[SeenMessage]:
+    async def find_messages(self, request: SendRequest) -> list[SeenMessage]:
         """The messages of a request, found by key or by the unique beginning of the text."""
         mark = request.intent
         return [
@@ -212,10 +212,10 @@ class CheckRun:
             if message.key == request.key or mark in message.text.split() or message.text.startswith(f"{mark} ")
         ]
 
-    async def accepted(self, request: SendRequest, times: int = 1) -> list[SeenMessage]:
+    async def check_accepted(self, request: SendRequest, times: int = 1) -> list[SeenMessage]:
         """The messages of a request, which must be `times` many and unchanged."""
         await self.settle()
-        found = await self.seen(request)
+        found = await self.find_messages(request)
         if len(found) != times:
             places = ", ".join(str(message.address) for message in found) or "nowhere"
             raise CheckFailed(f"expected {times} accepted, found {len(found)}: {places}")
@@ -238,9 +238,9 @@ class CheckRun:
         others = {place.lane for place in self.bench.places} - {asked.lane}
         return found.lane in others or is_misplaced(asked, Receipt(provider_id="", address=found))
 
-    async def of_its_own(self, request: SendRequest, receipt: Receipt) -> SeenMessage:
-        """The only message of a request; the receipt must name it."""
-        [message] = await self.accepted(request)
+    async def check_only_message(self, request: SendRequest, receipt: Receipt) -> SeenMessage:
+        """The only message of a request, which the receipt must name."""
+        [message] = await self.check_accepted(request)
         if message.provider_id is not None and receipt.provider_id not in ("", message.provider_id):
             raise CheckFailed(f"the receipt names message {receipt.provider_id!r}, it is {message.provider_id!r}")
         return message
@@ -248,8 +248,8 @@ class CheckRun:
     # ------------------------------------------------------------ inbound
 
     @asynccontextmanager
-    async def connected(self) -> AsyncGenerator[Inbox, None]:
-        """An open connection and its inbox."""
+    async def connect(self) -> AsyncGenerator[Inbox, None]:
+        """An open connection and the inbox."""
         inbox, wrong = Inbox(), None
         async with self.adapter.connect() as stream, anyio.create_task_group() as group:
             group.start_soon(inbox.listen, stream)
@@ -261,7 +261,7 @@ class CheckRun:
         if wrong is not None:
             raise wrong
 
-    async def brought(self, inbox: Inbox, text: str) -> Envelope:
+    async def wait_for(self, inbox: Inbox, text: str) -> Envelope:
         if not await inbox.until(lambda: bool(inbox.saying(text)), self.patience):
             over = "" if inbox.over is None else f"; the connection is over: {describe(inbox.over)}"
             raise CheckFailed(f"a message did not come: {text!r}{over}")

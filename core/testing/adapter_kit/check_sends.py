@@ -32,7 +32,7 @@ _POLL = Poll(question="Which lamp?", options=("red", "green"))
 
 
 async def identity(trial: CheckRun) -> None:
-    """Its channel and account are names, the channel in lower case, and the places of the bench are its own."""
+    """The adapter names a channel, in lower case, and an account, and all places of the bench belong to both."""
     adapter = trial.adapter
     for name in (adapter.channel, adapter.account):
         if not name or name != name.strip():
@@ -45,7 +45,7 @@ async def identity(trial: CheckRun) -> None:
 
 
 async def capabilities(trial: CheckRun) -> None:
-    """Its capabilities are consistent and constant, and it has the methods for them."""
+    """The adapter's capabilities are consistent and constant, and all their methods exist."""
     says, again = trial.adapter.capabilities, trial.adapter.capabilities
     wrong = list(check_capabilities(says))
     if says != again:
@@ -61,17 +61,17 @@ async def capabilities(trial: CheckRun) -> None:
 async def send(trial: CheckRun) -> None:
     """A send is accepted once, byte for byte, in the requested place, and the receipt says so."""
     request = trial.request(text=_DELICATE)
-    receipt = await trial.sent(request)
-    await trial.of_its_own(request, receipt)
+    receipt = await trial.send_accepted(request)
+    await trial.check_only_message(request, receipt)
 
 
 async def two_sends(trial: CheckRun) -> None:
     """Two sends of the same text with two keys are two messages, with two receipts."""
-    one = trial.request()
-    two = msgspec.structs.replace(one, key=f"{one.intent}/1", chunk=1)
-    receipts = [await trial.sent(request) for request in (one, two)]
+    first = trial.request()
+    second = msgspec.structs.replace(first, key=f"{first.intent}/1", chunk=1)
+    receipts = [await trial.send_accepted(request) for request in (first, second)]
     await trial.settle()
-    found = [message for message in await trial.bench.accepted() if message.text == one.text]
+    found = [message for message in await trial.bench.accepted() if message.text == first.text]
     if len(found) != 2:
         raise CheckFailed(f"two sends, and {len(found)} accepted")
     if trial.can(Capability.MESSAGE_IDS) and receipts[0].provider_id == receipts[1].provider_id:
@@ -82,22 +82,22 @@ async def same_key(trial: CheckRun) -> None:
     """A send that is repeated with its key is one message, and returns the first receipt."""
     trial.need_idempotency(Idempotency.KEY)
     request = trial.request()
-    first = await trial.sent(request)
-    await _again(trial, request, first)
+    first = await trial.send_accepted(request)
+    await _resend(trial, request, first)
 
 
 async def same_key_later(trial: CheckRun) -> None:
     """The platform, not the process, remembers keys: a resend by another process creates no new message."""
     trial.need_idempotency(Idempotency.KEY)
     request = trial.request()
-    first = await trial.sent(request)
+    first = await trial.send_accepted(request)
     trial.bench.adapter = await trial.bench.restart()
-    await _again(trial, request, first)
+    await _resend(trial, request, first)
 
 
-async def _again(trial: CheckRun, request: SendRequest, first: Receipt) -> None:
-    second = await trial.sent(msgspec.structs.replace(request, attempt=2))
-    await trial.accepted(request)
+async def _resend(trial: CheckRun, request: SendRequest, first: Receipt) -> None:
+    second = await trial.send_accepted(msgspec.structs.replace(request, attempt=2))
+    await trial.check_accepted(request)
     if first != second:
         raise CheckFailed(f"the first receipt was {describe(first)}, the second {describe(second)}")
 
@@ -106,13 +106,13 @@ async def longest(trial: CheckRun) -> None:
     """A text of the declared maximum length is accepted whole."""
     request = trial.request()
     request = _sized(request, trial.adapter.capabilities.text_limit)
-    await trial.of_its_own(request, await trial.sent(request))
+    await trial.check_only_message(request, await trial.send_accepted(request))
 
 
 async def too_long(trial: CheckRun) -> None:
     """A longer text is refused; it is neither truncated nor split."""
     request = _sized(trial.request(), trial.adapter.capabilities.text_limit + 1)
-    await trial.refused(request, Refused, "a text over the limit")
+    await trial.send_refused(request, Refused, "a text over the limit")
 
 
 def _sized(request: SendRequest, size: int) -> SendRequest:
@@ -124,29 +124,29 @@ def _sized(request: SendRequest, size: int) -> SendRequest:
 
 async def media(trial: CheckRun) -> None:
     """All files are sent with their text, in order."""
-    _has(trial, Capability.MEDIA, "media")
+    _need_capability(trial, Capability.MEDIA, "media")
     request = trial.request(media=trial.bench.media)
-    message = await trial.of_its_own(request, await trial.sent(request))
+    message = await trial.check_only_message(request, await trial.send_accepted(request))
     if message.media != request.media:
         raise CheckFailed(f"sent the files {request.media}, the platform shows {message.media}")
 
 
 async def poll(trial: CheckRun) -> None:
     """A poll is posted with its question and its options, in order."""
-    _has(trial, Capability.POLL, "poll")
+    _need_capability(trial, Capability.POLL, "poll")
     request = trial.request(poll=_POLL)
-    message = await trial.of_its_own(request, await trial.sent(request))
+    message = await trial.check_only_message(request, await trial.send_accepted(request))
     if message.poll != request.poll:
         raise CheckFailed(f"sent {request.poll}, the platform shows {message.poll}")
 
 
 async def payload(trial: CheckRun) -> None:
     """A platform-specific payload is passed through unchanged."""
-    _has(trial, Capability.PAYLOAD, "payload")
+    _need_capability(trial, Capability.PAYLOAD, "payload")
     if trial.bench.payload is None:
         raise NotTried("the bench has no `payload`")
     request = trial.request(payload=trial.bench.payload)
-    message = await trial.of_its_own(request, await trial.sent(request))
+    message = await trial.check_only_message(request, await trial.send_accepted(request))
     if message.payload != request.payload:
         raise CheckFailed(f"sent the payload {request.payload}, the platform shows {message.payload}")
 
@@ -162,25 +162,25 @@ async def unsupported(trial: CheckRun) -> None:
     if not missing:
         raise NotTried("it can send everything")
     for capability in missing:
-        await trial.refused(trial.request(**extras[capability]), Refused, f"{capability.value}, which it has not")
+        await trial.send_refused(trial.request(**extras[capability]), Refused, f"{capability.value}, which it has not")
 
 
-def _has(trial: CheckRun, capability: Capability, shown: str = "") -> None:
+def _need_capability(trial: CheckRun, capability: Capability, shown: str = "") -> None:
     if not trial.can(capability):
         raise NotTried(f"it has no {capability.value}")
-    _shows(trial, shown)
+    _need_shown(trial, shown)
 
 
-def _shows(trial: CheckRun, shown: str) -> None:
+def _need_shown(trial: CheckRun, shown: str) -> None:
     if shown and shown not in trial.bench.shows:
         raise NotTried(f"the bench does not show {shown}")
 
 
-async def _named(trial: CheckRun, request: SendRequest) -> Receipt:
-    """Send a request that must be accepted with a message id."""
+async def _send_named(trial: CheckRun, request: SendRequest) -> Receipt:
+    """Send a request which must be accepted with a message id."""
     if not trial.can(Capability.MESSAGE_IDS):
         raise NotTried("its receipts name no message")
-    return await trial.sent(request)
+    return await trial.send_accepted(request)
 
 
 async def markup(trial: CheckRun) -> None:
@@ -188,12 +188,12 @@ async def markup(trial: CheckRun) -> None:
     kind = trial.adapter.capabilities.markup
     if kind is Markup.AS_IS:
         raise NotTried("it takes texts as they are")
-    _shows(trial, "html" if kind is Markup.HTML else "styles")
+    _need_shown(trial, "html" if kind is Markup.HTML else "styles")
     plain = trial.request()
     style = Style(kind=StyleKind.BOLD, start=0, length=len(plain.text))
     forms: dict[str, Any] = {"html": f"<b>{plain.text}</b>"} if kind is Markup.HTML else {"styles": (style,)}
     request = msgspec.structs.replace(plain, **forms)
-    message = await trial.of_its_own(request, await trial.sent(request))
+    message = await trial.check_only_message(request, await trial.send_accepted(request))
     if (message.html, message.styles) != (request.html, request.styles):
         raise CheckFailed(f"sent {request.html or request.styles}, the platform has {message.html or message.styles}")
 
@@ -204,7 +204,7 @@ async def thread(trial: CheckRun) -> None:
     if place is None:
         raise NotTried("the bench has no `thread`")
     request = trial.request(place)
-    message = await trial.of_its_own(request, await trial.sent(request))
+    message = await trial.check_only_message(request, await trial.send_accepted(request))
     if (message.address.thread, message.address.conversation) != (place.thread, place.conversation):
         raise CheckFailed(f"asked for {place}, the platform shows it at {message.address}")
 
@@ -214,14 +214,14 @@ async def open_thread(trial: CheckRun) -> None:
     if not trial.adapter.capabilities.opens_threads:
         raise NotTried("it opens no threads")
     room = trial.bench.places[0]
-    root = await _named(trial, trial.request())
+    root = await _send_named(trial, trial.request())
     opened = [await trial.adapter.open_thread(room, root.provider_id, title) for title in ("one", "two")]
     if opened[0] != opened[1]:
         raise CheckFailed(f"asked twice, it opened {opened[0]} and {opened[1]}")
     if opened[0].lane == room.lane:
         raise CheckFailed(f"the thread is the room: {room}")
     request = trial.request(opened[0])
-    await trial.of_its_own(request, await trial.sent(request))
+    await trial.check_only_message(request, await trial.send_accepted(request))
 
 
 async def transport(trial: CheckRun) -> None:
@@ -229,6 +229,6 @@ async def transport(trial: CheckRun) -> None:
     mode = trial.adapter.capabilities.mode
     for kind in tuple(Transport) if mode is DeliveryMode.HYBRID else (mode.first,):
         request = trial.request(transport=kind)
-        message = await trial.of_its_own(request, await trial.sent(request))
+        message = await trial.check_only_message(request, await trial.send_accepted(request))
         if message.transport is None:
             raise NotTried("the bench does not show transports")

@@ -54,20 +54,20 @@ async def check_channel_adapter(
     async with make_adapter() as bench:
         adapter = f"{bench.adapter.channel}:{bench.adapter.account}"
     options: dict[str, Any] = {"run": run, "patience": patience, "settle": settle}
-    return KitReport(adapter=adapter, checks=tuple([await _tried(make_adapter, name, options) for name in names]))
+    return KitReport(adapter=adapter, checks=tuple([await _try_check(make_adapter, name, options) for name in names]))
 
 
-async def _tried(make_adapter: MakeAdapter, name: str, options: dict[str, Any]) -> CheckResult:
+async def _try_check(make_adapter: MakeAdapter, name: str, options: dict[str, Any]) -> CheckResult:
     try:
         async with make_adapter() as bench:
             # Judge inside the context: a task group of the bench would wrap errors.
-            verdict, evidence = await _judged(CheckRun(bench, name, **options), _BY_ID[name])
+            verdict, evidence = await _judge(CheckRun(bench, name, **options), _BY_ID[name])
     except Exception as error:  # noqa: BLE001 -- a broken bench must not prevent the other checks
-        verdict, evidence = CheckVerdict.FAILED, f"the bench raised {_told(error)}"
+        verdict, evidence = CheckVerdict.FAILED, f"the bench raised {_in_one_line(error)}"
     return CheckResult(id=name, sentence=CHECKS[name], verdict=verdict, evidence=(evidence,) if evidence else ())
 
 
-async def _judged(trial: CheckRun, check: _Check) -> tuple[CheckVerdict, str]:
+async def _judge(trial: CheckRun, check: _Check) -> tuple[CheckVerdict, str]:
     try:
         with anyio.fail_after(trial.patience * _MOST_ANSWERS):
             await check(trial)
@@ -78,12 +78,12 @@ async def _judged(trial: CheckRun, check: _Check) -> tuple[CheckVerdict, str]:
     except CheckFailed as error:
         return CheckVerdict.FAILED, str(error)
     except Exception as error:  # noqa: BLE001 -- any error of an adapter fails the check
-        return CheckVerdict.FAILED, f"it raised {_told(error)}"
+        return CheckVerdict.FAILED, f"it raised {_in_one_line(error)}"
     return CheckVerdict.PASSED, ""
 
 
-def _told(error: BaseException) -> str:
-    """An error in one line; for a group, its first error."""
+def _in_one_line(error: BaseException) -> str:
+    """An error in a line; for a group, the first error."""
     if isinstance(error, BaseExceptionGroup):
-        return _told(cast("BaseExceptionGroup[BaseException]", error).exceptions[0])
+        return _in_one_line(cast("BaseExceptionGroup[BaseException]", error).exceptions[0])
     return f"{type(error).__name__}: {error}"

@@ -1,4 +1,4 @@
-"""The platform behind an adapter under test: a double or a sandbox, as the kit uses it."""
+"""The platform behind an adapter under test, for the kit: a double or a sandbox."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class NotTried(TrunklineError):
 
 
 class SeenMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """One message of the gateway as it appears on the platform now."""
+    """A message of the gateway, as visible on the platform now."""
 
     address: Address
     text: str
@@ -64,10 +64,10 @@ class Bench(ABC):
 
     @abstractmethod
     async def accepted(self) -> Sequence[SeenMessage]:
-        """All messages that the platform accepted from the gateway, in order."""
+        """All messages of the gateway accepted by the platform, in order."""
 
     async def requests(self) -> int:
-        """The number of send requests that have left the adapter so far."""
+        """The number of send requests by the adapter so far."""
         raise NotTried("the bench has no `requests`")
 
     async def restart(self) -> ChannelAdapter:
@@ -107,7 +107,7 @@ class Bench(ABC):
         raise NotTried("the bench has no `fail_look_up`")
 
     async def say(self, place: Address, text: str) -> None:
-        """A person writes a message; it is delivered to the open connection, or else to the next one."""
+        """A person writes a message; it is delivered to the open connection, or else to the next connection."""
         raise NotTried("the bench has no `say`")
 
     async def break_stream(self) -> None:

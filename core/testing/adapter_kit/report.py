@@ -14,7 +14,7 @@ class ContractBroken(TrunklineError):
 
 
 class CheckVerdict(StrEnum):
-    """The verdict of one check."""
+    """The verdict of a check."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -23,7 +23,7 @@ class CheckVerdict(StrEnum):
 
 
 class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of one check: its sentence, verdict and evidence."""
+    """The result of a check: sentence, verdict and evidence."""
 
     id: str
     #: the sentence that says what a conforming adapter does
@@ -33,7 +33,7 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KitReport(msgspec.Struct, frozen=True, kw_only=True):
-    """All checks of one adapter."""
+    """All checks of an adapter."""
 
     #: its channel and account
     adapter: str

@@ -1,1 +1,1 @@
-"""Splits a text into chunks that a platform accepts."""
+"""Splits a text into chunks for a platform."""

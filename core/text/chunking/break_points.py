@@ -8,17 +8,17 @@ from collections.abc import Iterator, Sequence
 from trunkline.core.text.chunking.utf16 import accented
 
 _LAST_BLANK = re.compile(r".*([\s\ufeff])", re.DOTALL)
-_SIGN = re.compile(r"[()\s\ufeff]")
+_CHARACTER = re.compile(r"[()\s\ufeff]")
 
 #: parts of a text as start and end, in order
 Parts = Sequence[tuple[int, int]]
 
 
 def breaks(text: str, parts: Parts, first: int) -> Iterator[int]:
-    """The places to split at, not before `first`, best first: line ends from the last one, then blanks from the last.
+    """The places to split at, not before `first`, best first: line ends from the last, then blanks from the last.
 
     A place is that of the separator, which belongs to neither side. Only `parts` of the text are searched. An unmatched
-    closing parenthesis is ignored; an unmatched opening one hides everything after it.
+    closing parenthesis is ignored; an unmatched opening parenthesis hides everything after it.
     """
     if any(text.find("(", low, high) >= 0 for low, high in parts):
         lines, blanks = _outside(text, parts, first)
@@ -44,8 +44,8 @@ def _outside(text: str, parts: Parts, first: int) -> tuple[list[int], list[int]]
     blanks: list[int] = []
     depth = 0
     for low, high in parts:
-        for sign in _SIGN.finditer(text, low, high):
-            char, at = sign[0], sign.start()
+        for match in _CHARACTER.finditer(text, low, high):
+            char, at = match[0], match.start()
             if char == "(":
                 depth += 1
             elif char == ")":

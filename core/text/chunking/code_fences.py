@@ -1,4 +1,4 @@
-"""Finds fenced code blocks in Markdown, and closes and reopens a block that is split.
+"""Finds fenced code blocks in Markdown, and closes and reopens split blocks.
 
 A fence is up to three blanks, then three or more backticks or tildes. It is closed by a line with at least as many of
 the same character and nothing but blanks after them; the info string of a backtick fence has no backtick. An unclosed
@@ -34,7 +34,7 @@ class Fence(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     marker: str
 
     def reopening(self, limit: int) -> str:
-        """The line that reopens the block in a further chunk, with its line end; empty if there is no room for one.
+        """The line to reopen the block in a further chunk, with a line end; empty without enough room.
 
         It is the whole opening line, else the marker alone. Some code, a line end and the marker must fit after it.
         """
@@ -68,7 +68,7 @@ def fences(text: str) -> list[Fence]:
 
 
 def seems_open(line: str) -> bool:
-    """Whether a text would open a fence on a line of its own."""
+    """Whether a text on a separate line would open a fence."""
     found = _LINE.match(line)
     return found is not None and _opens(found)
 

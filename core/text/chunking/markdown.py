@@ -1,4 +1,4 @@
-"""Splits Markdown like plain text, except that fenced code blocks are closed and reopened at every cut.
+"""Splits Markdown like plain text, but closes and reopens fenced code blocks at every cut.
 
 Nothing is trimmed. A cut in prose drops one blank and the line ends after it; a cut in code drops nothing. The limit
 has priority: a block that cannot be balanced within it is split without fences, and its parts concatenate to it.
@@ -16,7 +16,7 @@ from trunkline.core.text.chunking.code_fences import Fence, fences, seems_open
 from trunkline.core.text.chunking.utf16 import accented, boundaries, boundary, reach, skip_blanks, units
 
 _SEPARATOR = re.compile(r"[\s\ufeff]?[\r\n]*")
-#: number of places to try before accepting one that makes prose look like a fence
+#: number of places to try before accepting a place that makes prose look like a fence
 _TRIES = 64
 
 
@@ -30,7 +30,7 @@ def cut_markdown(text: str, limit: int) -> list[str]:
 
 
 class _Cutter:
-    """Splits one text from start to end."""
+    """Splits a text from start to end."""
 
     def __init__(self, text: str, limit: int) -> None:
         self._text = text
@@ -61,7 +61,7 @@ class _Cutter:
         return self._take(cut, cut)
 
     def _take(self, cut: int, then: int) -> str:
-        """The chunk that ends at `cut`; the next one begins at `then`."""
+        """The chunk up to `cut`; the next begins at `then`."""
         chunk = self._head + self._text[self._pos : cut]
         self._head, self._pos = "", then
         return chunk
@@ -74,7 +74,7 @@ class _Cutter:
     # ------------------------------------------------------------ prose
 
     def _prose(self, stop: int) -> tuple[list[tuple[int, int]], Fence | None]:
-        """The parts up to a place that are prose, and the block that contains the place."""
+        """The parts of prose up to a place, and the block around the place."""
         parts: list[tuple[int, int]] = []
         low = self._pos
         for index in range(bisect_right(self._ends, self._pos), len(self._blocks)):
@@ -91,7 +91,7 @@ class _Cutter:
         return parts, None
 
     def _best(self, parts: list[tuple[int, int]], stop: int | None) -> int | None:
-        """The best place to split prose: between words, or inside the word that extends beyond `stop`.
+        """The best place to split prose: between words, or inside a word beyond `stop`.
 
         A place that makes prose look like a fence is used only if `stop` is in prose and there is no other place.
         """
@@ -104,11 +104,11 @@ class _Cutter:
         return None if stop is None else first
 
     def _limit_at(self, stop: int) -> int:
-        """The end of a chunk that fills the limit: `stop`, or before the grapheme cluster that contains it."""
+        """The end of a chunk up to the limit: `stop`, or before the grapheme cluster around `stop`."""
         return boundary(self._text, max(stop, self._pos + 1), self._pos)
 
     def _within(self, stop: int) -> Iterator[int]:
-        """Places inside a word, the last one first."""
+        """Places inside a word, the last first."""
         cut = self._limit_at(stop)
         yield cut
         low = max(self._start_of_prose(cut), cut - _TRIES)
@@ -132,7 +132,7 @@ class _Cutter:
     # ------------------------------------------------------------ code
 
     def _split(self, block: Fence) -> str:
-        """The chunk that ends inside a block."""
+        """The chunk with an end inside a block."""
         cut, head = self._cut_in(block), block.reopening(self._limit)
         if cut is None or not head:
             if self._pos < block.start - 1:
@@ -148,7 +148,7 @@ class _Cutter:
         return f"{chunk}{'' if chunk.endswith(chr(10)) else chr(10)}{block.marker}"
 
     def _cut_in(self, block: Fence) -> int | None:
-        """Where to split the code of a block: after a line, else where it gets too long; None if nothing fits."""
+        """The place to split the code of a block: after a line, else at the limit; None if nothing fits."""
         text, start = self._text, max(self._pos, block.body)
         room = self._limit - units(self._head) - units(block.marker)
         line = text.rfind("\n", start, reach(text, self._pos, block.close, room)) + 1

@@ -1,7 +1,7 @@
-"""Splits a text into chunks that a platform accepts, in linear time (docs/delivery.md).
+"""Splits a text into chunks for a platform, in linear time (docs/delivery.md).
 
 Limits are in UTF-16 code units, as platforms count; a limit that is not positive is none. A grapheme cluster
-(`core.delivery.chunking.utf16`) is split only if it is wider than the limit; a single character wider than the limit is
+(`core.text.chunking.utf16`) is split only if it is wider than the limit; a single character wider than the limit is
 a chunk nevertheless.
 """
 
@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator
 from trunkline.core.text.chunking.break_points import breaks
 from trunkline.core.text.chunking.code_fences import fences
 from trunkline.core.text.chunking.markdown import cut_markdown
-from trunkline.core.text.chunking.sentences import sentence_spans
 from trunkline.core.text.chunking.utf16 import BLANKS, boundary, fits, reach, skip_blanks, units
 from trunkline.core.values import Chunker, ChunkMode
 
@@ -82,7 +81,7 @@ def with_line_ends(text: str) -> str:
 
 
 def grouped(text: str, limit: int, code: Iterable[Span], *, pack: bool) -> Iterator[list[Span]]:
-    """The paragraphs of a text, one per group, or with `pack` as many as fit into a chunk.
+    """The paragraphs of a text, a single paragraph per group, or with `pack` as many as fit into a chunk.
 
     Empty lines inside `code` separate nothing.
     """
@@ -130,3 +129,45 @@ def _trimmed(text: str, start: int, end: int) -> Iterator[Span]:
     size = len(text[start:end].rstrip(BLANKS))
     if size:
         yield start, start + size
+
+
+# ---------------------------------------------------------------- utterances
+# A text that is said in a call is cut at ends of sentences, else of clauses, else of words. Each utterance is heard
+# whole, or the call has ended: so it must be short enough to be spoken within the time that a request may take.
+
+#: a full stop after one of these, or after a single letter, ends no sentence
+_SHORT = frozenset("dr mr mrs ms st no nr vs ca prof sen jr sr bzw usw".split())  # noqa: SIM905 -- plainer
+_SENTENCE = re.compile(r"(?P<word>\w*)[.!?…。！？]+[\"'”’)\]]*(?=\s)|\n")
+_CLAUSE = re.compile(r"[,;:–—][\"'”’)\]]*(?=\s)")
+
+
+def sentence_spans(text: str, limit: int, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The utterances of plain text between two places, each of as many sentences as fit into the limit."""
+    start = skip_blanks(text, start, end)
+    while start < end:
+        stop = reach(text, start, end, limit) if limit > 0 else end
+        cut = end if stop >= end else _utterance_end(text, start, max(stop, start + 1))
+        size = len(text[start:cut].rstrip(BLANKS))
+        if size:
+            yield start, start + size
+        start = skip_blanks(text, cut, end)
+
+
+def _utterance_end(text: str, start: int, stop: int) -> int:
+    """The end of the utterance from `start`, at most at `stop`."""
+    # One character more: an end is known by the white space after it.
+    window = text[start : stop + 1]
+    ends = [
+        found.end() for found in _SENTENCE.finditer(window) if _ends_sentence(found) and found.end() <= stop - start
+    ]
+    ends = ends or [found.end() for found in _CLAUSE.finditer(window) if found.end() <= stop - start]
+    if ends:
+        return start + ends[-1]
+    return next(breaks(text, ((start, stop),), start + 1), 0) or boundary(text, stop, start)
+
+
+def _ends_sentence(found: re.Match[str]) -> bool:
+    word = found["word"]
+    if not word or not found[0].startswith(f"{word}."):
+        return True
+    return word.lower() not in _SHORT and not (len(word) == 1 and word.isalpha())

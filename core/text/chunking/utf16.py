@@ -1,4 +1,4 @@
-"""Lengths as platforms count them, in UTF-16 code units, and the places where a text may be cut at all.
+"""Lengths in the units of platforms, UTF-16 code units, and the places where a text may be cut at all.
 
 A character outside the Basic Multilingual Plane counts twice. A cut never falls inside a grapheme cluster, which people
 see as one character: a letter with its accents, a flag, a family emoji, a Hangul syllable (Unicode UAX 29).
@@ -21,12 +21,12 @@ _EXTENDING = regex.compile(r"[\p{GCB=Extend}\p{GCB=SpacingMark}\p{GCB=ZWJ}]")
 
 
 def units(text: str) -> int:
-    """Length in UTF-16 code units. A lone surrogate counts as one."""
+    """Length in UTF-16 code units. A lone surrogate counts as a single unit."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def fits(text: str, limit: int) -> bool:
-    """Whether a text is within a limit in UTF-16 code units; a limit that is not positive is none."""
+    """Whether a text is within a limit in UTF-16 code units; without a positive limit every text is."""
     size = len(text)
     if limit <= 0 or 2 * size <= limit:
         return True
@@ -34,7 +34,7 @@ def fits(text: str, limit: int) -> bool:
 
 
 def reach(text: str, start: int, end: int, room: int) -> int:
-    """The furthest place, at most `end`, such that `text[start:place]` has at most `room` code units."""
+    """The furthest place, at most `end`, with at most `room` code units in `text[start:place]`."""
     if room <= 0:
         return start
     stop = min(start + room, end)
@@ -51,20 +51,20 @@ def visible(text: str) -> bool:
 
 
 def accented(text: str, at: int) -> bool:
-    """Whether an accent or the like follows the character at a place, so that it is more than white space."""
+    """Whether an accent or the like follows the character at a place, and so makes white space visible."""
     after = text[at + 1 : at + 2]
     return after >= "\u0300" and _EXTENDING.match(after) is not None
 
 
 def skip_blanks(text: str, start: int, end: int) -> int:
-    """Where the white space at `start` ends. White space that carries an accent counts as text."""
+    """The end of the white space at `start`. White space with an accent counts as text."""
     found = _RUN.match(text, start, end)
     stop = found.end() if found else start
     return stop - 1 if stop > start and accented(text, stop - 1) else stop
 
 
 def boundaries(text: str, start: int, stop: int) -> list[int]:
-    """The places after `start`, up to `stop`, that are inside no grapheme cluster; `start` must be such a place."""
+    """The places after `start`, up to `stop`, outside of grapheme clusters; `start` must be such a place."""
     # One character beyond `stop` decides whether `stop` itself is inside a cluster.
     ends = [start + cluster.end() for cluster in _CLUSTER.finditer(text[start : stop + 1])]
     if ends and ends[-1] > stop:
@@ -73,6 +73,6 @@ def boundaries(text: str, start: int, stop: int) -> list[int]:
 
 
 def boundary(text: str, at: int, start: int) -> int:
-    """The last place after `start`, up to `at`, that is inside no grapheme cluster; `at` if there is none."""
+    """The last place after `start`, up to `at`, outside of grapheme clusters; `at` if there is none."""
     ends = boundaries(text, start, at)
     return ends[-1] if ends else at

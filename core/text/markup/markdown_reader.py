@@ -1,4 +1,4 @@
-"""Reads Markdown and passes its blocks and spans, in order, to a writer that renders another form.
+"""Reads Markdown and passes blocks and spans, in order, to a writer for another form.
 
 The parser is imported when the first text needs it: gateways whose platforms take plain Markdown never do. A text that
 the parser cannot be trusted with is left unchanged. Nothing visible is dropped except the markup itself.
@@ -31,7 +31,7 @@ _INDENT = "  "
 
 
 class MarkupKind(Enum):
-    """The kind of a marked part of a text; the value is its HTML tag."""
+    """The kind of a marked part of a text; the value is the HTML tag."""
 
     BOLD = "b"
     ITALIC = "i"
@@ -62,7 +62,7 @@ class MarkupWriter(Protocol):
 
 
 def read(text: str, writer: MarkupWriter) -> bool:
-    """Read a text into a writer. False: it has no markup, or none that can be read, and nothing was written."""
+    """Read a text into a writer. False for a text without readable markup, of which nothing was written."""
     if not _SIGNS.search(text) or text.count("[") - text.count("](") > _MOST_BRACKETS:
         return False
     try:
@@ -125,7 +125,7 @@ class _Reader:
                 self._to.text(token.content)
 
     def _begin(self, token: Token, *, opens: bool = False) -> None:
-        """Begin a block with as many line ends before it as in the source. `opens`: its content continues its line."""
+        """Begin a block after as many line ends as in the source. `opens`: the content continues the line."""
         first, after = token.map or (self._line or 0, self._line or 0)
         if self._line is not None and not self._begun:
             self._to.text("\n" * max(1, first - self._line + 1))

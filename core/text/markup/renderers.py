@@ -28,7 +28,7 @@ _LANGUAGE = re.compile(r"[\w#+.-]+")
 
 
 class StyledText(msgspec.Struct, frozen=True, kw_only=True):
-    """A plain text with its styles as character ranges."""
+    """A plain text with styles as character ranges."""
 
     text: str
     #: kind, start and end; in order of start
@@ -41,7 +41,7 @@ class StyledText(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HtmlPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A text as HTML, and its visible text."""
+    """A text as HTML, and the visible text."""
 
     html: str
     shown: str
@@ -59,7 +59,7 @@ def styled(text: str) -> StyledText:
 
 
 def page(text: str) -> HtmlPage:
-    """Markdown as the HTML that Telegram accepts. A text without markup is only escaped."""
+    """Markdown as HTML for Telegram. A text without markup is only escaped."""
     writer = _Html()
     if read(text, writer):
         shown = "".join(writer.shown)
@@ -69,7 +69,7 @@ def page(text: str) -> HtmlPage:
 
 
 def escaped(text: str) -> str:
-    """HTML that shows a text unchanged."""
+    """HTML for an unchanged text."""
     return html.escape(text, quote=False)
 
 
@@ -93,7 +93,7 @@ def rebased(
 
 
 def _within(whole: StyledText, first: int, part: tuple[int, int], offset: int) -> Iterator[Style]:
-    """The styles of a part of a text that begins `offset` code units after the start of its piece."""
+    """The styles of a part of a text, from `offset` code units after the start of the piece."""
     start, end = part
     place, size = start, offset
     for index in range(first, len(whole.styles)):
@@ -108,7 +108,7 @@ def _within(whole: StyledText, first: int, part: tuple[int, int], offset: int) -
 
 
 def _address(address: str, label: str) -> str:
-    """The address to append to the label of a link; empty if the label already shows it."""
+    """The address to append to the label of a link; empty for a label with the address."""
     if not label.strip():
         return address
     same = _DRESS.sub("", label.strip()).casefold() == _DRESS.sub("", address).casefold()
@@ -127,7 +127,7 @@ class _Plain:
         self._quotes = 0
 
     def text(self, text: str) -> None:
-        """Visible text. Every line of a quotation begins with its sign."""
+        """Add visible text. Every line of a quotation begins with a sign."""
         if self._quotes:
             text = text.replace("\n", "\n" + _QUOTE * self._quotes)
         self.parts.append(text)
@@ -140,7 +140,7 @@ class _Plain:
         self._open.append((mark, detail, self._size, len(self.parts)))
 
     def leave(self) -> None:
-        """The innermost mark ends. A link is followed by its address unless the label shows it."""
+        """End the innermost mark. A link is followed by the address unless visible in the label."""
         mark, detail, start, part = self._open.pop()
         if mark is MarkupKind.QUOTE:
             self._quotes -= 1
@@ -166,7 +166,7 @@ class _Html:
             self.shown.append(text)
 
     def enter(self, mark: MarkupKind, detail: str = "") -> None:
-        """A mark begins. Inside a mark of its kind it gets no tags: quotations, for one, cannot be nested."""
+        """Begin a mark. Inside a mark of the same kind there are no tags: quotations, for example, cannot be nested."""
         tags = ("", "") if any(outer is mark for outer, *_ in self._open) else _tags(mark, detail)
         self._open.append((mark, detail, tags, len(self.parts), len(self.shown)))
         self.parts.append(tags[0])

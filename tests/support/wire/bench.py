@@ -63,8 +63,10 @@ class WireBench(FakeBench):
         # Secrets have names here: `{env: TOKEN}`.
         environ = {"TOKEN": server.token("default", 1), **self.secrets()}
         env = system_env()
-        host = AdapterHost(account="default", env=env, cursors=self.cursors, events=log, folder=Path(), environ=environ)
-        self.real = make_adapter(account, host)
+        self.host = AdapterHost(
+            account="default", env=env, cursors=self.cursors, events=log, folder=Path(), environ=environ
+        )
+        self.real = make_adapter(account, self.host)
         return _Reopening(self.real, self.listener)  # type: ignore[return-value]
 
     def secrets(self) -> dict[str, str]:

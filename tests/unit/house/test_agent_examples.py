@@ -91,7 +91,7 @@ async def test_the_webhook_refuses_another_signature(tmp_path: Path) -> None:
 
 def test_the_webhook_refuses_a_copy_that_is_too_old(monkeypatch) -> None:
     monkeypatch.syspath_prepend(EXAMPLES)
-    from trunkline.core.agents.webhook.signature import signature_of
+    from trunkline.core.agents.webhook.requests import signature_of
 
     genuine: Any = __import__("webhook_agent").is_genuine
     header = signature_of("s", b"body", 1_000_000.9)

@@ -113,11 +113,10 @@ def _play(script: Scripted, test: Any) -> None:
         await runner.setup()
         await web.TCPSite(runner, HOST, 0).start()
         config = {"homeserver": f"http://{HOST}:{runner.addresses[0][1]}", "user": _ME, "token": {"env": "TOKEN"}}
-        host: AdapterHost = bench.bot._host
         bench.cursors = MemoryCursors()
         bench.cursors.values[f"since {_ME}"] = "saved"
         settings = MatrixConfig.model_validate({**config, "poll_seconds": 1, "request_timeout": 1})
-        bench.real = MatrixAdapter(settings, _with(host, bench.cursors))
+        bench.real = MatrixAdapter(settings, _with(bench.host, bench.cursors))
         async with bench.bot.running():
             try:
                 await test(bench)

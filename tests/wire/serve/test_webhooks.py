@@ -16,7 +16,7 @@ import pytest
 
 from trunkline.app.serve.server import Serving, serving
 from trunkline.app.serve.settings import Overrides, load_settings
-from trunkline.core.adapters.refusals import MOST
+from trunkline.core.adapters.account_events import MOST
 
 pytestmark = pytest.mark.anyio
 

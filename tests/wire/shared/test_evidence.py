@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from unittest.mock import Mock
 
 import aiohttp
@@ -13,7 +12,6 @@ import pytest
 from tests.wire.shared.raw_socket import answering, not_accepting, response
 from trunkline.core.adapters.evidence import of_aiohttp, of_httpx, of_status
 from trunkline.core.adapters.httpx_requests import HttpxRequests
-from trunkline.core.adapters.local_files import read_local
 from trunkline.core.adapters.web_files import WebFiles
 from trunkline.core.errors import Ambiguous, NotSent, PlatformError, RateLimited, Refused, Unauthorized
 
@@ -130,29 +128,8 @@ def test_only_the_platform_gets_the_token() -> None:
         requests = HttpxRequests(1.0, {"Authorization": "Bearer secret-token"})
         async with requests.running(), answering(answer) as url:
             await requests.request("POST", url, json={})
-            await WebFiles(timeout=1.0, most=100, hosts=("127.0.0.1",)).fetch(url)
+            await WebFiles(timeout=1.0, limit=100, hosts=("127.0.0.1",)).fetch(url)
         assert [b"secret-token" in one for one in asked] == [True, False]
-
-    asyncio.run(test())
-
-
-def test_files_of_one_folder_only(tmp_path: Path) -> None:
-    async def test() -> None:
-        folder = tmp_path / "outbox"
-        folder.mkdir()
-        (folder / "lamp.png").write_bytes(b"lamp")
-        (tmp_path / "secret.txt").write_text("the token")
-        (folder / "link.txt").symlink_to(tmp_path / "secret.txt")
-        assert await read_local("lamp.png", folder, 4) == b"lamp"
-        assert await read_local(f"file://{folder}/lamp.png", folder, 4) == b"lamp"
-        outside = ("../secret.txt", str(tmp_path / "secret.txt"), "link.txt", "/etc/passwd")
-        for path in (*outside, "none.png", ".", "", "\0", "half \ud83d"):
-            with pytest.raises(Refused):
-                await read_local(path, folder, 4)
-        with pytest.raises(Refused, match="MB"):
-            await read_local("lamp.png", folder, 3)
-        with pytest.raises(Refused, match="files"):
-            await read_local(str(folder / "lamp.png"), None, 4)
 
     asyncio.run(test())
 

@@ -8,21 +8,18 @@ from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.adapters.signal.authors import MessageAuthors
 from trunkline.core.adapters.signal.bodies import (
-    check_sendable,
+    check_text,
     delete_params,
     edit_params,
     message_params,
     reaction_params,
     recipient,
 )
-from trunkline.core.errors import IdentityGone, Refused
-from trunkline.core.message_parts import Button, MessageParts
+from trunkline.core.errors import Refused
 from trunkline.core.values import (
     Address,
     ChatKind,
-    Identity,
     IntentId,
-    Poll,
     SendRequest,
     Style,
     StyleKind,
@@ -155,25 +152,7 @@ def test_a_change_that_cannot_be_is_refused(bad: Any) -> None:
         bad()
 
 
-@pytest.mark.parametrize(
-    "request_",
-    [
-        asked("x" * 2001),
-        asked(poll=Poll(question="?", options=("a", "b"))),
-        asked(payload="{}"),
-        asked(parts=MessageParts(silent=True)),
-        asked(parts=MessageParts(card="{}")),
-        asked(parts=MessageParts(sticker="1")),
-        asked(parts=MessageParts(buttons=((Button(text="yes"),),))),
-        asked(to=place(thread="7")),
-    ],
-)
-def test_what_signal_does_not_have_is_refused(request_: SendRequest) -> None:
+def test_a_text_that_would_become_a_file_is_refused() -> None:
+    check_text("x" * 2000, 2000)
     with pytest.raises(Refused):
-        check_sendable(request_, 2000)
-    check_sendable(asked("x" * 2000), 2000)
-
-
-def test_a_webhook_that_posts_is_refused_by_its_type() -> None:
-    with pytest.raises(IdentityGone):
-        check_sendable(asked(identity=Identity(id="1", name="hook")), 2000)
+        check_text("x" * 2001, 2000)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from trunkline.core.adapters.signal.cursor import EventCursor
+from trunkline.core.adapters.signal.adapter import EventCursor
 from trunkline.core.adapters.signal.updates import SaidMessage, SignalEventError, read_event
 
 NUMBER = "+15550009999"
@@ -120,38 +120,38 @@ def test_ten_megabytes_are_read() -> None:
 def test_the_cursor_moves_over_what_is_done_without_a_gap() -> None:
     cursor = EventCursor()
     one, two = ("c", "1"), ("c", "2")
-    assert cursor.came("e1", one) and not cursor.came("e2", None) and cursor.came("e3", two)
-    assert cursor.done(two) is None
-    assert cursor.done(one) == "e3"
-    assert cursor.done(one) is None
+    assert cursor.note_event("e1", one) and not cursor.note_event("e2", None) and cursor.note_event("e3", two)
+    assert cursor.note_durable(two) is None
+    assert cursor.note_durable(one) == "e3"
+    assert cursor.note_durable(one) is None
 
 
 def test_what_is_durable_is_not_handed_on_again() -> None:
     cursor = EventCursor()
     one, two = ("c", "1"), ("c", "2")
-    cursor.came("e1", one)
-    cursor.came("e2", two)
-    assert cursor.done(two) is None
+    cursor.note_event("e1", one)
+    cursor.note_event("e2", two)
+    assert cursor.note_durable(two) is None
     cursor.begin()
-    assert cursor.came("e1", one) and not cursor.came("e2", two)
-    assert cursor.done(one) == "e2"
+    assert cursor.note_event("e1", one) and not cursor.note_event("e2", two)
+    assert cursor.note_durable(one) == "e2"
 
 
 def test_without_ids_there_is_nothing_to_go_back_to() -> None:
     cursor = EventCursor()
-    assert cursor.came("", ("c", "1"))
-    assert cursor.done(("c", "1")) is None
+    assert cursor.note_event("", ("c", "1"))
+    assert cursor.note_durable(("c", "1")) is None
 
 
 def test_a_daemon_that_counts_from_the_beginning_again_hides_no_message() -> None:
     """The id is that of a message that is durable already, and the message is another one."""
     cursor = EventCursor()
     cursor.begin()
-    cursor.came("1", ("u", "a"))
-    cursor.came("2", ("u", "b"))
-    assert cursor.done(("u", "b")) is None
+    cursor.note_event("1", ("u", "a"))
+    cursor.note_event("2", ("u", "b"))
+    assert cursor.note_durable(("u", "b")) is None
     cursor.begin()
-    assert cursor.came("1", ("u", "c"))
-    assert cursor.came("2", ("u", "d"))
-    assert cursor.done(("u", "d")) is None
-    assert cursor.done(("u", "c")) == "2"
+    assert cursor.note_event("1", ("u", "c"))
+    assert cursor.note_event("2", ("u", "d"))
+    assert cursor.note_durable(("u", "d")) is None
+    assert cursor.note_durable(("u", "c")) == "2"

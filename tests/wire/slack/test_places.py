@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from trunkline.core.adapters.slack.adapter import state_of
 from trunkline.core.adapters.slack.directory import entry_of, person_of, shown_name
 from trunkline.core.adapters.slack.inbound.reader import SlackReader
-from trunkline.core.adapters.slack.inspection import state_of
 from trunkline.core.adapters.slack.places import SlackPlaces
 from trunkline.core.adapters.slack.web import SlackWeb
 from trunkline.core.delivery.policy import is_misplaced

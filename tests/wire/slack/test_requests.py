@@ -10,11 +10,11 @@ from pydantic import ValidationError
 
 from trunkline.core.adapters.slack.config import SlackConfig
 from trunkline.core.adapters.slack.emoji import character_of, name_of
-from trunkline.core.adapters.slack.inbound.signature import TakenSignatures
+from trunkline.core.adapters.slack.inbound.webhook import TakenSignatures
 from trunkline.core.adapters.slack.requests import is_image_url, post_of, text_of
 from trunkline.core.errors import Refused
 from trunkline.core.message_parts import Button, MessageParts
-from trunkline.core.values import Address, ChatKind, IntentId, Poll, SendRequest
+from trunkline.core.values import Address, ChatKind, IntentId, SendRequest
 
 PLACE = Address(channel="slack", account="default", kind=ChatKind.CHANNEL, conversation="C1")
 
@@ -57,9 +57,6 @@ def test_buttons_are_rows_of_actions() -> None:
         {"payload": '{"thread_ts": "1.1"}'},
         {"payload": '{"username": "somebody"}'},
         {"payload": "[" * 100_000},
-        {"poll": Poll(question="?", options=("a", "b"))},
-        {"parts": MessageParts(silent=True)},
-        {"parts": MessageParts(sticker="s")},
     ],
 )
 def test_what_slack_has_not_is_refused(fields: dict[str, Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from trunkline.core.adapters.slack.inbound.unacked import UnackedUpdates
+from trunkline.core.adapters.slack.inbound.feed import UnackedUpdates
 from trunkline.core.values import Address, ChatKind, Envelope, Peer
 
 PLACE = Address(channel="slack", account="default", kind=ChatKind.CHANNEL, conversation="C1")

@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.wire.slack import SlackBench, SlackWebhookBench, listening_to, on_slack
 from trunkline.core.adapters.port import TakesWebhooks, WebhookAnswer, WebhookCall
-from trunkline.core.adapters.slack.inbound.signature import sign
+from trunkline.core.adapters.slack.inbound.webhook import sign
 from trunkline.core.events.adapters import UpdateDropped, WebhookRefused
 from trunkline.core.reasons import Reason
 from trunkline.sim.wire.slack.shapes import TEAM

@@ -27,7 +27,7 @@ def said(number: int) -> Envelope:
 def taken(*numbers: int) -> OpenUpdates:
     updates = OpenUpdates()
     for number in numbers:
-        assert updates.take(number, said(number))
+        assert updates.note_update(number, said(number))
     return updates
 
 
@@ -58,8 +58,8 @@ def test_an_offset_is_sent_once() -> None:
 
 def test_a_message_in_two_updates_is_safe_in_both() -> None:
     updates = OpenUpdates()
-    assert updates.take(1, said(1))
-    assert updates.take(2, said(1))
+    assert updates.note_update(1, said(1))
+    assert updates.note_update(2, said(1))
     updates.ack(said(1))
     assert (updates.waiting, updates.offset) == (0, 3)
 
@@ -67,10 +67,10 @@ def test_a_message_in_two_updates_is_safe_in_both() -> None:
 def test_a_new_connection_gets_what_is_not_safe_and_nothing_else() -> None:
     updates = taken(1, 2)
     updates.ack(said(2))
-    assert not updates.take(1, said(1))
+    assert not updates.note_update(1, said(1))
     updates.reconnect()
-    assert updates.take(1, said(1))
-    assert not updates.take(2, said(2))
+    assert updates.note_update(1, said(1))
+    assert not updates.note_update(2, said(2))
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import pytest
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.adapters.whatsapp.bodies import message_body, name_of, reaction_body
-from trunkline.core.errors import IdentityGone, Refused
+from trunkline.core.errors import Refused
 from trunkline.core.message_parts import Button, MessageParts
-from trunkline.core.values import Address, ChatKind, Identity, IntentId, Poll, SendRequest
+from trunkline.core.values import Address, ChatKind, IntentId, SendRequest
 
 LINK = "https://example.org/a%20lamp.png?size=2"
 
@@ -112,21 +112,12 @@ def test_buttons_are_replies() -> None:
         asked(""),
         asked(media=(LINK, LINK)),
         asked(media=("https://example.org/a.ogg",)),
-        asked(poll=Poll(question="?", options=("a", "b"))),
-        asked(payload="{}"),
-        asked(parts=MessageParts(silent=True)),
-        asked(parts=MessageParts(card="{}")),
         asked(parts=MessageParts(buttons=((Button(text="page", url="https://example.org"),),))),
     ],
 )
 def test_what_a_message_cannot_have_is_refused(request_: SendRequest) -> None:
     with pytest.raises(Refused):
         message_body(request_)
-
-
-def test_a_webhook_that_posts_is_refused_by_its_type() -> None:
-    with pytest.raises(IdentityGone):
-        message_body(asked(identity=Identity(id="1", name="hook")))
 
 
 @pytest.mark.parametrize(("remove", "emoji"), [(False, "👍"), (True, "")])

@@ -19,13 +19,13 @@ def test_a_webhook_with_two_messages_waits_for_both() -> None:
         inbox = WebhookInbox()
         async with inbox.stream():
             for missing, there in (("a", "b"), ("b", "a")):
-                taking = asyncio.ensure_future(inbox.take([said("a"), said("b")], 0.3))
+                taking = asyncio.ensure_future(inbox.hand_over([said("a"), said("b")], 0.3))
                 await asyncio.sleep(0.05)
                 inbox.ack(said(there))
                 await asyncio.sleep(0.05)
                 assert not taking.done(), missing
                 assert await taking is False
-            taking = asyncio.ensure_future(inbox.take([said("a"), said("b")], 5.0))
+            taking = asyncio.ensure_future(inbox.hand_over([said("a"), said("b")], 5.0))
             await asyncio.sleep(0.05)
             inbox.ack(said("b"))
             inbox.ack(said("a"))

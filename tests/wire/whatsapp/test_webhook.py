@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.wire.play import play, reading, recorded, until
 from tests.support.wire.whatsapp import CLOUD, WORD, WhatsAppBench
-from trunkline.core.adapters.whatsapp.signature import SIGNED, signature
+from trunkline.core.adapters.whatsapp.adapter import SIGNED, signature
 from trunkline.core.events.adapters import DeliveryFailed, UpdateDropped, WebhookRefused
 from trunkline.core.reasons import Reason
 

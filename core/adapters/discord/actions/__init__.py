@@ -1,1 +1,1 @@
-"""What the message tool asks of Discord: changes, questions, names."""
+"""Actions of the message tool on Discord: changes, queries, names."""

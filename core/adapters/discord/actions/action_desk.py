@@ -1,10 +1,9 @@
-"""Carries out changes, answers questions, and looks names up, for one account."""
+"""Carries out changes, answers queries, and looks names up, for an account."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import msgspec
 
@@ -19,8 +18,9 @@ from trunkline.core.adapters.discord.files import load_files
 from trunkline.core.adapters.discord.payloads import ChannelData, MemberData
 from trunkline.core.adapters.discord.receiving.stream import DiscordStream
 from trunkline.core.adapters.discord.rest import read
+from trunkline.core.adapters.json_values import as_object, as_objects, parameters_of
+from trunkline.core.adapters.media_files import MediaFiles
 from trunkline.core.adapters.port import AdapterHost
-from trunkline.core.adapters.web_files import WebFiles
 from trunkline.core.channels.adapter import Resolved
 from trunkline.core.channels.bindings.discord_threads import Webhook
 from trunkline.core.channels.directory import DirectoryEntry, find_in_directory
@@ -43,15 +43,15 @@ _FOUND = 20
 
 
 class SendsByWebhook(Protocol):
-    """What finds the webhook of an identity."""
+    """Finds the webhook of an identity."""
 
     async def webhook_in(self, place: Address, identity: Identity) -> tuple[Webhook, str | None]:
-        """The webhook with its secret, and the thread to name in its request. Raises `PlatformError`."""
+        """The webhook with the secret, and the thread to name in the request. Raises `PlatformError`."""
         ...
 
 
 class ActionDesk:
-    """Changes and questions of one account."""
+    """Changes and queries of an account."""
 
     def __init__(
         self,
@@ -60,23 +60,20 @@ class ActionDesk:
         stream: DiscordStream,
         webhooks: SendsByWebhook,
         mentions: tuple[str, ...],
-        *,
-        web: WebFiles,
-        folder: Path | None,
+        files: MediaFiles,
     ) -> None:
         self._host = host
         self._client = client
         self._stream = stream
         self._webhooks = webhooks
         self._mentions = mentions
-        self._web = web
-        self._folder = folder
+        self._files = files
 
     # ------------------------------------------------------------ changes
 
     async def act(self, request: ActionRequest) -> Receipt:
-        """Carry out a change. A repeat of one that took something away succeeds when it is gone."""
-        fields = _fields(request.fields)
+        """Carry out a change. A repeated deletion succeeds when the object is gone already."""
+        fields = parameters_of(request.fields)
         if request.action is Action.SET_PRESENCE:
             return await self._show_presence(request, fields)
         change = WantedChange(
@@ -95,7 +92,7 @@ class ActionDesk:
         return self._receipt(request, answer)
 
     def _after(self, request: ActionRequest, error: DiscordRefused | PlaceGone) -> Receipt:
-        """The receipt of a change that an earlier attempt has made; raises the error for any other one."""
+        """The receipt of a change made by an earlier attempt; raises the error for any other change."""
         code = error.code if isinstance(error, DiscordRefused) else 10003
         if request.attempt > 1 and code in _TAKES_AWAY.get(request.action, frozenset()):
             return Receipt(provider_id=request.message_id or request.address.conversation, address=request.address)
@@ -119,7 +116,7 @@ class ActionDesk:
         if socket is None:
             raise NotSent("there is no gateway connection")
         await socket.say(payload)
-        own = await self._stream.who()
+        own = await self._stream.own_ids()
         return Receipt(provider_id=own.user, address=request.address)
 
     async def _file(self, action: Action, fields: Mapping[str, Any]) -> Any:
@@ -131,20 +128,19 @@ class ActionDesk:
             source = buffer if buffer.startswith("data:") else f"data:{kind};base64,{buffer}"
         if not source:
             raise Refused("media is missing")
-        [file] = await load_files(self._web, (source,), None, self._folder)
+        [file] = await load_files(self._files, (source,))
         return file
 
     def _receipt(self, request: ActionRequest, answer: Any) -> Receipt:
-        """What was changed or created: a message, a thread, or an object with an id."""
-        known: object = answer
-        made = cast("dict[str, Any]", known).get("id") if isinstance(known, dict) else None
+        """The receipt of what was changed or created: a message, a thread, or an object with an id."""
+        made = as_object(answer).get("id")
         if request.action is Action.THREAD_CREATE:
             return self._thread(request, read(answer, ChannelData).id)
         if request.action is Action.CHANNEL_CREATE:
             created = read(answer, ChannelData).id
             place = Address(channel="discord", account=self._host.account, kind=ChatKind.CHANNEL, conversation=created)
             return Receipt(provider_id=created, address=place)
-        fields = _fields(request.fields)
+        fields = parameters_of(request.fields)
         otherwise = request.message_id or fields.get("userId") or fields.get("categoryId")
         found = made if isinstance(made, str) else str(otherwise or request.address.conversation)
         return Receipt(provider_id=found, address=request.address)
@@ -163,11 +159,11 @@ class ActionDesk:
         place = query.address.conversation
 
         async def bot() -> str:
-            return (await self._stream.who()).user
+            return (await self._stream.own_ids()).user
 
         question = AskedQuestion(
             request=self._client.call,
-            fields=_fields(query.fields),
+            fields=parameters_of(query.fields),
             channel=await self._channel_of(query.address),
             message_id=query.message_id,
             server=place.removeprefix("@server/") if place.startswith("@server/") else "",
@@ -185,10 +181,10 @@ class ActionDesk:
     # ------------------------------------------------------------ the directory
 
     async def resolve(self, text: str) -> Resolved | None:
-        """Look a name up: channels that can be written to, and members whose name begins so."""
+        """Look a name up among channels for messages, and members whose name begins so."""
         name = text.strip().lstrip("#@")
         entries: list[DirectoryEntry] = []
-        for guild in _objects(await self._client.call(get("users", "@me", "guilds"))):
+        for guild in as_objects(await self._client.call(get("users", "@me", "guilds"))):
             number = str(guild.get("id"))
             entries += _channels(await self._client.call(get("guilds", number, "channels")))
             if name and not text.strip().startswith("#"):
@@ -199,16 +195,16 @@ class ActionDesk:
 
 
 def _channels(answer: object) -> list[DirectoryEntry]:
-    found = [read(one, ChannelData) for one in _objects(answer)]
+    found = [read(channel, ChannelData) for channel in as_objects(answer)]
     return [
-        DirectoryEntry(target=f"channel:{one.id}", kind=ChatKind.CHANNEL, name=one.name or "")
-        for one in found
-        if one.type in _WRITABLE
+        DirectoryEntry(target=f"channel:{channel.id}", kind=ChatKind.CHANNEL, name=channel.name or "")
+        for channel in found
+        if channel.type in _WRITABLE
     ]
 
 
 def _members(answer: object) -> list[DirectoryEntry]:
-    found = [(member, member.user) for member in (read(one, MemberData) for one in _objects(answer))]
+    found = [(member, member.user) for member in (read(member, MemberData) for member in as_objects(answer))]
     return [
         DirectoryEntry(
             target=f"user:{user.id}",
@@ -219,17 +215,3 @@ def _members(answer: object) -> list[DirectoryEntry]:
         for member, user in found
         if user is not None and not user.bot
     ]
-
-
-def _objects(answer: object) -> list[dict[str, Any]]:
-    return cast("list[dict[str, Any]]", answer) if isinstance(answer, list) else []
-
-
-def _fields(text: str | None) -> dict[str, Any]:
-    """The parameters of the tool. Raises `Refused` if they are no JSON object."""
-    if text is None:
-        return {}
-    try:
-        return msgspec.json.decode(text, type=dict[str, Any])
-    except msgspec.MsgspecError as error:
-        raise Refused(f"the parameters are no JSON object: {error}") from None

@@ -37,7 +37,7 @@ _SERVER = "@server/"
 
 
 class WantedChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A change with everything that its request needs."""
+    """A change with everything for the request."""
 
     request: ActionRequest
     #: the parameters of the tool
@@ -46,14 +46,14 @@ class WantedChange(msgspec.Struct, frozen=True, kw_only=True):
     channel: str
     #: wall clock, seconds
     now: float
-    #: whom a mention in a text notifies
+    #: kinds of mentions in a text that notify people
     mentions: tuple[str, ...] = ()
     #: the file of an upload
     file: UploadFile | None = None
 
     @property
     def message(self) -> str:
-        """The message that is meant. Raises `Refused`."""
+        """The id of the meant message. Raises `Refused`."""
         if not self.request.message_id:
             raise Refused("messageId is missing")
         return self.request.message_id
@@ -65,7 +65,7 @@ class WantedChange(msgspec.Struct, frozen=True, kw_only=True):
         return self.word("guildId", otherwise=place.removeprefix(_SERVER) if place.startswith(_SERVER) else "")
 
     def word(self, name: str, *, otherwise: str = "") -> str:
-        """A parameter as a text. Raises `Refused` if it is blank."""
+        """A parameter as a text. Raises `Refused` for a blank text."""
         found = str(self.fields.get(name) or "").strip() or otherwise
         if not found:
             raise Refused(f"{name} is missing")
@@ -81,7 +81,7 @@ Builder = Callable[[WantedChange], RestCall]
 
 
 def call_of(change: WantedChange) -> RestCall:
-    """The request of a change. Raises `Refused` for one that Discord does not have, and for missing parameters."""
+    """The request of a change. Raises `Refused` for a change unknown to Discord, and for missing parameters."""
     build = CHANGES.get(change.request.action)
     if build is None:
         raise Refused(f"there is no {change.request.action.value} on Discord")
@@ -125,7 +125,7 @@ def _react(change: WantedChange) -> RestCall:
 
 
 def emoji_name(emoji: str) -> str:
-    """An emoji as a part of a path: itself, or ``name:id`` of one of a server.
+    """An emoji as a part of a path: the character, or ``name:id`` of an emoji of a server.
 
     >>> emoji_name("<:lamp:12>"), emoji_name("<a:lamp:12>")
     ('lamp:12', 'lamp:12')

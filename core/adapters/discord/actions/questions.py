@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, cast
 
 import msgspec
 
 from trunkline.core.action_names import Action
-from trunkline.core.adapters.discord.actions.permissions import permissions_in
 from trunkline.core.adapters.discord.calls import get
 from trunkline.core.adapters.discord.channels import Request
 from trunkline.core.adapters.discord.errors import DiscordRefused
+from trunkline.core.adapters.json_values import Json, as_object, list_limit
 from trunkline.core.errors import PlatformError, Refused
 
-Json = dict[str, Any]
-#: entries of a list, unless the question asks for fewer
-_MOST = 50
 #: different reactions whose people are listed
 _MOST_EMOJI = 20
 #: the person is in no voice channel
@@ -25,11 +22,11 @@ _NO_VOICE = 10065
 
 
 class AskedQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """A question with everything that its requests need."""
+    """A query with everything for the requests."""
 
     request: Request
     #: the parameters of the tool
-    fields: Mapping[str, Any]
+    fields: Json
     #: id of the channel that it concerns; empty: none
     channel: str
     message_id: str | None
@@ -39,7 +36,7 @@ class AskedQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def message(self) -> str:
-        """The message that is meant. Raises `Refused`."""
+        """The id of the meant message. Raises `Refused`."""
         return self.message_id or self.word("pollId")
 
     @property
@@ -47,25 +44,19 @@ class AskedQuestion(msgspec.Struct, frozen=True, kw_only=True):
         """The server. Raises `Refused`."""
         return self.word("guildId", self.server)
 
-    @property
-    def most(self) -> int:
-        """How many entries a list may have."""
-        limit = self.fields.get("limit")
-        return min(_MOST, limit) if isinstance(limit, int) and limit > 0 else _MOST
-
     def word(self, name: str, otherwise: str = "") -> str:
-        """A parameter as a text. Raises `Refused` if it is blank."""
+        """A parameter as a text. Raises `Refused` for a blank text."""
         found = str(self.fields.get(name) or "").strip() or otherwise
         if not found:
             raise Refused(f"{name} is missing")
         return found
 
-    async def json(self, *parts: str, **params: object) -> Json:
-        """An answer that is an object. Raises `PlatformError` for any other one."""
+    async def get_object(self, *parts: str, **params: object) -> Json:
+        """Get an object. Raises `PlatformError` for any other answer."""
         return _object(await self.request(get(*parts, **params)))
 
-    async def listed(self, *parts: str, **params: object) -> list[Json]:
-        """An answer that is a list. Raises `PlatformError` for any other one."""
+    async def get_list(self, *parts: str, **params: object) -> list[Json]:
+        """Get a list. Raises `PlatformError` for any other answer."""
         return _objects(await self.request(get(*parts, **params)))
 
 
@@ -73,7 +64,7 @@ Answering = Callable[[AskedQuestion], Awaitable[object]]
 
 
 async def answer_to(action: Action, question: AskedQuestion) -> object:
-    """The answer to a question. Raises `Refused` for one that Discord cannot answer, and other `PlatformError`s."""
+    """The answer to a query. Raises `Refused` for queries unknown to Discord, and other `PlatformError`s."""
     answer = QUESTIONS.get(action)
     if answer is None:
         raise Refused(f"there is no {action.value} on Discord")
@@ -83,81 +74,85 @@ async def answer_to(action: Action, question: AskedQuestion) -> object:
 # -------------------------------------------------------------------- messages
 
 
-def _message(one: Json) -> Json:
-    author = _part(one, "author")
+def _message(message: Json) -> Json:
+    author = as_object(message.get("author"))
     return {
-        "messageId": one.get("id"),
+        "messageId": message.get("id"),
         "authorId": author.get("id"),
         "author": author.get("global_name") or author.get("username"),
-        "text": one.get("content", ""),
-        "at": _seconds(one.get("timestamp")),
-        "pinned": bool(one.get("pinned")),
+        "text": message.get("content", ""),
+        "at": _seconds(message.get("timestamp")),
+        "pinned": bool(message.get("pinned")),
     }
 
 
 async def _reactions(question: AskedQuestion) -> list[Json]:
-    """Each reaction with those who added it, by one further request for each."""
+    """Each reaction with the people who added the emoji, by a further request for each."""
     where = ("channels", question.channel, "messages", question.message)
-    message = await question.json(*where)
+    message = await question.get_object(*where)
     found: list[Json] = []
-    for one in _objects(message.get("reactions", []))[:_MOST_EMOJI]:
-        emoji = _part(one, "emoji")
+    for reaction in _objects(message.get("reactions", []))[:_MOST_EMOJI]:
+        emoji = as_object(reaction.get("emoji"))
         name = str(emoji.get("name")) if emoji.get("id") is None else f"{emoji.get('name')}:{emoji.get('id')}"
-        users = await question.listed(*where, "reactions", name, limit=question.most)
-        found.append({"emoji": name, "count": one.get("count", 0), "users": [user.get("id") for user in users]})
+        users = await question.get_list(*where, "reactions", name, limit=list_limit(question.fields))
+        found.append({"emoji": name, "count": reaction.get("count", 0), "users": [user.get("id") for user in users]})
     return found
 
 
 async def _read(question: AskedQuestion) -> list[Json]:
     """The newest messages first."""
     places = {name: question.fields[name] for name in ("before", "after", "around") if question.fields.get(name)}
-    found = await question.listed("channels", question.channel, "messages", limit=question.most, **places)
-    return [_message(one) for one in found]
+    found = await question.get_list(
+        "channels", question.channel, "messages", limit=list_limit(question.fields), **places
+    )
+    return [_message(message) for message in found]
 
 
 async def _pins(question: AskedQuestion) -> list[Json]:
-    found = await question.json("channels", question.channel, "messages", "pins", limit=question.most)
-    return [_message(_part(one, "message")) for one in _objects(found.get("items", []))]
+    found = await question.get_object(
+        "channels", question.channel, "messages", "pins", limit=list_limit(question.fields)
+    )
+    return [_message(as_object(pin.get("message"))) for pin in _objects(found.get("items", []))]
 
 
 async def _poll_results(question: AskedQuestion) -> Json:
-    message = await question.json("channels", question.channel, "messages", question.message)
-    poll = _part(message, "poll")
+    message = await question.get_object("channels", question.channel, "messages", question.message)
+    poll = as_object(message.get("poll"))
     if not poll:
         raise Refused("the message has no poll")
-    results = _part(poll, "results")
-    counts = {one.get("id"): one.get("count", 0) for one in _objects(results.get("answer_counts", []))}
+    results = as_object(poll.get("results"))
+    counts = {answer.get("id"): answer.get("count", 0) for answer in _objects(results.get("answer_counts", []))}
     options: list[Json] = [
-        {"text": _part(one, "poll_media").get("text", ""), "votes": counts.get(one.get("answer_id"), 0)}
-        for one in _objects(poll.get("answers", []))
+        {"text": as_object(answer.get("poll_media")).get("text", ""), "votes": counts.get(answer.get("answer_id"), 0)}
+        for answer in _objects(poll.get("answers", []))
     ]
     return {
         "messageId": message.get("id"),
         "pollId": message.get("id"),
-        "question": _part(poll, "question").get("text", ""),
+        "question": as_object(poll.get("question")).get("text", ""),
         "options": options,
         "final": bool(results.get("is_finalized")),
     }
 
 
 async def _search(question: AskedQuestion) -> list[Json]:
-    """Messages with words. Discord may still be indexing the server; then it has no answer yet."""
+    """Messages with words. While Discord is still indexing the server, there is no answer."""
     fields = question.fields
     authors = fields.get("authorIds") or fields.get("authorId")
     channels = fields.get("channelIds") or fields.get("channelId")
     params = {
         "content": question.word("query"),
-        "limit": min(25, question.most),
+        "limit": min(25, list_limit(question.fields)),
         "author_id": _first(authors),
         "channel_id": _first(channels),
         "min_id": fields.get("after"),
         "max_id": fields.get("before"),
     }
-    found = await question.json("guilds", question.guild, "messages", "search", **params)
+    found = await question.get_object("guilds", question.guild, "messages", "search", **params)
     if "messages" not in found:
         raise PlatformError("Discord is still indexing the server")
     groups = cast("list[Any]", found["messages"]) if isinstance(found["messages"], list) else []
-    return [_message(one) for group in groups for one in _objects(group)]
+    return [_message(message) for group in groups for message in _objects(group)]
 
 
 def _first(value: object) -> object:
@@ -169,8 +164,8 @@ def _first(value: object) -> object:
 
 
 async def _member(question: AskedQuestion) -> Json:
-    member = await question.json("guilds", question.guild, "members", question.word("userId"))
-    user, until = _part(member, "user"), member.get("communication_disabled_until")
+    member = await question.get_object("guilds", question.guild, "members", question.word("userId"))
+    user, until = as_object(member.get("user")), member.get("communication_disabled_until")
     return {
         "userId": user.get("id"),
         "name": member.get("nick") or user.get("global_name") or user.get("username"),
@@ -182,62 +177,62 @@ async def _member(question: AskedQuestion) -> Json:
 
 
 async def _roles(question: AskedQuestion) -> list[Json]:
-    found = await question.listed("guilds", question.guild, "roles")
-    return [{"roleId": one.get("id"), "name": one.get("name")} for one in found]
+    found = await question.get_list("guilds", question.guild, "roles")
+    return [{"roleId": role.get("id"), "name": role.get("name")} for role in found]
 
 
 async def _emoji(question: AskedQuestion) -> list[Json]:
-    found = await question.listed("guilds", question.guild, "emojis")
-    return [{"emojiId": one.get("id"), "name": one.get("name")} for one in found]
+    found = await question.get_list("guilds", question.guild, "emojis")
+    return [{"emojiId": emoji.get("id"), "name": emoji.get("name")} for emoji in found]
 
 
-def _channel(one: Json) -> Json:
-    state = _part(one, "thread_metadata")
+def _channel(channel: Json) -> Json:
+    state = as_object(channel.get("thread_metadata"))
     shown = {
-        "channelId": one.get("id"),
-        "name": one.get("name"),
-        "type": one.get("type"),
-        "parentId": one.get("parent_id"),
-        "topic": one.get("topic"),
-        "position": one.get("position"),
+        "channelId": channel.get("id"),
+        "name": channel.get("name"),
+        "type": channel.get("type"),
+        "parentId": channel.get("parent_id"),
+        "topic": channel.get("topic"),
+        "position": channel.get("position"),
         "archived": state.get("archived", False),
     }
     return {name: value for name, value in shown.items() if value is not None}
 
 
 async def _channel_info(question: AskedQuestion) -> Json:
-    return _channel(await question.json("channels", question.word("channelId", question.channel)))
+    return _channel(await question.get_object("channels", question.word("channelId", question.channel)))
 
 
 async def _channels(question: AskedQuestion) -> list[Json]:
-    return [_channel(one) for one in await question.listed("guilds", question.guild, "channels")]
+    return [_channel(channel) for channel in await question.get_list("guilds", question.guild, "channels")]
 
 
 async def _threads(question: AskedQuestion) -> list[Json]:
-    """The active threads of the server, or of one channel; the archived ones of the channel if they are asked for."""
+    """The active threads of the server or of a channel; archived threads of the channel on request."""
     above = question.fields.get("channelId")
-    active = await question.json("guilds", question.guild, "threads", "active")
-    found = [one for one in _objects(active.get("threads", [])) if above in (None, "", one.get("parent_id"))]
+    active = await question.get_object("guilds", question.guild, "threads", "active")
+    found = [thread for thread in _objects(active.get("threads", [])) if above in (None, "", thread.get("parent_id"))]
     if question.fields.get("includeArchived") in (True, "true") and above:
         before = question.fields.get("before")
-        more = await question.json(
-            "channels", str(above), "threads", "archived", "public", limit=question.most, before=before
+        more = await question.get_object(
+            "channels", str(above), "threads", "archived", "public", limit=list_limit(question.fields), before=before
         )
         found += _objects(more.get("threads", []))
-    return [_channel(one) for one in found[: question.most]]
+    return [_channel(thread) for thread in found[: list_limit(question.fields)]]
 
 
 async def _permissions(question: AskedQuestion) -> Json:
-    channel = await question.json("channels", question.channel)
+    channel = await question.get_object("channels", question.channel)
     guild = channel.get("guild_id")
     if not isinstance(guild, str):
         return {"channelId": question.channel, "permissions": []}
     if channel.get("thread_metadata") is not None:
         # A thread has the permissions of its channel.
-        channel = await question.json("channels", str(channel.get("parent_id")))
+        channel = await question.get_object("channels", str(channel.get("parent_id")))
     bot = await question.bot()
-    member = await question.json("guilds", guild, "members", bot)
-    roles = await question.listed("guilds", guild, "roles")
+    member = await question.get_object("guilds", guild, "members", bot)
+    roles = await question.get_list("guilds", guild, "roles")
     overwrites = _objects(channel.get("permission_overwrites", []))
     names = permissions_in(guild, bot, tuple(member.get("roles", [])), roles, overwrites)
     return {"channelId": question.channel, "permissions": list(names)}
@@ -246,7 +241,7 @@ async def _permissions(question: AskedQuestion) -> Json:
 async def _voice(question: AskedQuestion) -> Json:
     user = question.word("userId")
     try:
-        state = await question.json("guilds", question.guild, "voice-states", user)
+        state = await question.get_object("guilds", question.guild, "voice-states", user)
     except DiscordRefused as error:
         if error.code != _NO_VOICE:
             raise
@@ -255,16 +250,16 @@ async def _voice(question: AskedQuestion) -> Json:
 
 
 async def _events(question: AskedQuestion) -> list[Json]:
-    found = await question.listed("guilds", question.guild, "scheduled-events")
+    found = await question.get_list("guilds", question.guild, "scheduled-events")
     return [
         {
-            "eventId": one.get("id"),
-            "name": one.get("name"),
-            "startTime": one.get("scheduled_start_time"),
-            "endTime": one.get("scheduled_end_time"),
-            "desc": one.get("description"),
+            "eventId": event.get("id"),
+            "name": event.get("name"),
+            "startTime": event.get("scheduled_start_time"),
+            "endTime": event.get("scheduled_end_time"),
+            "desc": event.get("description"),
         }
-        for one in found
+        for event in found
     ]
 
 
@@ -280,13 +275,7 @@ def _object(value: object) -> Json:
 def _objects(value: object) -> list[Json]:
     if not isinstance(value, list):
         raise PlatformError("the answer is no list")
-    return [_object(one) for one in cast("list[object]", value)]
-
-
-def _part(value: Json, name: str) -> Json:
-    """An object inside another one; an empty one if it is not there."""
-    found = value.get(name)
-    return cast("Json", found) if isinstance(found, dict) else {}
+    return [_object(entry) for entry in cast("list[object]", value)]
 
 
 def _seconds(timestamp: object) -> float:
@@ -313,3 +302,72 @@ QUESTIONS: dict[Action, Answering] = {
     Action.VOICE_STATUS: _voice,
     Action.EVENT_LIST: _events,
 }
+
+
+# -------------------------------------------------------------------- permissions
+# In Discord's order: everybody's role, the other roles, then the channel's overwrites for everybody, for the roles
+# together, and for the member (https://discord.com/developers/docs/topics/permissions#permission-overwrites).
+
+_ADMINISTRATOR = 1 << 3
+#: bit -> name, of the permissions that matter to a bot that writes
+_NAMES = {
+    1: "kick-members",
+    2: "ban-members",
+    3: "administrator",
+    4: "manage-channels",
+    5: "manage-server",
+    6: "add-reactions",
+    10: "view-channel",
+    11: "send-messages",
+    13: "manage-messages",
+    14: "embed-links",
+    15: "attach-files",
+    16: "read-message-history",
+    17: "mention-everyone",
+    28: "manage-roles",
+    29: "manage-webhooks",
+    30: "manage-emoji",
+    33: "manage-events",
+    34: "manage-threads",
+    35: "create-public-threads",
+    36: "create-private-threads",
+    37: "use-external-stickers",
+    38: "send-messages-in-threads",
+    40: "moderate-members",
+    49: "send-polls",
+    51: "pin-messages",
+}
+
+
+def permissions_in(
+    guild: str,
+    member: str,
+    roles: Sequence[str],
+    known: Iterable[Mapping[str, Any]],
+    overwrites: Iterable[Mapping[str, Any]],
+) -> tuple[str, ...]:
+    """The names of the permissions of a member in a channel. `guild` is also the id of everybody's role."""
+    own = {guild, *roles}
+    allowed = 0
+    for role in known:
+        if role.get("id") in own:
+            allowed |= _bits(role.get("permissions"))
+    if not allowed & _ADMINISTRATOR:
+        there = {str(overwrite.get("id")): overwrite for overwrite in overwrites}
+        allowed = _overwritten(allowed, [there[guild]] if guild in there else [])
+        allowed = _overwritten(allowed, [there[role] for role in roles if role in there and role != guild])
+        allowed = _overwritten(allowed, [there[member]] if member in there else [])
+    return tuple(name for bit, name in _NAMES.items() if allowed & (1 << bit) or allowed & _ADMINISTRATOR)
+
+
+def _overwritten(allowed: int, overwrites: Sequence[Mapping[str, Any]]) -> int:
+    """The permissions after overwrites: first everything denied is taken away, then everything allowed is added."""
+    for overwrite in overwrites:
+        allowed &= ~_bits(overwrite.get("deny"))
+    for overwrite in overwrites:
+        allowed |= _bits(overwrite.get("allow"))
+    return allowed
+
+
+def _bits(text: object) -> int:
+    return int(text) if isinstance(text, str) and text.isascii() and text.isdecimal() else 0

@@ -1,6 +1,6 @@
 """The gateway's socket, by discord.py's `DiscordWebSocket`.
 
-The library's socket is used for what it sends and for its life: IDENTIFY, RESUME, the limit of payloads per minute,
+The library's socket is used for sending and for its lifetime: IDENTIFY, RESUME, the limit of payloads per minute,
 close codes. What it receives is handled here, because the library moves its sequence number when an event arrives, not
 when the message is durable, and because its heartbeats come from a thread of their own, by the machine's clock, which
 nothing stops when a simulated process is killed. Here they come from a task: if a heartbeat was not answered when the
@@ -44,7 +44,7 @@ _NO_SEQ = 1 << 53
 
 
 class GatewayEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """An event of the gateway. `data` is None and `wrong` says why, if it could not be read."""
+    """An event of the gateway. For an unreadable event `data` is None, and `wrong` says why."""
 
     name: str
     seq: int | None
@@ -57,7 +57,7 @@ class SessionLost(NotSent):
 
 
 class GatewaySocket(DiscordWebSocket):
-    """One connection to the gateway."""
+    """A connection to the gateway."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse, client: OneRequestClient, patience: float) -> None:
         super().__init__(socket, loop=asyncio.get_running_loop())
@@ -80,7 +80,7 @@ class GatewaySocket(DiscordWebSocket):
         self.durable: Callable[[], int] = lambda: 0
 
     @classmethod
-    async def opened(cls, client: OneRequestClient, url: str, patience: float) -> GatewaySocket:
+    async def connect(cls, client: OneRequestClient, url: str, patience: float) -> GatewaySocket:
         """Connect, and wait for HELLO. Raises `PlatformError`."""
         try:
             address = yarl.URL(url)
@@ -125,7 +125,7 @@ class GatewaySocket(DiscordWebSocket):
     # ------------------------------------------------------------ receiving
 
     async def receive(self) -> None:
-        """Wait for the next payload and handle it; events are added to `events`.
+        """Wait for the next payload and handle the content; events are added to `events`.
 
         Raises `PlatformError` when the connection is over, `SessionLost` if its session cannot be resumed.
         """
@@ -151,7 +151,7 @@ class GatewaySocket(DiscordWebSocket):
             self._waits, self._away = False, True
 
     async def received_message(self, msg: Any, /) -> None:
-        """Handle one frame: a part of a compressed payload, or a whole one."""
+        """Handle a frame: a part of a compressed payload, or a whole payload."""
         if isinstance(msg, bytes):
             self._deflated += msg
             if not msg.endswith(_SYNC_FLUSH):
@@ -231,4 +231,4 @@ def read_payload(text: str | bytes) -> GatewayEvent | tuple[int, Any]:
 
 
 async def _no_hooks(*_: object, **__: object) -> None:
-    """The library calls its client before IDENTIFY."""
+    """Do nothing: the library calls this hook of the client before IDENTIFY."""

@@ -27,25 +27,25 @@ from trunkline.core.well_formed import well_formed
 
 
 class BadEvent(Exception):
-    """An event that cannot be read; says why."""
+    """An event cannot be read; says why."""
 
 
 class BotIds(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Who the account is on Discord."""
+    """The ids of the account on Discord."""
 
     user: str
     application: str
 
 
 def is_own(message: MessageData, own: BotIds) -> bool:
-    """Whether the bot posted a message itself, under its own name or as the answer to an interaction."""
+    """Whether the bot posted a message, under the bot's name or as the answer to an interaction."""
     if message.webhook_id is not None:
         return message.webhook_id == own.application
     return message.author.id == own.user
 
 
 def envelope_of(message: MessageData, channel: ChannelData, account: str) -> Envelope | None:
-    """A message as an envelope; None for one that nobody wrote, such as the notice of a new member.
+    """A message as an envelope; None for a message without author, such as the notice of a new member.
 
     Raises `BadEvent` for a time that is none.
     """
@@ -67,7 +67,7 @@ def envelope_of(message: MessageData, channel: ChannelData, account: str) -> Env
 
 
 def press_of(pressed: InteractionData, channel: ChannelData, account: str, now: float) -> Envelope:
-    """The use of a component as an envelope: its text is the button's value, or the values chosen from a menu.
+    """The use of a component as an envelope: the text is the button's value, or the values chosen from a menu.
 
     Raises `BadEvent` if nobody used it.
     """
@@ -88,7 +88,7 @@ def press_of(pressed: InteractionData, channel: ChannelData, account: str, now: 
 
 
 def place_of(channel: ChannelData, account: str, author: str) -> Address:
-    """The place of a channel, thread or direct conversation; the latter has the id of its other participant."""
+    """The place of a channel, thread or direct conversation; the latter has the id of the other participant."""
     kind = "guild_thread" if channel.type in THREADS else "guild_channel"
     user = None
     if channel.type == DM:
@@ -102,13 +102,13 @@ def place_of(channel: ChannelData, account: str, author: str) -> Address:
 
 
 def peer_of(user: UserData, member: MemberData | None) -> Peer:
-    """A user with the name that people see."""
+    """A user with the displayed name."""
     names = (None if member is None else member.nick, user.global_name, user.username)
     return Peer(id=user.id, name=well_formed(next((name for name in names if name), "")))
 
 
 def text_of(message: MessageData) -> str:
-    """What a message says, and below it the addresses of its files."""
+    """The text of a message, followed by the addresses of the files."""
     lines = [message.content, *(file.url for file in message.attachments)]
     return well_formed("\n".join(line for line in lines if line))
 

@@ -1,4 +1,4 @@
-"""How far an account has read, and what of that is durable in the gateway.
+"""The read position of an account: how far messages were read, and how far everything read is durable in the gateway.
 
 Two cursors, both in one stored value. The session and the number of its last event (RESUME) bring everything again that
 Discord still keeps. The id of the last message finds in the history what was written while no session could be resumed:
@@ -36,7 +36,7 @@ class StoredPosition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
 @dataclass(slots=True)
 class _Entry:
-    """Something that was handed out, or needs no answer, in the order of its arrival."""
+    """An entry in the order of arrival: a message, or something without need of an acknowledgement."""
 
     seq: int | None
     message: str | None
@@ -47,7 +47,7 @@ class _Entry:
 
 
 class ReadPosition:
-    """The position of one account. Its methods change no store: `stored` is what to save."""
+    """The position of an account. No method changes the store: `stored` is to be saved."""
 
     def __init__(self, stored: StoredPosition) -> None:
         self.stored = stored
@@ -62,22 +62,22 @@ class ReadPosition:
 
     # ------------------------------------------------------------ sessions
 
-    def resumed(self) -> None:
+    def resume(self) -> None:
         """The stored session goes on, right after the stored event."""
         self._begin(recovering=False, seq=self.stored.seq)
         self._session = None if self.stored.session is None else (self.stored.session, self.stored.url)
 
-    def identified(self, session: str, url: str) -> None:
-        """A new session begins; its history comes first."""
+    def begin_session(self, session: str, url: str) -> None:
+        """Begin a new session, whose history comes first."""
         self._begin(recovering=True, seq=0)
         self._session = (session, url)
 
-    def unknown_session(self) -> None:
-        """A new session begins that nobody knows the name of: it cannot be resumed, and nothing moves in it."""
+    def begin_unknown_session(self) -> None:
+        """Begin a session without a known name, which cannot be resumed and moves nothing."""
         self._begin(recovering=True, seq=0)
         self._session = None
 
-    def lost_session(self) -> None:
+    def forget_session(self) -> None:
         """Discord does not resume the stored session."""
         self.stored = msgspec.structs.replace(self.stored, session=None, url="", seq=0)
         # An acknowledgement that comes late must not store it again.
@@ -89,42 +89,42 @@ class ReadPosition:
         return self._seq
 
     def since(self) -> int | None:
-        """After which message the history is to be read; None: there is none to read, it is the first connection."""
+        """The message after which the history is to be read; None on the first connection."""
         if self.stored.after is None:
             return None
         return max(self.stored.floor, self.stored.after - OVERLAP)
 
     # ------------------------------------------------------------ what comes
 
-    def passed(self, seq: int | None) -> None:
+    def pass_event(self, seq: int | None) -> None:
         """An event needs no acknowledgement."""
         self._add(_Entry(seq, None, done=True))
 
-    def came_again(self, message: str, seq: int | None, *, written: bool = True) -> bool:
-        """Whether a message is durable since an earlier connection; then it needs no acknowledgement either."""
+    def note_repeat(self, message: str, seq: int | None, *, written: bool = True) -> bool:
+        """Whether a message is durable since an earlier connection, and so needs no acknowledgement."""
         if message not in self._ahead:
             return False
         self._ahead.discard(message)
         self._add(_Entry(seq, message, done=True, number=int(message) if written else 0))
         return True
 
-    def handed_out(self, message: str, seq: int | None, *, written: bool = True) -> None:
-        """A message goes to the gateway; `seq` is None if it is from the history.
+    def hand_out(self, message: str, seq: int | None, *, written: bool = True) -> None:
+        """Note a message for the gateway; `seq` is None for a message from the history.
 
         `written`: it is in the history, as a press of a button is not.
         """
         self._add(_Entry(seq, message, done=False, number=int(message) if written else 0))
 
-    def floor(self, last: int) -> None:
-        """On the first connection: a message that was written before it."""
+    def note_first(self, last: int) -> None:
+        """Note a message written before the first connection."""
         if self.stored.after is None:
             self._highest = max(self._highest, last)
 
-    def history_read(self) -> None:
+    def end_history(self) -> None:
         """All history was handed out."""
         self._add(_Entry(None, None, done=True, ends_history=True))
 
-    def acked(self, message: str) -> bool:
+    def ack(self, message: str) -> bool:
         """A message is durable. Returns whether `stored` changed."""
         for entry in self._entries:
             if entry.message == message:
@@ -145,7 +145,7 @@ class ReadPosition:
         self._settle()
 
     def _settle(self) -> bool:
-        """Move to the first entry that is not durable."""
+        """Move to the first entry without durability."""
         while self._entries and self._entries[0].done:
             entry = self._entries.popleft()
             self._seq = max(self._seq, entry.seq or 0)

@@ -1,20 +1,22 @@
-"""Receiving: one connection to the gateway at a time, what was missed before it, and what comes by it."""
+"""Inbound messages: by a connection to the gateway at a time, with everything missed since the connection before."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import anyio
 import msgspec
 
-from trunkline.core.adapters.discord.calls import RestCall, get, post
+from trunkline.core.adapters.account_events import AccountEvents
+from trunkline.core.adapters.discord.calls import SNOWFLAKE, RestCall, get, post
 from trunkline.core.adapters.discord.channels import KnownChannels
 from trunkline.core.adapters.discord.client import OneRequestClient
 from trunkline.core.adapters.discord.config import DiscordConfig
-from trunkline.core.adapters.discord.errors import of_what_is_between
+from trunkline.core.adapters.discord.errors import is_from_proxy
 from trunkline.core.adapters.discord.payloads import (
     COMPONENT,
     ChannelData,
@@ -26,16 +28,12 @@ from trunkline.core.adapters.discord.payloads import (
     MessageData,
     ReadyData,
 )
-from trunkline.core.adapters.discord.receiving.fields import id_of, number_of, read_event
 from trunkline.core.adapters.discord.receiving.gateway import GatewayEvent, GatewaySocket, SessionLost
 from trunkline.core.adapters.discord.receiving.inbound import BadEvent, BotIds, envelope_of, is_own, press_of
 from trunkline.core.adapters.discord.receiving.position import ReadPosition, StoredPosition
 from trunkline.core.adapters.port import AdapterHost
 from trunkline.core.errors import NotSent, PlatformError, RateLimited, Refused, TargetError
-from trunkline.core.events.adapters import AdapterConnected, UpdateDropped
-from trunkline.core.reasons import Reason
 from trunkline.core.values import Envelope
-from trunkline.core.well_formed import well_formed
 
 #: cursor with the position
 _POSITION = "gateway"
@@ -50,11 +48,14 @@ _DEFERRED_UPDATE = 6
 
 
 class DiscordStream:
-    """The inbound messages of one account."""
+    """The inbound messages of an account."""
 
-    def __init__(self, config: DiscordConfig, host: AdapterHost, client: OneRequestClient) -> None:
+    def __init__(
+        self, config: DiscordConfig, host: AdapterHost, events: AccountEvents, client: OneRequestClient
+    ) -> None:
         self._config = config
         self._host = host
+        self._events = events
         self._client = client
         self.channels = KnownChannels(client.call, host.cursors)
         self._position: ReadPosition | None = None
@@ -74,14 +75,14 @@ class DiscordStream:
 
     @asynccontextmanager
     async def connect(self) -> AsyncGenerator[AsyncIterator[Envelope]]:
-        """Connect, and resume the session or begin a new one. Raises `PlatformError`."""
+        """Connect, and resume the session or begin a new session. Raises `PlatformError`."""
         position = await self._load()
         there = position.stored.session is not None and not self._not_there
         # If no socket opens there, the next connection resumes at the address that the REST API names.
         self._not_there = there
-        url = position.stored.url if there else await self._gateway()
+        url = position.stored.url if there else await self._find_gateway()
         patience = self._config.request_timeout
-        socket = await GatewaySocket.opened(self._client, url, patience)
+        socket = await GatewaySocket.connect(self._client, url, patience)
         self._not_there = False
         socket.durable = lambda: position.seq
         early: list[Envelope] = []
@@ -94,8 +95,8 @@ class DiscordStream:
                     await self._begin(socket, position)
             except TimeoutError:
                 raise NotSent("the gateway does not begin the session") from None
-            await self._first_time(socket, position, early)
-            self._host.events.record(AdapterConnected(channel="discord", account=self._host.account, by="gateway"))
+            await self._store_first_position(socket, position, early)
+            self._events.record_connection("gateway")
             self.socket = socket
             yield self._envelopes(socket, position, early)
         finally:
@@ -112,11 +113,11 @@ class DiscordStream:
             try:
                 self._saved = StoredPosition() if text is None else msgspec.json.decode(text, type=StoredPosition)
             except msgspec.MsgspecError as error:
-                self._drop("", f"the stored position cannot be read, so the history is not: {error}")
+                self._events.record_drop("", f"the stored position cannot be read, so the history is not: {error}")
             self._position = ReadPosition(self._saved)
         return self._position
 
-    async def _gateway(self) -> str:
+    async def _find_gateway(self) -> str:
         """The address of the gateway, which the REST API names."""
         answer = await self._client.call(get("gateway", "bot"))
         try:
@@ -125,27 +126,27 @@ class DiscordStream:
             raise NotSent(f"the answer names no gateway: {error}") from None
 
     async def _begin(self, socket: GatewaySocket, position: ReadPosition) -> None:
-        """Resume or identify, and wait until the gateway has accepted it."""
+        """Resume or identify, and wait for the acceptance of the gateway."""
         session = position.stored.session
         if session is None:
             await socket.start_session(message_content=self._config.message_content)
         else:
             await socket.resume_session(session, position.stored.seq)
-            position.resumed()
+            position.resume()
             self._waiting.clear()
         try:
             while not socket.events:
                 await socket.receive()
         except SessionLost:
-            position.lost_session()
+            position.forget_session()
             await self._save()
             raise
 
-    async def _first_time(self, socket: GatewaySocket, position: ReadPosition, early: list[Envelope]) -> None:
-        """On the first connection: store where the account begins to read, before it counts as connected.
+    async def _store_first_position(self, socket: GatewaySocket, position: ReadPosition, early: list[Envelope]) -> None:
+        """On the first connection, store where the account begins to read, before the account counts as connected.
 
-        A process that ends before that would leave what people wrote to it meanwhile to nobody. A server that is
-        unavailable does not keep the others waiting for long. `early` gets the messages that come meanwhile.
+        Otherwise nobody would read what people write before the next process starts, if this process ends now. An
+        unavailable server does not keep the others waiting for long. `early` gets the messages that come before.
         """
         end = anyio.current_time() + self._config.request_timeout
         while position.stored.after is None and anyio.current_time() < end:
@@ -171,68 +172,68 @@ class DiscordStream:
             try:
                 await socket.receive()
             except SessionLost:
-                position.lost_session()
+                position.forget_session()
                 await self._save()
                 raise
 
     async def _handle(self, event: GatewayEvent, position: ReadPosition) -> AsyncIterator[Envelope]:
-        """The messages that an event brings. One that cannot be read is dropped, visibly."""
+        """The messages of an event. An unreadable message is dropped, visibly."""
         try:
             if event.wrong:
                 raise BadEvent(event.wrong)
             if event.name == "READY":
-                await self._ready(read_event(event.data, ReadyData), position)
-                async for envelope in self._missed_directly(position):
+                await self._note_session(read_event(event.data, ReadyData), position)
+                async for envelope in self._read_direct_history(position):
                     yield envelope
             elif event.name == "GUILD_DELETE":
-                await self._left(read_event(event.data, GuildStub), position)
+                await self._forget_guild(read_event(event.data, GuildStub), position)
             elif event.name == "GUILD_CREATE":
-                async for envelope in self._guild(read_event(event.data, GuildData), position):
+                async for envelope in self._read_guild(read_event(event.data, GuildData), position):
                     yield envelope
             else:
-                found = await self._single(event)
+                found = await self._read_single(event)
                 if found is not None:
                     if self._is_new(found, event.seq, position):
                         yield found
                     return
         except BadEvent as error:
-            self._drop(f"{event.name} {id_of(event.data)}".strip(), str(error))
+            self._events.record_drop(f"{event.name} {id_of(event.data)}".strip(), str(error))
             if event.name == "READY":
-                position.unknown_session()
-        position.passed(event.seq)
+                position.begin_unknown_session()
+        position.pass_event(event.seq)
 
     def _is_new(self, envelope: Envelope, seq: int | None, position: ReadPosition) -> bool:
-        """Whether a message goes to the gateway: not if it came by an earlier connection and is durable."""
+        """Whether a message goes to the gateway: not a durable message of an earlier connection."""
         written = envelope.pressed is None
-        if position.came_again(envelope.message_id, seq, written=written):
+        if position.note_repeat(envelope.message_id, seq, written=written):
             return False
-        position.handed_out(envelope.message_id, seq, written=written)
+        position.hand_out(envelope.message_id, seq, written=written)
         return True
 
-    async def _single(self, event: GatewayEvent) -> Envelope | None:
-        """The message or press of an event; None: it is about something else. Raises `BadEvent`."""
+    async def _read_single(self, event: GatewayEvent) -> Envelope | None:
+        """The message or press of an event; None for any other event. Raises `BadEvent`."""
         if event.name == "MESSAGE_CREATE":
-            return await self._message(read_event(event.data, MessageData))
+            return await self._read_message(read_event(event.data, MessageData))
         if event.name == "INTERACTION_CREATE":
-            return await self._pressed(event.data)
+            return await self._read_press(event.data)
         if event.name in _CHANNEL_EVENTS:
             self.channels.note(read_event(event.data, ChannelData))
         elif event.name in _CHANNEL_ENDS:
             self.channels.forget(read_event(event.data, ChannelData).id)
         return None
 
-    async def _ready(self, ready: ReadyData, position: ReadPosition) -> None:
+    async def _note_session(self, ready: ReadyData, position: ReadPosition) -> None:
         """A new session began."""
         application = ready.user.id if ready.application is None else ready.application.id
         self.own = BotIds(user=ready.user.id, application=application)
-        position.identified(ready.session_id, ready.resume_gateway_url)
+        position.begin_session(ready.session_id, ready.resume_gateway_url)
         self._waiting = {guild.id for guild in ready.guilds}
 
-    async def _message(self, message: MessageData, channel: ChannelData | None = None) -> Envelope | None:
-        if is_own(message, await self.who()):
+    async def _read_message(self, message: MessageData, channel: ChannelData | None = None) -> Envelope | None:
+        if is_own(message, await self.own_ids()):
             return None
         if channel is None:
-            channel = await self._channel(message.channel_id)
+            channel = await self._find_channel(message.channel_id)
         try:
             envelope = envelope_of(message, channel, self._host.account)
         except TargetError as error:
@@ -240,36 +241,36 @@ class DiscordStream:
         await self.channels.save()
         return envelope
 
-    async def _pressed(self, data: object) -> Envelope | None:
+    async def _read_press(self, data: object) -> Envelope | None:
         """The use of a component, which Discord wants answered within three seconds."""
         if read_event(data, InteractionKind).type != COMPONENT:
             return None
         pressed = read_event(data, InteractionData)
-        task = asyncio.get_running_loop().create_task(self._answer(pressed))
+        task = asyncio.get_running_loop().create_task(self._answer_press(pressed))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        channel = await self._channel(pressed.channel_id)
+        channel = await self._find_channel(pressed.channel_id)
         return press_of(pressed, channel, self._host.account, self._host.env.now())
 
-    async def _answer(self, pressed: InteractionData) -> None:
-        """Answer an interaction. If that fails, the person sees so, and the press is handled all the same."""
+    async def _answer_press(self, pressed: InteractionData) -> None:
+        """Answer an interaction. The person sees a failure, and the press is handled anyway."""
         answer = post("interactions", pressed.id, pressed.token, "callback", json={"type": _DEFERRED_UPDATE})
         try:
             await self._client.call(msgspec.structs.replace(answer, token=""))
         except PlatformError:
             return
 
-    async def _channel(self, channel: str) -> ChannelData:
-        """The channel of a message. Raises `BadEvent` if Discord does not show it."""
+    async def _find_channel(self, channel: str) -> ChannelData:
+        """The channel of a message. Raises `BadEvent` for a channel hidden by Discord."""
         try:
             return await self.channels.find(channel)
         except Refused as error:
-            if of_what_is_between(error):
+            if is_from_proxy(error):
                 raise NotSent(f"channel {channel} could not be looked up: {error.facts}") from error
             raise BadEvent(f"channel {channel} is not shown: {error.facts}") from None
 
-    async def who(self) -> BotIds:
-        """Who the account is. A resumed session does not say it again."""
+    async def own_ids(self) -> BotIds:
+        """The ids of the account. A resumed session does not repeat the ids."""
         if self.own is None:
             user = await self._client.call(get("users", "@me"))
             application = await self._client.call(get("applications", "@me"))
@@ -281,63 +282,63 @@ class DiscordStream:
 
     # ------------------------------------------------------------ what was missed
 
-    async def _guild(self, guild: GuildData, position: ReadPosition) -> AsyncIterator[Envelope]:
-        """Note the channels of a server; for the first time in a session, read what was missed in them."""
+    async def _read_guild(self, guild: GuildData, position: ReadPosition) -> AsyncIterator[Envelope]:
+        """Note the channels of a server; for the first time in a session, read the missed messages too."""
         if guild.unavailable:
             return
-        there = self._noted(guild)
+        there = self._note_channels(guild)
         if guild.id not in self._waiting:
             return
         since = position.since()
         for channel in there:
             last = int(channel.last_message_id or 0)
             if since is None:
-                position.floor(last)
+                position.note_first(last)
             elif last > since:
-                async for envelope in self._missed(channel, since, position):
+                async for envelope in self._read_history(channel, since, position):
                     yield envelope
         self._waiting.discard(guild.id)
-        await self._history_over(position)
+        await self._end_history(position)
 
-    def _noted(self, guild: GuildData) -> list[ChannelData]:
-        """The channels of a server. One that cannot be read hides none of the others."""
+    def _note_channels(self, guild: GuildData) -> list[ChannelData]:
+        """The channels of a server. An unreadable channel hides no other."""
         found: list[ChannelData] = []
         for data in (*guild.channels, *guild.threads):
             try:
                 found.append(self.channels.note(read_event(data, ChannelData), guild.id))
             except BadEvent as error:
-                self._drop(f"channel {id_of(data)}".strip(), str(error))
+                self._events.record_drop(f"channel {id_of(data)}".strip(), str(error))
         return found
 
-    async def _left(self, guild: GuildStub, position: ReadPosition) -> None:
-        """The bot was removed from a server: its history will never come. That of an unavailable one will."""
+    async def _forget_guild(self, guild: GuildStub, position: ReadPosition) -> None:
+        """Forget a server without the bot, whose history will never come. An unavailable server comes back."""
         if guild.unavailable or guild.id not in self._waiting:
             return
         self._waiting.discard(guild.id)
-        await self._history_over(position)
+        await self._end_history(position)
 
-    async def _missed_directly(self, position: ReadPosition) -> AsyncIterator[Envelope]:
-        """What was missed in direct conversations, which no event lists."""
+    async def _read_direct_history(self, position: ReadPosition) -> AsyncIterator[Envelope]:
+        """The missed messages of direct conversations, which no event lists."""
         since = position.since()
         for channel in self.channels.direct if since is not None else ():
-            async for envelope in self._missed(channel, since or 0, position):
+            async for envelope in self._read_history(channel, since or 0, position):
                 yield envelope
-        await self._history_over(position)
+        await self._end_history(position)
 
-    async def _history_over(self, position: ReadPosition) -> None:
+    async def _end_history(self, position: ReadPosition) -> None:
         if not self._waiting:
-            position.history_read()
+            position.end_history()
             await self._save()
 
-    async def _missed(self, channel: ChannelData, since: int, position: ReadPosition) -> AsyncIterator[Envelope]:
-        """The messages of a channel after one, oldest first. A channel whose history is not shown has none."""
+    async def _read_history(self, channel: ChannelData, since: int, position: ReadPosition) -> AsyncIterator[Envelope]:
+        """The messages of a channel after a message, oldest first. A channel with a hidden history has none."""
         while True:
             before = since
             page = get("channels", channel.id, "messages", after=since, limit=_PAGE)
             try:
-                answer = await self._patiently(page)
+                answer = await self._call_until_allowed(page)
             except Refused as error:
-                if of_what_is_between(error):
+                if is_from_proxy(error):
                     raise NotSent(f"the history of channel {channel.id} could not be read: {error.facts}") from error
                 return
             if not isinstance(answer, list):
@@ -347,17 +348,17 @@ class DiscordStream:
                 since = max(since, number_of(data))
                 try:
                     message = read_event(data, MessageData)
-                    envelope = await self._message(message, channel)
+                    envelope = await self._read_message(message, channel)
                 except BadEvent as error:
-                    self._drop(f"message {id_of(data)}".strip(), str(error))
+                    self._events.record_drop(f"message {id_of(data)}".strip(), str(error))
                     continue
                 if envelope is not None and self._is_new(envelope, None, position):
                     yield envelope
             if len(found) < _PAGE or since == before:
                 return
 
-    async def _patiently(self, call: RestCall) -> Any:
-        """The answer to a question that may be asked again. Discord's waits are kept: there are many such questions."""
+    async def _call_until_allowed(self, call: RestCall) -> Any:
+        """Make a repeatable request, with Discord's waits: there are many such requests."""
         while True:
             try:
                 return await self._client.call(call)
@@ -366,13 +367,13 @@ class DiscordStream:
 
     # ------------------------------------------------------------ what is durable
 
-    async def acked(self, envelope: Envelope) -> None:
+    async def ack(self, envelope: Envelope) -> None:
         """A message is durable: move as far as everything before is."""
-        if self._position is not None and self._position.acked(envelope.message_id):
+        if self._position is not None and self._position.ack(envelope.message_id):
             await self._save()
 
     async def _save(self) -> None:
-        """Store the position. Calls that wait for another one are served by the first of them."""
+        """Store the position. The first of several waiting calls serves the others."""
         async with self._saving:
             if self._position is None or self._position.stored == self._saved:
                 return
@@ -380,12 +381,28 @@ class DiscordStream:
             await self._host.cursors.save(_POSITION, msgspec.json.encode(stored).decode())
             self._saved = stored
 
-    def _drop(self, update: str, detail: str) -> None:
-        body = UpdateDropped(
-            channel="discord",
-            account=self._host.account,
-            reason=Reason.BAD_UPDATE,
-            update=well_formed(update),
-            detail=well_formed(detail),
-        )
-        self._host.events.record(body)
+
+T = TypeVar("T")
+
+
+def read_event(data: object, kind: type[T]) -> T:
+    """Data as a struct. Raises `BadEvent` with the wrong field."""
+    try:
+        return msgspec.convert(data, kind)
+    except msgspec.ValidationError as error:
+        raise BadEvent(str(error)) from None
+    except (UnicodeEncodeError, RecursionError) as error:
+        # The name of a field has one half of a surrogate pair, or it is nested too deeply.
+        raise BadEvent(type(error).__name__) from None
+
+
+def id_of(data: object) -> str:
+    """The id in data of any shape; empty for data without id."""
+    found: object = cast("dict[str, object]", data).get("id") if isinstance(data, dict) else None
+    return found[:40] if isinstance(found, str) else ""
+
+
+def number_of(data: object) -> int:
+    """The id as a number; 0 for data without id."""
+    found = id_of(data)
+    return int(found) if re.match(SNOWFLAKE, found) else 0

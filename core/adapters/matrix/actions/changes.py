@@ -8,20 +8,18 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
-import msgspec
-
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
+from trunkline.core.adapters.json_values import as_object, parameters_of
 from trunkline.core.adapters.matrix.actions.room_target import RoomTarget, content_of, is_deleted, text_at
 from trunkline.core.adapters.matrix.api import V3, nothing_sent
 from trunkline.core.adapters.matrix.content import MESSAGE, REACTION, check_text, edit_content, reaction_content
 from trunkline.core.adapters.matrix.errors import MatrixRefused
-from trunkline.core.adapters.matrix.json_values import as_object
 from trunkline.core.adapters.matrix.polls import POLL_RESPONSE, chosen_answers, response_content
 from trunkline.core.errors import Refused
 from trunkline.core.values import Receipt
 
-#: carries one change out; returns the id of what it concerns
+#: carries a change out; returns the id of the changed object
 _Change = Callable[[RoomTarget, ActionRequest], Awaitable[str]]
 
 
@@ -44,7 +42,7 @@ async def _edit(target: RoomTarget, request: ActionRequest) -> str:
 
 
 async def _delete(target: RoomTarget, request: ActionRequest) -> str:
-    event = await target.message(request.message_id)
+    event = await target.find_message(request.message_id)
     event_id = text_at(event, "event_id")
     if not is_deleted(event):
         await target.redact(event_id)
@@ -67,21 +65,21 @@ async def _react(target: RoomTarget, request: ActionRequest) -> str:
 
 
 async def _unreact(target: RoomTarget, event_id: str, emoji: str) -> None:
-    """Take own reactions away: one, or, without an emoji, all."""
+    """Take an own reaction away; without an emoji, all of them."""
     with nothing_sent():
-        there = await target.related(event_id, "m.annotation", REACTION)
-    mine = [one for one in there if text_at(one, "sender") == target.me and not is_deleted(one)]
-    for number, one in enumerate(mine):
-        if emoji in ("", as_object(content_of(one).get("m.relates_to")).get("key")):
-            await target.redact(text_at(one, "event_id"), number)
+        there = await target.find_related(event_id, "m.annotation", REACTION)
+    mine = [event for event in there if text_at(event, "sender") == target.me and not is_deleted(event)]
+    for number, event in enumerate(mine):
+        if emoji in ("", as_object(content_of(event).get("m.relates_to")).get("key")):
+            await target.redact(text_at(event, "event_id"), number)
 
 
 async def _pin(target: RoomTarget, request: ActionRequest) -> str:
-    """Pin or unpin: the list of pinned messages is one value, so another change of it at the same time is lost."""
+    """Pin or unpin: the list of pinned messages is a single value, so a concurrent change is lost."""
     event_id = text_at(await _living(target, request), "event_id")
     with nothing_sent():
-        there = await target.pinned()
-    wanted = [one for one in there if one != event_id]
+        there = await target.find_pinned()
+    wanted = [pinned for pinned in there if pinned != event_id]
     if request.action is Action.PIN:
         wanted = there if event_id in there else [*there, event_id]
     if wanted != there:
@@ -90,7 +88,7 @@ async def _pin(target: RoomTarget, request: ActionRequest) -> str:
 
 
 async def _vote(target: RoomTarget, request: ActionRequest) -> str:
-    event, fields = await _living(target, request), fields_of(request.fields)
+    event, fields = await _living(target, request), parameters_of(request.fields)
     given = fields.get("pollOptionIndexes") or fields.get("pollOptionIndex") or fields.get("pollOption") or request.text
     wanted = cast("list[object]", given) if isinstance(given, list) else [given]
     event_id = text_at(event, "event_id")
@@ -99,27 +97,17 @@ async def _vote(target: RoomTarget, request: ActionRequest) -> str:
 
 
 async def _profile(target: RoomTarget, request: ActionRequest) -> str:
-    fields = fields_of(request.fields)
+    fields = parameters_of(request.fields)
     name = next((str(fields[key]) for key in ("displayName", "name") if fields.get(key)), request.text)
     await target.api.put(V3.profile[target.me].displayname, {"displayname": name})
     return target.me
 
 
 async def _living(target: RoomTarget, request: ActionRequest) -> dict[str, Any]:
-    event = await target.message(request.message_id)
+    event = await target.find_message(request.message_id)
     if is_deleted(event):
         raise Refused("the message was deleted")
     return event
-
-
-def fields_of(text: str | None) -> dict[str, Any]:
-    """The parameters of a request. Raises `Refused` if they are no JSON object."""
-    if text is None:
-        return {}
-    try:
-        return msgspec.json.decode(text, type=dict[str, Any])
-    except msgspec.MsgspecError as error:
-        raise Refused(f"the parameters are no JSON object: {error}") from None
 
 
 _CHANGES: dict[Action, _Change] = {

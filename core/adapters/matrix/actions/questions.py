@@ -6,53 +6,52 @@ from collections.abc import Awaitable, Callable
 
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionQuery
-from trunkline.core.adapters.matrix.actions.changes import fields_of
+from trunkline.core.adapters.json_values import Json, as_object, as_objects, as_text, list_limit, parameters_of
 from trunkline.core.adapters.matrix.actions.room_target import RoomTarget, content_of, is_deleted, text_at
 from trunkline.core.adapters.matrix.api import V3
 from trunkline.core.adapters.matrix.content import REACTION
 from trunkline.core.adapters.matrix.inbound.updates import thread_of
-from trunkline.core.adapters.matrix.json_values import Json, as_object, as_objects, as_text
 from trunkline.core.adapters.matrix.polls import POLL_ENDS, count_votes, poll_text, read_poll
 from trunkline.core.errors import Refused
 
 _Answer = Callable[[RoomTarget, ActionQuery, Json], Awaitable[object]]
-#: entries of a list, unless the question asks for fewer
-_MOST = 50
+#: events of a page, some of which are no messages
+_PAGE = 100
 _SHOWN = ("m.room.message", "m.sticker", "m.poll.start", "org.matrix.msc3381.poll.start")
 _MS = 1000.0
 
 
 async def answer_to(target: RoomTarget, query: ActionQuery) -> object:
     """The answer to a question. Raises `PlatformError`."""
-    return await _ANSWERS[query.action](target, query, fields_of(query.fields))
+    return await _ANSWERS[query.action](target, query, parameters_of(query.fields))
 
 
 async def _reactions(target: RoomTarget, query: ActionQuery, fields: Json) -> list[Json]:
     event = await _living(target, query.message_id)
     found: dict[str, list[str]] = {}
-    for one in await target.related(text_at(event, "event_id"), "m.annotation", REACTION):
-        key = as_object(content_of(one).get("m.relates_to")).get("key")
+    for reaction in await target.find_related(text_at(event, "event_id"), "m.annotation", REACTION):
+        key = as_object(content_of(reaction).get("m.relates_to")).get("key")
         if isinstance(key, str):
             users = found.setdefault(key, [])
-            if text_at(one, "sender") not in users:
-                users.append(text_at(one, "sender"))
+            if text_at(reaction, "sender") not in users:
+                users.append(text_at(reaction, "sender"))
     return [{"emoji": emoji, "count": len(users), "users": users} for emoji, users in found.items()]
 
 
 async def _read(target: RoomTarget, query: ActionQuery, fields: Json) -> list[Json]:
     """The newest messages of a room, or of a thread."""
-    thread, limit = query.address.thread, _limit(fields)
+    thread, limit = query.address.thread, list_limit(fields)
     if thread is not None:
-        events = [await target.message(thread), *await target.related(thread, "m.thread")][::-1]
+        events = [await target.find_message(thread), *await target.find_related(thread, "m.thread")][::-1]
     else:
-        page = await target.api.get(V3.rooms[target.room].messages, {"dir": "b", "limit": str(2 * _MOST)})
-        events = [one for one in as_objects(page.get("chunk")) if thread_of(content_of(one)) is None]
-    pinned = frozenset(await target.pinned())
-    return [shown for one in events if (shown := _shown(one, pinned)) is not None][:limit]
+        page = await target.api.get(V3.rooms[target.room].messages, {"dir": "b", "limit": str(_PAGE)})
+        events = [event for event in as_objects(page.get("chunk")) if thread_of(content_of(event)) is None]
+    pinned = frozenset(await target.find_pinned())
+    return [shown for event in events if (shown := _shown(event, pinned)) is not None][:limit]
 
 
 async def _pins(target: RoomTarget, query: ActionQuery, fields: Json) -> list[Json]:
-    pinned = (await target.pinned())[::-1][: _limit(fields)]
+    pinned = (await target.find_pinned())[::-1][: list_limit(fields)]
     found: list[Json] = []
     for event_id in pinned:
         event = await target.api.find(V3.rooms[target.room].event[event_id])
@@ -67,13 +66,15 @@ async def _results(target: RoomTarget, query: ActionQuery, fields: Json) -> Json
     event_id, content = text_at(event, "event_id"), content_of(event)
     if not read_poll(content)[1]:
         raise Refused("the message has no poll")
-    responses = await target.related(event_id, "m.reference")
+    responses = await target.find_related(event_id, "m.reference")
     before_end: list[Json] = []
-    for one in responses:
-        if text_at(one, "type") in POLL_ENDS and text_at(one, "sender") == text_at(event, "sender"):
+    for response in responses:
+        if text_at(response, "type") in POLL_ENDS and text_at(response, "sender") == text_at(event, "sender"):
             break
-        before_end.append(one)
-    results, votes = count_votes(content, ((text_at(one, "sender"), content_of(one)) for one in before_end))
+        before_end.append(response)
+    results, votes = count_votes(
+        content, ((text_at(response, "sender"), content_of(response)) for response in before_end)
+    )
     shown = {voter: list(chosen) for voter, chosen in votes.items()}
     return {"messageId": event_id, "pollId": event_id, **results, "votes": shown}
 
@@ -106,14 +107,14 @@ async def _room(target: RoomTarget, query: ActionQuery, fields: Json) -> Json:
 
 
 async def _living(target: RoomTarget, message_id: object) -> Json:
-    event = await target.message(message_id if isinstance(message_id, str) else None)
+    event = await target.find_message(message_id if isinstance(message_id, str) else None)
     if is_deleted(event):
         raise Refused("no such message")
     return event
 
 
 def _shown(event: Json, pinned: frozenset[str]) -> Json | None:
-    """A message in a list; None: it is no message, an edit, or deleted."""
+    """A message in a list; None for an edit, a deleted message, and any other event."""
     content, at = content_of(event), event.get("origin_server_ts")
     replaced = as_object(content.get("m.relates_to")).get("rel_type") == "m.replace"
     text = content.get("body")
@@ -132,16 +133,11 @@ def _shown(event: Json, pinned: frozenset[str]) -> Json | None:
 
 
 def _edited(event: Json) -> str:
-    """The text after the last edit, as the server bundles it with the event; empty: there was none."""
+    """The text after the last edit, which the server bundles with the event; empty without an edit."""
     found = event
     for name in ("unsigned", "m.relations", "m.replace", "content", "m.new_content"):
         found = as_object(found.get(name))
     return as_text(found.get("body"))
-
-
-def _limit(fields: Json) -> int:
-    limit = fields.get("limit", _MOST)
-    return min(_MOST, limit) if isinstance(limit, int) and limit > 0 else _MOST
 
 
 _ANSWERS: dict[Action, _Answer] = {

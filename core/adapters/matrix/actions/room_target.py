@@ -1,19 +1,19 @@
-"""What changes and questions work on: a room of the account, and the transaction id of the change."""
+"""The target of changes and queries: a room of the account, and the transaction id of the change."""
 
 from __future__ import annotations
 
 import msgspec
 
+from trunkline.core.adapters.json_values import Json, as_object, as_objects, as_text, as_texts
 from trunkline.core.adapters.matrix.api import V1, V3, MatrixApi, nothing_sent
-from trunkline.core.adapters.matrix.json_values import Json, as_object, as_objects, as_text, as_texts
 from trunkline.core.errors import Refused
 
-#: events of one page, and pages of one question
+#: events of a page, and pages of a query
 _PAGE, _MOST_PAGES = "100", 50
 
 
 class RoomTarget(msgspec.Struct, frozen=True, kw_only=True):
-    """A room, for one change or question."""
+    """A room, for a single change or query."""
 
     api: MatrixApi
     #: the account's user
@@ -21,8 +21,8 @@ class RoomTarget(msgspec.Struct, frozen=True, kw_only=True):
     room: str
     txn: str
 
-    async def message(self, message_id: str | None) -> Json:
-        """An event of the room. Raises `Refused` if it is not there, and `PlatformError`."""
+    async def find_message(self, message_id: str | None) -> Json:
+        """An event of the room. Raises `Refused` for an unknown event, and `PlatformError`."""
         found = None
         if message_id is not None:
             with nothing_sent():
@@ -31,8 +31,8 @@ class RoomTarget(msgspec.Struct, frozen=True, kw_only=True):
             raise Refused("no such message")
         return found
 
-    async def related(self, message_id: str, *kinds: str) -> list[Json]:
-        """The events that refer to an event with a kind of relation, and a type: oldest first."""
+    async def find_related(self, message_id: str, *kinds: str) -> list[Json]:
+        """The events with a kind of relation to an event, and a type: oldest first."""
         path = V1.rooms[self.room].relations[message_id]
         for kind in kinds:
             path = path[kind]
@@ -47,7 +47,7 @@ class RoomTarget(msgspec.Struct, frozen=True, kw_only=True):
             query["from"] = token
         return found[::-1]
 
-    async def pinned(self) -> list[str]:
+    async def find_pinned(self) -> list[str]:
         """The ids of the pinned messages."""
         path = V3.rooms[self.room].state["m.room.pinned_events"]
         return as_texts((await self.api.find(path) or {}).get("pinned"))
@@ -62,7 +62,7 @@ class RoomTarget(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def content_of(event: Json) -> Json:
-    """The content of an event; empty: it has none."""
+    """The content of an event; empty for an event without."""
     return as_object(event.get("content"))
 
 
@@ -72,5 +72,5 @@ def is_deleted(event: Json) -> bool:
 
 
 def text_at(event: Json, name: str) -> str:
-    """A field of an event as text; empty: it has none."""
+    """A field of an event as text; empty for an event without."""
     return as_text(event.get(name))

@@ -1,1 +1,1 @@
-"""What people do on the homeserver, as messages for the gateway."""
+"""Inbound messages from the homeserver."""

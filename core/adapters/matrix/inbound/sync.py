@@ -1,18 +1,20 @@
-"""The inbound half: syncs, the gaps between them, invitations, and the token that is saved."""
+"""The inbound half: syncs, the gaps between, invitations, and the saved token."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import AsyncGenerator
+from collections import Counter, deque
+from collections.abc import AsyncGenerator, Iterable
 from typing import Any
 
 import anyio
 
+from trunkline.core.adapters.account_events import AccountEvents
+from trunkline.core.adapters.json_values import Json, as_list
 from trunkline.core.adapters.matrix.api import V3, MatrixApi
+from trunkline.core.adapters.matrix.config import MatrixConfig
 from trunkline.core.adapters.matrix.content import MatrixEvent
 from trunkline.core.adapters.matrix.errors import MatrixRefused
-from trunkline.core.adapters.matrix.inbound.progress import SyncProgress
 from trunkline.core.adapters.matrix.inbound.updates import (
     TYPES,
     BadMatrixEvent,
@@ -27,16 +29,54 @@ from trunkline.core.adapters.matrix.inbound.updates import (
     read_message,
     read_sync,
 )
-from trunkline.core.adapters.matrix.json_values import Json, as_list
 from trunkline.core.adapters.matrix.rooms import RoomBook
 from trunkline.core.adapters.port import AdapterHost
 from trunkline.core.errors import Ambiguous, NotSent, PlatformError, Unauthorized
-from trunkline.core.events.adapters import UpdateDropped
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Envelope, Peer
 from trunkline.core.well_formed import well_formed
 
-#: events of a room in one answer; a larger number of them is fetched in pages
+
+class SyncProgress:
+    """The answers of syncs since the saved token, and which of their messages are acknowledged."""
+
+    def __init__(self) -> None:
+        #: token after an answer, and its messages that are not acknowledged, in the order of the answers
+        self._waiting: deque[tuple[str, set[str]]] = deque()
+        #: messages that were acknowledged although an earlier message still waits: they come again after a reconnect
+        self._ahead: set[str] = set()
+        #: the newest token that may be saved; None: nothing has changed yet
+        self.safe: str | None = None
+
+    def begin(self) -> None:
+        """The stream begins again from the saved token."""
+        self._waiting.clear()
+
+    def is_done(self, message_id: str) -> bool:
+        """Whether a redelivered message was acknowledged."""
+        return message_id in self._ahead
+
+    def note_answer(self, token: str, message_ids: Iterable[str]) -> None:
+        """Note an answer, with the next token and the messages handed over."""
+        self._waiting.append((token, set(message_ids)))
+        self._advance()
+
+    def note_durable(self, message_id: str) -> None:
+        """Note a durable message."""
+        for _, waiting in self._waiting:
+            if message_id in waiting:
+                waiting.discard(message_id)
+                self._ahead.add(message_id)
+        self._advance()
+
+    def _advance(self) -> None:
+        while self._waiting and not self._waiting[0][1]:
+            self.safe = self._waiting.popleft()[0]
+        if not self._waiting:
+            self._ahead.clear()
+
+
+#: events of a room in an answer; a larger number is fetched in pages
 _AT_ONCE, _PAGE = 50, 100
 #: events of a new room that are searched for the account's invitation
 _MOST_OF_NEW = 1000
@@ -63,35 +103,38 @@ _PAGE_FILTER = json.dumps(_EVENTS, separators=(",", ":"))
 
 
 class SyncReader:
-    """Reads what happens in the rooms of one account."""
+    """Reads the events in the rooms of an account."""
 
-    def __init__(self, api: MatrixApi, book: RoomBook, host: AdapterHost, me: str, *, poll: float, join: bool) -> None:
+    def __init__(
+        self, api: MatrixApi, book: RoomBook, host: AdapterHost, events: AccountEvents, config: MatrixConfig
+    ) -> None:
         self._api = api
         self._book = book
         self._host = host
-        self._me = me
-        self._poll = poll
-        self._join = join
+        self._events = events
+        self._me = config.user
+        self._poll = config.poll_seconds
+        self._join = config.join
         self._progress = SyncProgress()
         self._saving = anyio.Lock()
         self._saved: str | None = None
         self._saved_at = host.env.steady()
         #: invitations that could not be accepted for now, and how often
         self._tried: Counter[str] = Counter()
-        #: the token is of a user: another user of the account has one of their own
-        self._cursor = f"since {me}"
+        #: the token is of a user: another user of the account has another token
+        self._cursor = f"since {config.user}"
 
     # ------------------------------------------------------------ the stream
 
     async def begin(self) -> SyncAnswer:
-        """The first answer of a connection: what has happened since the saved token; without one, nothing that was."""
+        """The first answer of a connection: everything since the saved token; without a token, nothing from before."""
         self._progress.begin()
         self._saved = await self._host.cursors.load(self._cursor)
         since = self._saved
         answer = await self._sync(since, 0.0)
         if since is None:
             # What was said before the account was used for the first time is not for the gateway.
-            rooms = [MatrixTimeline(room=one.room, state=one.state) for one in answer.rooms]
+            rooms = [MatrixTimeline(room=timeline.room, state=timeline.state) for timeline in answer.rooms]
             if answer.direct is not None:
                 self._book.note_direct(answer.direct)
             # Before the account counts as connected: what is said from then on is read by the next process too.
@@ -106,7 +149,7 @@ class SyncReader:
         answer, before = first, self._saved or first.next_batch
         while True:
             found = await self._read(answer, before)
-            self._progress.took(answer.next_batch, [one.message_id for one in found])
+            self._progress.note_answer(answer.next_batch, [envelope.message_id for envelope in found])
             if not found:
                 # An invitation comes once: from its token on it is accepted.
                 await self._save_idle(now=bool(answer.invites))
@@ -125,8 +168,8 @@ class SyncReader:
         return answer
 
     async def ack(self, message_id: str) -> None:
-        """A message is durable: save the token, as far as it may move."""
-        self._progress.done(message_id)
+        """Note a durable message, and save the token as far as allowed."""
+        self._progress.note_durable(message_id)
         await self._save(self._progress.safe)
 
     async def _save(self, token: str | None) -> None:
@@ -137,14 +180,14 @@ class SyncReader:
                 self._saved, self._saved_at = newest, self._host.env.steady()
 
     async def _save_idle(self, *, now: bool) -> None:
-        """Save the token of an answer without messages, now and then: without it they would only be read again."""
+        """Save the token of an answer without messages, now and then, to spare the next process some reading."""
         if now or self._host.env.steady() - self._saved_at >= _SAVE_EVERY:
             await self._save(self._progress.safe)
 
     # ------------------------------------------------------------ one answer
 
     async def _read(self, answer: SyncAnswer, before: str) -> list[Envelope]:
-        """The new messages in an answer; invitations are accepted. `before`: the token that it was asked with."""
+        """The new messages in an answer; invitations are accepted. `before`: the token of the request."""
         if answer.direct is not None:
             self._book.note_direct(answer.direct)
         for room in answer.left:
@@ -156,12 +199,12 @@ class SyncReader:
             if timeline.gap_before is not None:
                 # Who came and went in the gap is not known.
                 self._book.note_left(timeline.room)
-            for one in (*timeline.state, *timeline.events):
-                event = read_event(one)
+            for raw in (*timeline.state, *timeline.events):
+                event = read_event(raw)
                 if isinstance(event, MatrixEvent):
                     self._book.note(timeline.room, event)
-            for one in await self._events(timeline, before):
-                envelope = await self._envelope(timeline.room, one)
+            for raw in await self._fetch_events(timeline, before):
+                envelope = await self._read_envelope(timeline.room, raw)
                 if envelope is not None and not self._progress.is_done(envelope.message_id):
                     found.append(envelope)
         return found
@@ -172,7 +215,7 @@ class SyncReader:
         try:
             await self._api.post(V3.rooms[invite.room].join, {})
         except MatrixRefused as error:
-            self._dropped(invite.room, f"the invitation cannot be accepted: {error.facts}", Reason.REFUSED)
+            self._events.record_drop(invite.room, f"the invitation cannot be accepted: {error.facts}", Reason.REFUSED)
             return
         except (NotSent, Unauthorized):
             raise
@@ -183,25 +226,28 @@ class SyncReader:
                 raise
             del self._tried[invite.room]
             facts = f"the invitation cannot be accepted now, and has to be repeated: {error.facts}"
-            self._dropped(invite.room, facts, error.reason)
+            self._events.record_drop(invite.room, facts, error.reason)
             return
         if invite.is_direct and invite.sender and await self._book.direct_room(invite.sender) is None:
             await self._book.adopt(invite.room, invite.sender)
 
-    async def _events(self, timeline: MatrixTimeline, before: str) -> list[object]:
-        """The events of a room since the last answer, with those that did not fit into this one."""
+    async def _fetch_events(self, timeline: MatrixTimeline, before: str) -> list[object]:
+        """The events of a room since the last answer, including events which did not fit into the answer."""
         joined = is_new_room(timeline, self._me)
         events = list(timeline.events)
         if timeline.gap_before is not None:
             try:
-                events = [*await self._gap(timeline.room, timeline.gap_before, None if joined else before), *events]
+                events = [
+                    *await self._fetch_gap(timeline.room, timeline.gap_before, None if joined else before),
+                    *events,
+                ]
             except MatrixRefused as error:
                 # It will be refused again: the other rooms go on.
                 facts = f"what was said before {timeline.gap_before} cannot be read: {error.facts}"
-                self._dropped(timeline.room, facts, Reason.REFUSED)
+                self._events.record_drop(timeline.room, facts, Reason.REFUSED)
         return after_joining(events, self._me) if joined else events
 
-    async def _gap(self, room: str, token: str, until: str | None) -> list[object]:
+    async def _fetch_gap(self, room: str, token: str, until: str | None) -> list[object]:
         """The events of a room before a token, oldest first: back to a token, or to the account's own invitation."""
         found: list[object] = []
         query = {"dir": "b", "limit": str(_PAGE), "filter": _PAGE_FILTER}
@@ -217,30 +263,30 @@ class SyncReader:
             if not isinstance(end, str) or end == token:
                 return found[::-1]
             if until is None and (
-                len(found) >= _MOST_OF_NEW or any(begins_membership(one, self._me) for one in events)
+                len(found) >= _MOST_OF_NEW or any(begins_membership(event, self._me) for event in events)
             ):
                 return found[::-1]
             token = end
 
-    async def _envelope(self, room: str, found: object) -> Envelope | None:
+    async def _read_envelope(self, room: str, found: object) -> Envelope | None:
         event = read_event(found)
         if isinstance(event, MatrixEvent) and event.sender == self._me:
             return None
         message = event if isinstance(event, BadMatrixEvent) else read_message(event)
         if isinstance(message, BadMatrixEvent):
             reason = Reason.UNSUPPORTED if message.encrypted else Reason.BAD_UPDATE
-            self._dropped(message.event_id, f"{well_formed(room)}: {message.detail}", reason)
+            self._events.record_drop(message.event_id, f"{well_formed(room)}: {message.detail}", reason)
             return None
         if message is None:
             return None
         try:
-            return await self._heard(room, message)
+            return await self._make_envelope(room, message)
         except MatrixRefused as error:
             facts = f"{well_formed(room)}: its members cannot be read: {error.facts}"
-            self._dropped(message.event_id, facts, error.reason)
+            self._events.record_drop(message.event_id, facts, error.reason)
             return None
 
-    async def _heard(self, room: str, message: MatrixMessage) -> Envelope:
+    async def _make_envelope(self, room: str, message: MatrixMessage) -> Envelope:
         members = await self._book.members(room)
         return Envelope(
             address=await self._book.address_of(room, message.thread),
@@ -251,16 +297,6 @@ class SyncReader:
             reply_to=message.reply_to,
             bot=message.notice,
         )
-
-    def _dropped(self, update: str, detail: str, reason: Reason) -> None:
-        body = UpdateDropped(
-            channel="matrix",
-            account=self._host.account,
-            reason=reason,
-            update=well_formed(update),
-            detail=well_formed(detail),
-        )
-        self._host.events.record(body)
 
 
 def own_id(found: Json) -> tuple[str, str]:

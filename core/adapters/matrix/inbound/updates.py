@@ -1,6 +1,6 @@
-"""What a homeserver sends: answers of syncs and events of rooms, read with care. Pure.
+"""The answers of syncs and events of rooms, read with care. Pure.
 
-Fields that are not known are ignored. An event that cannot be read is a `BadMatrixEvent`, and the next one is read.
+Fields that are not known are ignored. An unreadable event is a `BadMatrixEvent`, and the next event is read.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import cast
 
 import msgspec
 
+from trunkline.core.adapters.json_values import Json, as_list, as_object
 from trunkline.core.adapters.matrix.content import MatrixEvent, read_direct
-from trunkline.core.adapters.matrix.json_values import Json, as_list, as_object
 from trunkline.core.adapters.matrix.polls import poll_text
 from trunkline.core.well_formed import is_well_formed, well_formed
 
@@ -29,7 +29,7 @@ _MS = 1000.0
 
 
 class MatrixMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """A message that somebody wrote in a room."""
+    """A message by a person in a room."""
 
     event_id: str
     sender: str
@@ -44,7 +44,7 @@ class MatrixMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BadMatrixEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """An event that is no message for the gateway, but must be visible."""
+    """An event without a message for the gateway, which must be visible nevertheless."""
 
     event_id: str
     detail: str
@@ -52,7 +52,7 @@ class BadMatrixEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MatrixTimeline(msgspec.Struct, frozen=True, kw_only=True):
-    """What happened in a joined room since the last sync."""
+    """The events in a joined room since the last sync."""
 
     room: str
     #: events as they came, in order
@@ -86,7 +86,7 @@ class SyncAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_sync(found: Json, me: str) -> SyncAnswer | None:
-    """An answer of a sync for a user; None: it has no token, so it is none."""
+    """An answer of a sync for a user; None for an answer without a token."""
     token = found.get("next_batch")
     if not isinstance(token, str) or not token:
         return None
@@ -97,8 +97,8 @@ def read_sync(found: Json, me: str) -> SyncAnswer | None:
             direct = read_direct(as_object(as_object(event).get("content")))
     return SyncAnswer(
         next_batch=token,
-        rooms=tuple(_timeline(name, as_object(one)) for name, one in _named(rooms.get("join"))),
-        invites=tuple(_invite(name, as_object(one), me) for name, one in _named(rooms.get("invite"))),
+        rooms=tuple(_timeline(name, as_object(room)) for name, room in _named(rooms.get("join"))),
+        invites=tuple(_invite(name, as_object(room), me) for name, room in _named(rooms.get("invite"))),
         left=tuple(as_object(rooms.get("leave"))),
         direct=direct,
     )
@@ -106,7 +106,7 @@ def read_sync(found: Json, me: str) -> SyncAnswer | None:
 
 def _named(rooms: object) -> list[tuple[str, object]]:
     """Rooms whose ids can be in an address."""
-    return [(name, one) for name, one in as_object(rooms).items() if is_well_formed(name)]
+    return [(name, room) for name, room in as_object(rooms).items() if is_well_formed(name)]
 
 
 def _timeline(room: str, found: Json) -> MatrixTimeline:
@@ -122,8 +122,8 @@ def _timeline(room: str, found: Json) -> MatrixTimeline:
 
 
 def _invite(room: str, found: Json, me: str) -> MatrixInvite:
-    for one in as_list(as_object(found.get("invite_state")).get("events")):
-        event = as_object(one)
+    for raw in as_list(as_object(found.get("invite_state")).get("events")):
+        event = as_object(raw)
         if event.get("type") == "m.room.member" and event.get("state_key") == me:
             sender = event.get("sender")
             direct = as_object(event.get("content")).get("is_direct") is True
@@ -151,7 +151,7 @@ def read_event(found: object) -> MatrixEvent | BadMatrixEvent:
 
 
 def read_message(event: MatrixEvent) -> MatrixMessage | BadMatrixEvent | None:
-    """The message in an event; None: it has none, as an edit or a deleted message."""
+    """The message in an event; None for any other event, such as an edit or a deleted message."""
     if event.state_key is not None or "redacted_because" in event.unsigned:
         return None
     if event.type == ENCRYPTED:
@@ -181,7 +181,7 @@ def read_message(event: MatrixEvent) -> MatrixMessage | BadMatrixEvent | None:
 
 
 def thread_of(content: Json) -> str | None:
-    """The root of the thread that a message belongs to."""
+    """The root of the thread around a message."""
     return _place(as_object(content.get("m.relates_to")))[0]
 
 
@@ -194,7 +194,7 @@ def _place(relation: Json) -> tuple[str | None, str | None]:
 
 
 def without_quote(text: str) -> str:
-    """A reply without the quote that old clients put before it."""
+    """A reply without the quote which old clients put in front."""
     if not _QUOTE_HEAD.match(text):
         return text
     lines = text.split("\n")
@@ -203,11 +203,11 @@ def without_quote(text: str) -> str:
 
 
 def after_joining(events: Iterable[object], me: str) -> list[object]:
-    """The events of a room since the account was invited to it, or has joined it; all, if neither is among them."""
+    """The events of a room since the account's invitation, or since joining; all events without either."""
     there = list(events)
     for membership in ("invite", "join"):
-        for number, one in enumerate(there):
-            event = as_object(one)
+        for number, raw in enumerate(there):
+            event = as_object(raw)
             if is_membership(event, me, membership):
                 return there[number + 1 :]
     return there
@@ -218,18 +218,18 @@ def is_new_room(timeline: MatrixTimeline, me: str) -> bool:
 
     Then the server sends the whole state. The account's membership alone comes with each of its own messages.
     """
-    begins = any(as_object(one).get("type") == "m.room.create" for one in (*timeline.state, *timeline.events))
-    return begins or any(is_membership(one, me, "join") for one in timeline.events)
+    begins = any(as_object(event).get("type") == "m.room.create" for event in (*timeline.state, *timeline.events))
+    return begins or any(is_membership(event, me, "join") for event in timeline.events)
 
 
 def begins_membership(found: object, me: str) -> bool:
-    """Whether an event is the first that concerns the account: its invitation, or that it joined without one."""
+    """Whether an event is the account's first: an invitation, or joining without an invitation."""
     before = as_object(as_object(as_object(found).get("unsigned")).get("prev_content")).get("membership")
     return is_membership(found, me, "invite") or (is_membership(found, me, "join") and before != "invite")
 
 
 def is_membership(found: object, me: str, membership: str) -> bool:
-    """Whether an event makes the account an invited or a joined member, who it was not before."""
+    """Whether an event makes the account an invited or a joined member for the first time."""
     event = as_object(found)
     before = as_object(as_object(event.get("unsigned")).get("prev_content")).get("membership")
     return (

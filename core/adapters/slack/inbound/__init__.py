@@ -1,1 +1,1 @@
-"""What Slack delivers: by sockets or by HTTP, as envelopes."""
+"""Inbound messages from Slack: by sockets or by HTTP, as envelopes."""

@@ -1,4 +1,4 @@
-"""What Slack reports, as envelopes. Pure: from the JSON of an event or of an interaction to an `Envelope`.
+"""Events of Slack as envelopes. Pure: from the JSON of an event or of an interaction to an `Envelope`.
 
 Unknown fields are ignored, and unknown kinds are no messages. A message that lacks what an envelope needs is
 `UnreadableUpdate`.
@@ -34,11 +34,11 @@ _ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
 
 
 class UnreadableUpdate(ValueError):
-    """Something from Slack lacks what a message needs."""
+    """An update lacks something for a message."""
 
 
 class SlackSelf(msgspec.Struct, frozen=True, kw_only=True):
-    """Who the account is, as ``auth.test`` says."""
+    """The ids of the account, from ``auth.test``."""
 
     user: str
     bot: str
@@ -53,7 +53,7 @@ class SlackFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MessageEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """The fields of a ``message`` or ``app_mention`` event that an envelope needs."""
+    """The fields of a ``message`` or ``app_mention`` event for an envelope."""
 
     type: str
     channel: str
@@ -71,7 +71,7 @@ class MessageEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PressedAction(msgspec.Struct, frozen=True, kw_only=True):
-    """What was pressed or chosen in a block."""
+    """A pressed button or a choice in a block."""
 
     type: str = ""
     action_id: str = ""
@@ -81,7 +81,7 @@ class PressedAction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Interaction(msgspec.Struct, frozen=True, kw_only=True):
-    """The fields of a ``block_actions`` payload that an envelope needs."""
+    """The fields of a ``block_actions`` payload for an envelope."""
 
     type: str
     user: dict[str, Any]
@@ -92,7 +92,7 @@ class Interaction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def kind_of(channel_type: str | None, channel: str) -> Kind:
-    """The kind of a conversation, by what the event says, else by the first letter of its id."""
+    """The kind of a conversation, by the event, else by the first letter of the id."""
     named = _KINDS.get(channel_type or "")
     return named or ("im" if channel.startswith("D") else "channel")
 
@@ -100,7 +100,7 @@ def kind_of(channel_type: str | None, channel: str) -> Kind:
 def read_message(
     event: Mapping[str, Any], account: str, me: SlackSelf, kinds: Mapping[str, Kind], team: str | None
 ) -> Envelope | None:
-    """The envelope of an event; None: it is no message of somebody else.
+    """The envelope of an event; None for own messages and for other events.
 
     `kinds`: of conversations that are known from other events; an event of kind ``app_mention`` does not say it.
     Raises `UnreadableUpdate`.
@@ -157,24 +157,24 @@ def read_presses(
         thread_ts=_id(root) if isinstance(root, str) else None,
     )
     name = read.user.get("name") or read.user.get("username")
-    pressed = [one for one in read.actions if not one.action_id.startswith(LINK)]
+    pressed = [action for action in read.actions if not action.action_id.startswith(LINK)]
     return [
         Envelope(
             address=read_inbound(facts, account).address,
             peer=Peer(id=user, name=well_formed(name) if isinstance(name, str) else ""),
-            # Slack gives each interaction a trigger of its own, and delivers the same one again.
+            # Slack gives each interaction a trigger of its own, and repeats the trigger on redelivery.
             message_id=_id(read.trigger_id if number == 0 else f"{read.trigger_id}/{number}"),
-            text=well_formed(_value(one)),
-            sent_at=seconds(one.action_ts) if _TIME.fullmatch(one.action_ts) else seconds(ts),
+            text=well_formed(_value(press)),
+            sent_at=seconds(press.action_ts) if _TIME.fullmatch(press.action_ts) else seconds(ts),
             team=team,
             pressed=ts,
         )
-        for number, one in enumerate(pressed)
+        for number, press in enumerate(pressed)
     ]
 
 
 def seconds(ts: str) -> float:
-    """The time of a message, from its id. Raises `UnreadableUpdate`."""
+    """The time of a message, from the id. Raises `UnreadableUpdate`."""
     if _TIME.fullmatch(ts) is None:
         raise UnreadableUpdate("the id of the message is no time")
     return float(ts)
@@ -190,12 +190,12 @@ def _value(action: PressedAction) -> str:
 
 
 def _text(read: MessageEvent) -> str:
-    """The text as people see it, and a line for each file: an agent can download it by its id."""
+    """The visible text, and a line for each file: an agent can download the file by the id."""
     text = well_formed(read.text or "")
-    for entity, sign in _ENTITIES:
-        text = text.replace(entity, sign)
+    for entity, character in _ENTITIES:
+        text = text.replace(entity, character)
     lines = [
-        f"[file {well_formed(one.id)}: {well_formed(one.name or 'without a name')}]" for one in read.files if one.id
+        f"[file {well_formed(file.id)}: {well_formed(file.name or 'without a name')}]" for file in read.files if file.id
     ]
     return "\n".join((*([text] if text else ()), *lines))
 
@@ -215,7 +215,7 @@ def _word(fields: Mapping[str, Any], name: str) -> str:
 
 
 def _id(text: str) -> str:
-    """An id that can be stored and sent back. Raises `UnreadableUpdate`."""
+    """An id, checked for storing and sending back. Raises `UnreadableUpdate`."""
     if not text or len(text) > _LONGEST_ID or not is_well_formed(text) or not text.isprintable():
         raise UnreadableUpdate("an id is empty, too long or unprintable")
     return text

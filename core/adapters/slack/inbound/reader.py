@@ -1,10 +1,11 @@
-"""Reads the updates of one account: checks whose they are, and learns the ids of direct conversations from them."""
+"""Reads the updates of an account: checks the workspace, and learns the ids of direct conversations."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, cast
 
+from trunkline.core.adapters.json_values import as_object, as_objects
 from trunkline.core.adapters.slack.inbound.events import (
     Kind,
     SlackSelf,
@@ -35,11 +36,11 @@ class SlackReader:
         self._users: dict[str, str] = {}
 
     def direct_of(self, user: str) -> str | None:
-        """The id of the direct conversation with a user, as far as it is known."""
+        """The id of the direct conversation with a user, as far as known."""
         return self._direct.get(user.upper())
 
     def user_of(self, direct: str) -> str | None:
-        """The user of a direct conversation, as far as it is known."""
+        """The user of a direct conversation, as far as known."""
         return self._users.get(direct)
 
     def learn_direct(self, user: str, direct: str) -> None:
@@ -48,7 +49,7 @@ class SlackReader:
         self._users[direct] = user
 
     def event(self, payload: Mapping[str, Any], me: SlackSelf) -> list[Envelope]:
-        """The message of an event, if it is one. Raises `UnreadableUpdate` and `OtherTeam`."""
+        """The message of an event, if any. Raises `UnreadableUpdate` and `OtherTeam`."""
         self._check_team(_teams(payload), me)
         event = payload.get("event")
         if not isinstance(event, dict):
@@ -66,8 +67,7 @@ class SlackReader:
 
     def interaction(self, payload: Mapping[str, Any], me: SlackSelf) -> list[Envelope]:
         """The pressed buttons of an interaction. Raises `UnreadableUpdate` and `OtherTeam`."""
-        team = payload.get("team")
-        named = cast("dict[str, Any]", team).get("id") if isinstance(team, dict) else None
+        named = as_object(payload.get("team")).get("id")
         self._check_team({named} if isinstance(named, str) else set(), me)
         return read_presses(payload, self._account, self._kinds, named if isinstance(named, str) else me.team)
 
@@ -82,10 +82,7 @@ class SlackReader:
 
 
 def _teams(payload: Mapping[str, Any]) -> set[str]:
-    """The workspaces that an event is for: in a shared channel, those of all installations that see it."""
-    given: list[Any] = [payload.get("team_id")]
-    authorizations = payload.get("authorizations")
-    if isinstance(authorizations, list):
-        found = cast("list[Any]", authorizations)
-        given += [cast("dict[str, Any]", one).get("team_id") for one in found if isinstance(one, dict)]
-    return {one for one in given if isinstance(one, str)}
+    """The workspaces of an event: in a shared channel, the workspaces of all installations there."""
+    authorizations = as_objects(payload.get("authorizations"))
+    given = [payload.get("team_id"), *(authorization.get("team_id") for authorization in authorizations)]
+    return {team for team in given if isinstance(team, str)}

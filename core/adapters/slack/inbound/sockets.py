@@ -1,9 +1,9 @@
-"""Socket Mode: the WebSockets on which Slack delivers updates, each with an envelope that is acknowledged later.
+"""Socket Mode: the WebSockets on which Slack delivers updates, each with an envelope to acknowledge later.
 
 The library's own client is not used: it reconnects in a loop of its own without end, and its `connect` never fails.
 Here a socket that breaks, or that answers no ping, ends the stream with an error, and the gateway connects again.
 When Slack asks for a new socket (a ``disconnect`` message, docs.slack.dev/apis/events-api/using-socket-mode), it is
-opened before the old one closes, so that nothing has to wait.
+opened before the old socket closes, so that nothing has to wait.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from aiohttp import ClientWebSocketResponse, ClientWSTimeout, WSMsgType
 from trunkline.core.adapters.slack.web import SlackWeb
 from trunkline.core.errors import NotSent, PlatformError, Refused
 
-#: bytes of one message of a socket; a longer one breaks it
+#: bytes of a message of a socket; a longer message breaks the socket
 _LARGEST = 64 * 1024 * 1024
 #: seconds to wait for the other side when a socket is closed
 _CLOSING = 1.0
-#: why Slack asks for a new socket while the old one still works
+#: why Slack asks for a new socket while the old socket still works
 _REFRESH = frozenset({"warning", "refresh_requested"})
 #: Socket Mode was switched off
 _OFF = "link_disabled"
@@ -33,7 +33,7 @@ _OFF = "link_disabled"
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One message of a socket."""
+    """A message of a socket."""
 
     #: None: it was no JSON object
     data: dict[str, Any] | None
@@ -43,12 +43,12 @@ class Frame:
 
     @property
     def envelope_id(self) -> str | None:
-        """What an acknowledgement names; None: it needs none."""
+        """The id for an acknowledgement; None for a frame without need of any."""
         found = None if self.data is None else self.data.get("envelope_id")
         return found if isinstance(found, str) else None
 
     async def acknowledge(self) -> None:
-        """Acknowledge it on the socket that brought it. Raises `NotSent` if that is gone: then it comes again."""
+        """Acknowledge the frame on the same socket. Raises `NotSent` on a closed socket: then Slack delivers again."""
         if self.envelope_id is None:
             return
         try:
@@ -62,7 +62,7 @@ Frames = asyncio.Queue[Frame | PlatformError]
 
 
 class SocketMode:
-    """Opens the sockets of one app."""
+    """Opens the sockets of an app."""
 
     def __init__(self, web: SlackWeb, app_token: str, *, timeout: float, ping_every: float) -> None:
         self._web = web
@@ -72,7 +72,7 @@ class SocketMode:
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[Frames]:
-        """Open a socket and its successors. Raises `PlatformError` if the first one cannot be opened."""
+        """Open a socket and its successors. Raises `PlatformError` without a first socket."""
         readers = _Readers(self)
         try:
             readers.start(await self.dial())
@@ -105,13 +105,13 @@ class SocketMode:
 
 
 class _Readers:
-    """The tasks that read the sockets of one connection."""
+    """The reading tasks for the sockets of a connection."""
 
     def __init__(self, mode: SocketMode) -> None:
         self.frames: Frames = asyncio.Queue()
         self._mode = mode
         self._tasks: set[asyncio.Task[None]] = set()
-        #: the newest one; when an older one closes, nothing is lost
+        #: the newest socket; when an older socket closes, nothing is lost
         self._current: ClientWebSocketResponse | None = None
 
     def start(self, socket: ClientWebSocketResponse) -> None:
@@ -119,7 +119,7 @@ class _Readers:
         self._spawn(self._read(socket))
 
     async def close(self) -> None:
-        """End all readers; each closes its socket."""
+        """End all readers, each of which closes a socket."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -178,7 +178,7 @@ class _Readers:
 
 
 def parsed(text: str | bytes) -> dict[str, Any] | None:
-    """The JSON object of a text, also with lone surrogates in it; None: it is none."""
+    """The JSON object of a text, also with lone surrogates; None for any other text."""
     try:
         found: Any = json.loads(text)
     except (ValueError, RecursionError):

@@ -3,61 +3,111 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import hmac
 import json
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qs
 
+from trunkline.core.adapters.account_events import AccountEvents
 from trunkline.core.adapters.port import AdapterHost, WebhookAnswer, WebhookCall
-from trunkline.core.adapters.refusals import WebhookRefusals
 from trunkline.core.adapters.slack.inbound.feed import SlackFeed
 from trunkline.core.adapters.slack.inbound.reader import LARGEST_UPDATE, OtherTeam
-from trunkline.core.adapters.slack.inbound.signature import SIGNATURE, TakenSignatures, refused
 from trunkline.core.adapters.slack.inbound.sockets import parsed
 from trunkline.core.errors import NotSent
 from trunkline.core.reasons import Reason
 from trunkline.core.well_formed import well_formed
 
+# ---------------------------------------------------------------- signatures
+# Slack signs ``v0:TIMESTAMP:BODY`` with the signing secret of the app and HMAC-SHA256
+# (docs.slack.dev/authentication/verifying-requests-from-slack). A request older than five minutes is a replay.
+
+#: seconds that a request may be old, or ahead of our clock
+LONGEST_AGE = 300.0
+#: headers, in lower case
+TIMESTAMP, SIGNATURE = "x-slack-request-timestamp", "x-slack-signature"
+_VERSION = "v0"
+_LONGEST_TIMESTAMP = 12
+
+
+def sign(secret: str, timestamp: str, body: bytes) -> str:
+    """The signature of a request."""
+    text = b"%s:%s:%s" % (_VERSION.encode(), timestamp.encode(), body)
+    return f"{_VERSION}={hmac.new(secret.encode(), text, hashlib.sha256).hexdigest()}"
+
+
+def refusal_of(secret: str, headers: Mapping[str, str], body: bytes, now: float) -> tuple[Reason, str] | None:
+    """The reason against reading a request, with the details; None for a new request of Slack.
+
+    The signature is checked first: what is wrong with the time of an unsigned request says nothing.
+    """
+    timestamp, given = headers.get(TIMESTAMP, ""), headers.get(SIGNATURE, "")
+    if not (timestamp.isascii() and timestamp.isdecimal()) or len(timestamp) > _LONGEST_TIMESTAMP:
+        return Reason.BAD_SIGNATURE, "it has no time of signing"
+    if not given.isascii() or not hmac.compare_digest(sign(secret, timestamp, body), given):
+        return Reason.BAD_SIGNATURE, "it is not signed with the signing secret of this app"
+    if abs(now - int(timestamp)) > LONGEST_AGE:
+        return Reason.STALE_WEBHOOK, f"it was signed {abs(now - int(timestamp)):.0f} s from now"
+    return None
+
+
+class TakenSignatures:
+    """The signatures of the last minutes with a successful answer. Slack signs each delivery separately."""
+
+    def __init__(self) -> None:
+        self._until: dict[str, float] = {}
+
+    def add(self, signature: str, now: float) -> None:
+        """Remember a taken request."""
+        for old in [signature for signature, until in self._until.items() if until < now]:
+            del self._until[old]
+        # A request may be signed that much in the future.
+        self._until[signature] = now + 2 * LONGEST_AGE
+
+    def __contains__(self, signature: str) -> bool:
+        return signature in self._until
+
+
 _OK = WebhookAnswer()
 #: Slack delivers again
 _LATER = WebhookAnswer(status=503, body=b"not now")
-#: characters of what an event quotes
-_LONGEST = 300
 _FORM = "application/x-www-form-urlencoded"
 
 
 class SlackWebhook:
-    """The address that an app's events and interactions are sent to."""
+    """The address for an app's events and interactions."""
 
-    def __init__(self, secret: str, feed: SlackFeed, host: AdapterHost, patience: float) -> None:
+    def __init__(self, secret: str, feed: SlackFeed, host: AdapterHost, events: AccountEvents, patience: float) -> None:
         self._secret = secret
         self._feed = feed
         self._host = host
-        self._refusals = WebhookRefusals(host, "slack")
+        self._events = events
         #: seconds to wait until a message is durable
         self._patience = patience
         self._taken = TakenSignatures()
 
-    async def take(self, call: WebhookCall) -> WebhookAnswer:
-        """Check and read a request. Success means that every message in it is durable, or that there is none."""
+    async def answer_call(self, call: WebhookCall) -> WebhookAnswer:
+        """Check and read a request. Answers with success when every message of the request, if any, is durable."""
         if call.method != "POST":
             return WebhookAnswer(status=405, body=b"POST only")
         now = self._host.env.now()
-        wrong = refused(self._secret, call.headers, call.body, now)
+        wrong = refusal_of(self._secret, call.headers, call.body, now)
         signature = call.headers.get(SIGNATURE, "")
         if wrong is None and signature in self._taken:
             wrong = Reason.STALE_WEBHOOK, "it was taken before"
         if wrong is not None:
             return self._refuse(*wrong, status=401)
-        answer = await self._read(call)
+        answer = await self._read_call(call)
         if answer.status < 300:
             self._taken.add(signature, now)
         return answer
 
-    async def _read(self, call: WebhookCall) -> WebhookAnswer:
+    async def _read_call(self, call: WebhookCall) -> WebhookAnswer:
         payload, interactive = _payload(call)
         update = str(call.headers.get("x-slack-request-timestamp", ""))
         if payload is None or len(call.body) > LARGEST_UPDATE:
-            self._feed.drop(update, "it is too large" if payload is not None else "it is no JSON object")
+            self._events.record_drop(update, "it is too large" if payload is not None else "it is no JSON object")
             return _OK
         if payload.get("type") == "url_verification":
             return WebhookAnswer(body=well_formed(str(payload.get("challenge", ""))).encode())
@@ -75,7 +125,7 @@ class SlackWebhook:
             over.set()
 
         try:
-            if not self._feed.take(payload, interactive=interactive, done=done, update=update):
+            if not self._feed.take_update(payload, interactive=interactive, done=done, update=update):
                 return _OK
         except OtherTeam as error:
             return self._refuse(Reason.OTHER_WEBHOOK_ACCOUNT, str(error), status=403)
@@ -92,13 +142,12 @@ class SlackWebhook:
         return _OK if safe.is_set() else _LATER
 
     def _refuse(self, reason: Reason, detail: str, *, status: int) -> WebhookAnswer:
-        detail = well_formed(detail[:_LONGEST])
-        self._refusals.refused(reason, detail)
+        self._events.record_refusal(reason, detail)
         return WebhookAnswer(status=status, body=json.dumps({"error": reason.value}).encode())
 
 
 def _payload(call: WebhookCall) -> tuple[dict[str, Any] | None, bool]:
-    """The JSON of a request, and whether it is an interaction: those come as a form with one field."""
+    """The JSON of a request, and whether the request is an interaction, which is a form with a single field."""
     if not call.headers.get("content-type", "").startswith(_FORM):
         return parsed(call.body), False
     try:

@@ -103,7 +103,7 @@ def test_which_addresses_are_public(address: str, public: bool) -> None:
 @pytest.mark.anyio
 async def test_a_private_host_is_not_asked() -> None:
     async with site() as there:
-        files = WebFiles(timeout=5, most=MOST)
+        files = WebFiles(timeout=5, limit=MOST)
         for host in (HERE, "localhost", "2130706433", "127.1", "0x7f000001", "[::ffff:127.0.0.1]"):
             error = await failure(files, f"http://{host}:{there.port}/a.png")
             assert type(error) is Refused and "file_hosts" in error.facts, host
@@ -114,7 +114,7 @@ async def test_a_private_host_is_not_asked() -> None:
 async def test_a_listed_host_is() -> None:
     async with site() as there:
         for host in (HERE, "localhost"):
-            found = await WebFiles(timeout=5, most=MOST, hosts=(host.upper(),)).fetch(
+            found = await WebFiles(timeout=5, limit=MOST, hosts=(host.upper(),)).fetch(
                 f"http://{host}:{there.port}/a.png"
             )
             assert (found.content, found.media_type) == (b"lamp", "image/png")
@@ -125,7 +125,7 @@ async def test_a_listed_host_is() -> None:
 async def test_a_redirect_is_checked_like_the_first_address() -> None:
     async with site() as there:
         root = f"http://{HERE}:{there.port}"
-        files = WebFiles(timeout=5, most=MOST, hosts=(HERE,))
+        files = WebFiles(timeout=5, limit=MOST, hosts=(HERE,))
         assert (await files.fetch(f"{root}/to?url=/b.png")).content == b"lamp"
         for inner in (f"http://localhost:{there.port}/a.png", "file:///etc/passwd", "gopher://localhost/"):
             assert type(await failure(files, f"{root}/to?url={inner}")) is Refused
@@ -137,7 +137,7 @@ async def test_the_address_that_was_checked_is_the_one_that_is_used() -> None:
     """The system does not know the names, so it was not asked again, when it could have said something else."""
     async with site() as there:
         names = Names(inner=[HERE, "10.0.0.1"], lamps=["::1", HERE])
-        files = WebFiles(timeout=5, most=MOST, hosts=("lamps",), look_up=names.look_up)
+        files = WebFiles(timeout=5, limit=MOST, hosts=("lamps",), look_up=names.look_up)
         assert type(await failure(files, f"http://inner:{there.port}/a.png")) is Refused
         assert (await files.fetch(f"http://lamps:{there.port}/a.png")).content == b"lamp"
         assert (there.asked, names.asked) == ([(f"lamps:{there.port}", "/a.png")], ["inner", "lamps"])
@@ -147,7 +147,7 @@ async def test_the_address_that_was_checked_is_the_one_that_is_used() -> None:
 async def test_what_cannot_be_had_is_refused_or_not_sent() -> None:
     async with site() as there:
         root = f"http://{HERE}:{there.port}"
-        files = WebFiles(timeout=0.5, most=MOST, hosts=(HERE,))
+        files = WebFiles(timeout=0.5, limit=MOST, hosts=(HERE,))
         refused = [
             f"{root}/status/404",
             f"{root}/status/403",
@@ -165,7 +165,7 @@ async def test_what_cannot_be_had_is_refused_or_not_sent() -> None:
 @pytest.mark.anyio
 async def test_an_address_that_leads_on_for_ever_is_refused() -> None:
     async with site() as there:
-        files = WebFiles(timeout=5, most=MOST, hosts=(HERE,))
+        files = WebFiles(timeout=5, limit=MOST, hosts=(HERE,))
         error = await failure(files, f"http://{HERE}:{there.port}/circle")
         assert type(error) is Refused and len(there.asked) == 6
 
@@ -175,4 +175,4 @@ async def test_a_name_that_has_no_address_may_have_one_later() -> None:
     async def gone(host: str, port: int) -> list[str]:
         raise OSError("unknown name")
 
-    assert type(await failure(WebFiles(timeout=5, most=MOST, look_up=gone), "https://files.example/a.png")) is NotSent
+    assert type(await failure(WebFiles(timeout=5, limit=MOST, look_up=gone), "https://files.example/a.png")) is NotSent

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from trunkline.core.agents.log import Ration, shown
 from trunkline.core.agents.program.config import ProgramConfig
-from trunkline.core.agents.program.input_queue import InputQueue
 from trunkline.core.agents.program.lines import LineCutter, TooLong
 from trunkline.core.agents.program.messages import (
     AnswerMessage,
@@ -23,6 +22,7 @@ from trunkline.core.agents.program.messages import (
     decode,
 )
 from trunkline.core.agents.program.open_turns import Broken, OpenTurns
+from trunkline.core.agents.program.process import InputQueue
 from trunkline.core.reasons import Reason
 
 CONFIG = ProgramConfig(command=("x",), max_calls=2)
@@ -169,10 +169,10 @@ async def test_who_waits_goes_on_when_the_program_ends() -> None:
 
 def test_a_ration_bounds_what_is_taken_over_time() -> None:
     ration = Ration(10.0, 20.0, 0.0)
-    assert sum(ration.take(1, 0.0) for _ in range(100)) == 20
-    assert sum(ration.take(1, 1.0) for _ in range(100)) == 10
+    assert sum(ration.spend(1, 0.0) for _ in range(100)) == 20
+    assert sum(ration.spend(1, 1.0) for _ in range(100)) == 10
     assert ration.borrow(30, 2.0) == pytest.approx(2.0)
-    assert sum(ration.take(1, 1000.0) for _ in range(100)) == 20
+    assert sum(ration.spend(1, 1000.0) for _ in range(100)) == 20
 
 
 @pytest.mark.parametrize(

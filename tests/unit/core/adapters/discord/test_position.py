@@ -10,48 +10,48 @@ OLD = StoredPosition(session="s0", url="ws://x", seq=7, after=5_000_000_000_000)
 
 def resumed() -> ReadPosition:
     position = ReadPosition(OLD)
-    position.resumed()
+    position.resume()
     return position
 
 
 def identified(stored: StoredPosition = OLD) -> ReadPosition:
     position = ReadPosition(stored)
-    position.identified("s1", "ws://y")
+    position.begin_session("s1", "ws://y")
     return position
 
 
 def test_it_moves_over_what_needs_no_answer() -> None:
     position = resumed()
-    position.passed(8)
+    position.pass_event(8)
     assert position.stored.seq == position.seq == 8
 
 
 def test_it_waits_for_a_message() -> None:
     position = resumed()
-    position.handed_out("6000000000000", 8)
-    position.passed(9)
+    position.hand_out("6000000000000", 8)
+    position.pass_event(9)
     assert position.stored == OLD
-    assert position.acked("6000000000000")
+    assert position.ack("6000000000000")
     assert (position.stored.seq, position.stored.after) == (9, 6_000_000_000_000)
 
 
 def test_a_press_moves_the_number_and_not_the_message() -> None:
     position = resumed()
-    position.handed_out("9" * 18, 8, written=False)
-    position.acked("9" * 18)
+    position.hand_out("9" * 18, 8, written=False)
+    position.ack("9" * 18)
     assert (position.stored.seq, position.stored.after) == (8, OLD.after)
 
 
 def test_a_new_session_is_stored_after_its_history() -> None:
     position = identified()
-    position.passed(1)
-    position.handed_out("6000000000000", None)
-    position.handed_out("7000000000000", 2)
-    position.acked("6000000000000")
+    position.pass_event(1)
+    position.hand_out("6000000000000", None)
+    position.hand_out("7000000000000", 2)
+    position.ack("6000000000000")
     assert position.stored == OLD
-    position.history_read()
+    position.end_history()
     assert position.stored == OLD
-    position.acked("7000000000000")
+    position.ack("7000000000000")
     assert (position.stored.session, position.stored.seq, position.stored.after) == ("s1", 2, 7_000_000_000_000)
 
 
@@ -63,31 +63,31 @@ def test_history_begins_before_the_last_message() -> None:
 
 def test_the_first_connection_begins_after_what_was_there() -> None:
     position = identified(StoredPosition())
-    position.floor(400)
-    position.floor(300)
-    position.history_read()
+    position.note_first(400)
+    position.note_first(300)
+    position.end_history()
     assert (position.stored.after, position.stored.floor) == (400, 400)
 
 
 def test_a_session_without_a_name_moves_nothing() -> None:
     position = ReadPosition(OLD)
-    position.unknown_session()
-    position.handed_out("6000000000000", 1)
-    position.acked("6000000000000")
+    position.begin_unknown_session()
+    position.hand_out("6000000000000", 1)
+    position.ack("6000000000000")
     assert position.stored == OLD
 
 
 def test_what_is_durable_is_not_handed_out_again() -> None:
     position = resumed()
-    position.handed_out("1", 8)
-    position.handed_out("2", 9)
-    position.acked("2")
-    position.resumed()
-    assert not position.came_again("1", 8)
-    position.handed_out("1", 8)
-    assert position.came_again("2", 9)
-    assert not position.came_again("2", 10)
-    position.acked("1")
+    position.hand_out("1", 8)
+    position.hand_out("2", 9)
+    position.ack("2")
+    position.resume()
+    assert not position.note_repeat("1", 8)
+    position.hand_out("1", 8)
+    assert position.note_repeat("2", 9)
+    assert not position.note_repeat("2", 10)
+    position.ack("1")
     assert position.stored.seq == 9
 
 
@@ -96,20 +96,20 @@ def test_it_never_passes_a_message_that_is_not_durable(messages: list[bool], ran
     position, waiting = resumed(), []
     for number, is_message in enumerate(messages, 8):
         if is_message:
-            position.handed_out(str(number), number)
+            position.hand_out(str(number), number)
             waiting.append(number)
         else:
-            position.passed(number)
+            position.pass_event(number)
     random.shuffle(waiting)  # type: ignore[attr-defined]
     while waiting:
-        position.acked(str(waiting.pop()))
+        position.ack(str(waiting.pop()))
         first = min(waiting, default=8 + len(messages))
         assert position.stored.seq == first - 1
 
 
 def test_a_lost_session_is_not_stored_again_by_a_late_acknowledgement() -> None:
     position = resumed()
-    position.handed_out("6000000000000", 8)
-    position.lost_session()
-    position.acked("6000000000000")
+    position.hand_out("6000000000000", 8)
+    position.forget_session()
+    position.ack("6000000000000")
     assert (position.stored.session, position.stored.after) == (None, 6_000_000_000_000)

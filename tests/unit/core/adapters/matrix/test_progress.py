@@ -5,32 +5,32 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trunkline.core.adapters.matrix.inbound.progress import SyncProgress
+from trunkline.core.adapters.matrix.inbound.sync import SyncProgress
 
 
 def test_a_token_waits_for_every_message_before_it() -> None:
     progress = SyncProgress()
-    progress.took("t1", ["a", "b"])
-    progress.took("t2", [])
-    progress.took("t3", ["c"])
+    progress.note_answer("t1", ["a", "b"])
+    progress.note_answer("t2", [])
+    progress.note_answer("t3", ["c"])
     assert progress.safe is None
-    progress.done("c")
-    progress.done("b")
+    progress.note_durable("c")
+    progress.note_durable("b")
     assert progress.safe is None
     assert progress.is_done("c")
-    progress.done("a")
+    progress.note_durable("a")
     assert progress.safe == "t3"
     assert not progress.is_done("c")
 
 
 def test_what_was_acknowledged_ahead_is_not_taken_again_after_a_reconnect() -> None:
     progress = SyncProgress()
-    progress.took("t1", ["a", "b"])
-    progress.done("b")
+    progress.note_answer("t1", ["a", "b"])
+    progress.note_durable("b")
     progress.begin()
     assert progress.is_done("b")
-    progress.took("t1", ["a"])
-    progress.done("a")
+    progress.note_answer("t1", ["a"])
+    progress.note_durable("a")
     assert progress.safe == "t1"
 
 
@@ -39,7 +39,7 @@ def test_the_saved_token_is_never_ahead(sizes: list[int], dice: object) -> None:
     progress = SyncProgress()
     batches = [[f"{n}.{i}" for i in range(size)] for n, size in enumerate(sizes)]
     for number, batch in enumerate(batches):
-        progress.took(f"t{number}", batch)
+        progress.note_answer(f"t{number}", batch)
     waiting = [one for batch in batches for one in batch]
     dice.shuffle(waiting)  # type: ignore[attr-defined]
     while True:
@@ -48,12 +48,12 @@ def test_the_saved_token_is_never_ahead(sizes: list[int], dice: object) -> None:
         assert safe == (min(open_batches) if open_batches else len(batches)) - 1
         if not waiting:
             return
-        progress.done(waiting.pop())
+        progress.note_durable(waiting.pop())
 
 
 def test_a_new_connection_does_not_wait_for_what_never_comes_again() -> None:
     progress = SyncProgress()
-    progress.took("t1", ["$deleted"])
+    progress.note_answer("t1", ["$deleted"])
     progress.begin()
-    progress.took("t2", [])
+    progress.note_answer("t2", [])
     assert progress.safe == "t2"

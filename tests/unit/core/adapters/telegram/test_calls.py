@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -14,8 +12,7 @@ from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.adapters.telegram.changes import after_refusal, change_of, receipt_of
 from trunkline.core.adapters.telegram.errors import BotApiAnswer
-from trunkline.core.adapters.telegram.files import load
-from trunkline.core.adapters.telegram.sends import call_of, kind_of
+from trunkline.core.adapters.telegram.sends import call_of, file_id, kind_of
 from trunkline.core.errors import PlaceGone, Refused
 from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.values import Address, ChatKind, Identity, IntentId, Poll, SendRequest
@@ -65,10 +62,8 @@ def test_a_payload_changes_neither_place_nor_text(payload: str) -> None:
 @for_each(
     "fields",
     [
-        {"identity": Identity(id="1", name="x")},
         {"reply_to": "abc"},
         {"parts": MessageParts(buttons=((Button(text="x", value="y" * 65),),))},
-        {"parts": MessageParts(card="{}")},
         {"parts": MessageParts(sticker=FILE_ID)},
         {"parts": MessageParts(sticker="/etc/passwd"), "text": ""},
         {"media": tuple(f"https://e.org/{n}.png" for n in range(11))},
@@ -146,38 +141,11 @@ def test_a_poll_with_a_text_beside_its_question() -> None:
 # ---------------------------------------------------------------- files
 
 
-def read(media: str, folder: Path | None) -> Any:
-    return asyncio.run(load((media,), folder, None))[media]
-
-
-def test_only_files_of_the_folder_are_sent(tmp_path: Path) -> None:
-    folder = tmp_path / "files"
-    folder.mkdir()
-    (folder / "lamp.png").write_bytes(b"lamp")
-    (tmp_path / "secret").write_bytes(b"secret")
-    (folder / "link").symlink_to(tmp_path / "secret")
-    for good in ("lamp.png", str(folder / "lamp.png"), f"file://{folder}/lamp.png"):
-        assert read(good, folder).input_file_content == b"lamp"
-    for bad in (
-        "../secret",
-        str(tmp_path / "secret"),
-        "link",
-        "missing.png",
-        ".",
-        "nul\0",
-        f"file://{tmp_path}/secret",
-    ):
-        with pytest.raises(Refused):
-            read(bad, folder)
-    with pytest.raises(Refused, match="`files`"):
-        read(str(folder / "lamp.png"), None)
-
-
-def test_an_id_is_never_taken_for_a_path(tmp_path: Path) -> None:
-    assert read(f"telegram-file:{FILE_ID}", None) == FILE_ID
+def test_an_id_is_never_taken_for_a_path() -> None:
+    assert file_id(f"telegram-file:{FILE_ID}") == FILE_ID
     for bad in ("telegram-file:/etc/passwd", "telegram-file:Makefile", "telegram-file:"):
         with pytest.raises(Refused):
-            read(bad, tmp_path)
+            file_id(bad)
 
 
 # ---------------------------------------------------------------- changes

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.for_each import for_each
+from trunkline.core.adapters.account_events import AccountEvents
 from trunkline.core.adapters.port import AdapterHost
 from trunkline.core.adapters.telegram.polling import LongPolling
 from trunkline.core.env import system_env
@@ -72,7 +73,7 @@ def play(
     )
 
     async def read() -> tuple[list[Envelope], Exception]:
-        polling, found = LongPolling(script, host, "telegram", 999), list[Envelope]()  # type: ignore[arg-type] -- a double
+        polling, found = LongPolling(script, host, AccountEvents(host, "telegram"), 999), list[Envelope]()  # type: ignore[arg-type] -- a double
         try:
             await polling.open()
             async for envelope in polling.envelopes():

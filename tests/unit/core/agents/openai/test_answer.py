@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trunkline.core.agents.openai.answer import AnswerReader, EndpointError, ModelAnswer, quoted
-from trunkline.core.agents.openai.event_reader import EventReader, EventTooLong
+from trunkline.core.agents.openai.endpoint import EventReader, EventTooLong
 from trunkline.core.errors import AgentFailed
 from trunkline.core.reasons import Reason
 from trunkline.sim.wire.model.replies import piece

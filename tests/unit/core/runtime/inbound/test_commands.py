@@ -77,16 +77,16 @@ def test_people_are_named_by_channel_and_id_never_by_the_name_they_chose() -> No
 
 
 def test_only_owners_focus() -> None:
-    decide.may_focus(OWNER, CONFIG)
-    assert refused(decide.may_focus, BINDER, CONFIG) is Reason.NOT_PERMITTED
-    assert refused(decide.may_focus, STRANGER, CONFIG) is Reason.NOT_PERMITTED
+    decide.check_focus(OWNER, CONFIG)
+    assert refused(decide.check_focus, BINDER, CONFIG) is Reason.NOT_PERMITTED
+    assert refused(decide.check_focus, STRANGER, CONFIG) is Reason.NOT_PERMITTED
 
 
 def test_an_owner_and_the_one_who_bound_it_unfocus() -> None:
-    decide.may_unfocus(OWNER, bound(), CONFIG)
-    decide.may_unfocus(BINDER, bound(), CONFIG)
-    assert refused(decide.may_unfocus, STRANGER, bound(), CONFIG) is Reason.NOT_PERMITTED
-    assert refused(decide.may_unfocus, BINDER, bound(by="spawn"), CONFIG) is Reason.NOT_PERMITTED
+    decide.check_unfocus(OWNER, bound(), CONFIG)
+    decide.check_unfocus(BINDER, bound(), CONFIG)
+    assert refused(decide.check_unfocus, STRANGER, bound(), CONFIG) is Reason.NOT_PERMITTED
+    assert refused(decide.check_unfocus, BINDER, bound(by="spawn"), CONFIG) is Reason.NOT_PERMITTED
 
 
 # ---------------------------------------------------------------- which session
@@ -129,20 +129,20 @@ def test_a_binding_without_a_label_has_no_name() -> None:
 def test_an_owner_sees_everything_and_anybody_else_what_is_bound_here() -> None:
     here, there = bound("b1", label="codex"), bound("b2", "main:main", conversation=ELSEWHERE)
     ending = bound("b3", "main:x", status=BindingStatus.ENDING)
-    lines = decide.agents([here, there, ending], here, all_of_them=True).splitlines()
+    lines = decide.bindings_reply([here, there, ending], here, all_of_them=True).splitlines()
     assert lines == [
         f"* codex: main:subagent:d1 in {PLACE} (active)",
         f"- subagent: main:main in {ELSEWHERE} (active)",
         f"- subagent: main:x in {PLACE} (ending)",
     ]
-    assert decide.agents([here, there, ending], here, all_of_them=False).splitlines() == lines[:1]
-    assert decide.agents([there], None, all_of_them=False) == "Nothing is bound here."
-    assert decide.agents([], None, all_of_them=True) == "No conversation is bound to a session."
+    assert decide.bindings_reply([here, there, ending], here, all_of_them=False).splitlines() == lines[:1]
+    assert decide.bindings_reply([there], None, all_of_them=False) == "Nothing is bound here."
+    assert decide.bindings_reply([], None, all_of_them=True) == "No conversation is bound to a session."
 
 
 def test_answers_name_the_session() -> None:
-    assert "main:subagent:d1" in decide.focused(bound())
-    assert decide.unfocused([bound()]) == "The session main:subagent:d1 is left."
-    assert decide.unfocused(()) == "This conversation is bound to no session."
+    assert "main:subagent:d1" in decide.focus_reply(bound())
+    assert decide.unfocus_reply([bound()]) == "The session main:subagent:d1 is left."
+    assert decide.unfocus_reply(()) == "This conversation is bound to no session."
     error = BindingError("only an owner of this gateway may do that", Reason.NOT_PERMITTED)
-    assert decide.refused(error) == "Not done: only an owner of this gateway may do that."
+    assert decide.refusal_reply(error) == "Not done: only an owner of this gateway may do that."

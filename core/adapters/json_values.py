@@ -6,16 +6,22 @@ import json
 import re
 from typing import Any, cast
 
+import msgspec
+
+from trunkline.core.errors import Refused
+
 #: a JSON object
 Json = dict[str, Any]
 #: strings, so that what is in them does not count, and the ends of objects and lists
 _TOKENS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
 #: how deep values may be nested, and how many digits a number may have, if they could not be read otherwise
 _DEEPEST, _DIGITS = 100, 300
+#: entries of a list, unless the question asks for fewer
+_MOST_ENTRIES = 50
 
 
 def careful_json(text: str) -> Any:
-    """JSON; values that are nested too deeply, or have too many digits, are null. Raises `ValueError` for no JSON.
+    """JSON; values with too much nesting or too many digits are null. Raises `ValueError` for anything else.
 
     Without that, one event of a room would hide the answer that it is in, for ever.
     """
@@ -48,25 +54,41 @@ def _number(digits: str) -> int | None:
 
 
 def as_object(value: object) -> Json:
-    """The value, if it is an object; else an empty one."""
+    """The value as an object; anything else is an empty object."""
     return cast("Json", value) if isinstance(value, dict) else {}
 
 
 def as_list(value: object) -> list[object]:
-    """The value, if it is a list; else an empty one."""
+    """The value as a list; anything else is an empty list."""
     return cast("list[object]", value) if isinstance(value, list) else []
 
 
 def as_objects(value: object) -> list[Json]:
     """The objects in a list."""
-    return [cast("Json", one) for one in as_list(value) if isinstance(one, dict)]
+    return [cast("Json", entry) for entry in as_list(value) if isinstance(entry, dict)]
 
 
 def as_text(value: object) -> str:
-    """The value, if it is a text; else an empty one."""
+    """The value as a text; anything else is an empty text."""
     return value if isinstance(value, str) else ""
 
 
 def as_texts(value: object) -> list[str]:
     """The texts in a list."""
-    return [one for one in as_list(value) if isinstance(one, str)]
+    return [entry for entry in as_list(value) if isinstance(entry, str)]
+
+
+def parameters_of(text: str | None) -> Json:
+    """The parameters of an action. Raises `Refused` for anything but a JSON object."""
+    if text is None:
+        return {}
+    try:
+        return msgspec.json.decode(text, type=Json)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise Refused(f"the parameters are no JSON object: {error}") from None
+
+
+def list_limit(parameters: Json) -> int:
+    """How many entries the answer to a question may have: `limit`, and at most 50."""
+    limit = parameters.get("limit")
+    return min(_MOST_ENTRIES, limit) if isinstance(limit, int) and limit > 0 else _MOST_ENTRIES
