@@ -34,7 +34,7 @@ from trunkline.core.runtime.user_code import UserCode
 from trunkline.core.sessions.entries import new_session, session_created, session_moved
 from trunkline.core.store.port import Store
 from trunkline.core.text.chunking.own_chunker import Split, own_chunker
-from trunkline.core.values import Address, Capabilities, Idempotency, IntentId, IntentState, Piece, Receipt
+from trunkline.core.values import Address, Capabilities, Idempotency, IntentId, Piece, Receipt
 from trunkline.core.well_formed import describe
 
 #: size of the cache of new sessions
@@ -136,7 +136,8 @@ class Context:
             split = own_chunker(self.adapters.get(account), rules_for(to.channel))
             found = recipes[account] = self._recipe(to.channel, to.account), split
         whole, split = found
-        files, buttons = bool(draft.media), draft.parts is not None and bool(draft.parts.buttons)
+        parts = draft.extra.parts
+        files, buttons = bool(draft.content.media), parts is not None and bool(parts.buttons)
         recipe = beside(whole, files=files, buttons=buttons)
         made = pieces(text, recipe) if split is None else self._own_pieces(text, recipe, split, draft)
         return captioned(made, recipe) if files else made
@@ -187,29 +188,29 @@ class Context:
 
     def record_prepared(self, intent: IntentRow, *, targeted: bool, reason: Reason, cause: int | None) -> int:
         """Record that an intent is durable: prepared, or cancelled by a hook. Returns the seq."""
-        if intent.state is IntentState.CANCELLED:
-            assert intent.reason is not None
-            body: Body = IntentSettled(state=intent.state, reason=intent.reason, attempts=0)
+        content, progress, part = intent.content, intent.progress, intent.extra.action
+        if intent.is_cancelled:
+            assert progress.reason is not None
+            body: Body = IntentSettled(state=progress.state, reason=progress.reason, attempts=0)
         else:
-            part = intent.action
             body = IntentPrepared(
                 intent_kind=intent.kind,
                 address=intent.address,
                 targeted=targeted,
-                text=said(intent.chunks if part is None else intent.chunks[:1]),
-                chunks=len(intent.chunks),
+                text=said(content.chunks if part is None else content.chunks[:1]),
+                chunks=len(content.chunks),
                 key=intent.id,
                 reason=reason,
                 mirror_key=intent.mirror_key,
                 named_session=intent.named_session,
-                media=tuple([media_name(one) for one in intent.media]) if intent.media else (),
-                identity=None if intent.identity is None else str(intent.identity),
+                media=tuple([media_name(path) for path in content.media]) if content.media else (),
+                identity=None if intent.bound.identity is None else str(intent.bound.identity),
                 best_effort=intent.best_effort,
                 action=None if part is None else part.action,
                 message_id=None if part is None else part.message_id,
                 of=None if part is None else part.of,
             )
-        return self.events.record(body, cause, binding=intent.binding, **ids_of(intent))
+        return self.events.record(body, cause, binding=intent.bound.binding, **ids_of(intent))
 
 
 _UNKNOWN = Capabilities()

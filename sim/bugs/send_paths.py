@@ -139,7 +139,7 @@ class QuietGateway(Gateway):
         notify = self._preparer.ended
 
         def ended(row: IntentRow, reason: Reason, receipts: tuple[Receipt, ...], cause: int | None) -> None:
-            if row.state is not IntentState.CANCELLED:
+            if row.progress.state is not IntentState.CANCELLED:
                 notify(row, reason, receipts, cause)
 
         self._preparer.ended = ended

@@ -18,7 +18,6 @@ from trunkline.core.runtime.intent_drafts import IntentDrafts
 from trunkline.core.runtime.lanes import Lanes
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.store.commands import Enqueue
-from trunkline.core.values import IntentState
 
 _Lane = tuple[str, str, str, str]
 #: number of notices prepared concurrently
@@ -48,7 +47,7 @@ class ExpiryNotice:
     async def _handle(self, _lane: _Lane, item: tuple[SessionBindingRecord, Reason, int | None]) -> None:
         ctx, (record, reason, cause), text = self._ctx, item, self._text(item[0])
         draft = self._drafts.farewell(record)
-        if draft.binding is not None:
+        if draft.bound.binding is not None:
             # The conversation has been bound again.
             return
         try:
@@ -56,7 +55,7 @@ class ExpiryNotice:
         except InvalidSend as error:
             ctx.events.record(IntentSuppressed(reason=error.reason, text=text), cause, binding=record.binding_id)
             return
-        if not row.chunks and row.state is not IntentState.CANCELLED:
+        if row.is_invisible:
             return
 
         def story(new: bool) -> int | None:

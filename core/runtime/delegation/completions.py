@@ -44,7 +44,7 @@ from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.store.commands import Admit, FinishTurn, TurnFinish
 from trunkline.core.store.delegations import FinishDelegation, HandFinish
 from trunkline.core.store.queries import FindBindingOfRequest, FindRequester
-from trunkline.core.values import Address, InboundId, IntentKind, IntentState, SessionId, WorkKind
+from trunkline.core.values import Address, InboundId, IntentKind, SessionId, WorkKind
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
@@ -354,9 +354,9 @@ def _line(
     if own is None or row.session is None:
         return None
     intent = intents[own]
-    if intent.state is IntentState.CANCELLED:
-        return Reason.CANCELLED_BY_HOOK.sentence if intent.reason is None else intent.reason.sentence
-    return said(intent.chunks) if intent.hooks_pending else result.text
+    if intent.is_cancelled:
+        return (intent.progress.reason or Reason.CANCELLED_BY_HOOK).sentence
+    return said(intent.content.chunks) if intent.hooks_pending else result.text
 
 
 def _fitting(text: str, most: int) -> str:

@@ -86,7 +86,7 @@ class Replies:
             if row is not None and stored:
                 reason = Reason.HEARTBEAT_TARGET if work.kind is WorkKind.HEARTBEAT else Reason.CRON_DUE
                 prepared = [(row, ctx.record_prepared(row, targeted=False, reason=reason, cause=seq))]
-            if work.kind is WorkKind.CRON or not stored or (row and row.state is IntentState.CANCELLED):
+            if work.kind is WorkKind.CRON or not stored or (row and row.progress.state is IntentState.CANCELLED):
                 self.ended(work, ended, seq, answer)
             return prepared
 
@@ -163,11 +163,11 @@ class Replies:
             row = await self._preparer.prepare(self._drafts.of_turn(work, session, what), whole, started)
         except InvalidSend as error:
             return answer.stop(error.reason, error.facts, failed=True)
-        if not row.chunks and row.state is not IntentState.CANCELLED:
+        if row.is_invisible:
             return answer.stop(Reason.NO_REPLY)
         answer.row = row
-        if row.state is IntentState.CANCELLED:
-            return answer.stop(row.reason or Reason.CANCELLED_BY_HOOK)
+        if row.is_cancelled:
+            return answer.stop(row.progress.reason or Reason.CANCELLED_BY_HOOK)
         if is_heartbeat and decision.says:
             answer.said = HeartbeatText(agent=work.agent, address=run.target, text=decision.says.strip(), intent=row.id)
         return answer

@@ -9,7 +9,7 @@ from trunkline.core.records.rows import IntentRow
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.outbound.settle import Settler
 from trunkline.core.store.queries import OpenIntent
-from trunkline.core.values import IntentId, IntentState, SessionId
+from trunkline.core.values import IntentId, SessionId
 
 #: answers at which those that have ended are forgotten
 _MANY = 256
@@ -30,7 +30,7 @@ class LastAnswers:
 
     def queued(self, session: SessionId, row: IntentRow) -> None:
         """An answer of a session is about to be sent."""
-        if row.state is not IntentState.CANCELLED:
+        if not row.is_cancelled:
             self._add(session, row.id)
 
     def left(self, intent: OpenIntent) -> None:

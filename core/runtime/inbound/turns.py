@@ -40,7 +40,6 @@ from trunkline.core.store.queries import ReadTranscript
 from trunkline.core.values import (
     IntentId,
     IntentKind,
-    IntentState,
     SessionId,
     TranscriptLine,
     WorkKind,
@@ -367,7 +366,7 @@ class Turns:
         draft = self._drafts.of_turn(work, session, what)
         mark = None if work.origin is None else work.origin.mark_at(draft.address)
         row = await self._preparer.prepare(draft, what.text, cause, mark, work)
-        return row if row.chunks or row.state is IntentState.CANCELLED else None
+        return None if row.is_invisible else row
 
     def refuse(self, work: Work, tool: str, error: UsageError, reason: Reason, cause: int) -> None:
         """Record a refused tool call."""

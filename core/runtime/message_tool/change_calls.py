@@ -54,7 +54,7 @@ class ChangeCalls:
             place = await self._place_meant(call, draft)
             return self._results.previewed(action, call, place, draft.text, cause)
         row = await self._changes.prepare(work, call.intent(), draft, cause, mark)
-        if not row.chunks and row.state is not IntentState.CANCELLED:
+        if not row.content.chunks and row.progress.state is not IntentState.CANCELLED:
             raise InvalidAction(f"{action}: nothing of the new text is visible", Reason.NOTHING_TO_SEND)
         named = planned.target.source in (TargetSource.EXPLICIT, TargetSource.ALIAS)
         # The message itself names the room, if the turn answers in a thread that is opened on it.

@@ -15,7 +15,7 @@ from trunkline.core.message_tool.conversations import same_conversation
 from trunkline.core.message_tool.planning.plan import check_call
 from trunkline.core.message_tool.references import named
 from trunkline.core.reasons import Reason
-from trunkline.core.records.rows import IntentRow
+from trunkline.core.records.rows import ContentPart, IntentRow
 from trunkline.core.runtime.client_sends.target_resolution import ResolvedTarget, TargetResolver
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.intent_drafts import IntentDrafts, TurnMessage
@@ -25,7 +25,7 @@ from trunkline.core.runtime.outbound.context_policy import ContextPolicy
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.store.commands import Enqueue
 from trunkline.core.store.queries import FindIntentFate
-from trunkline.core.values import Capabilities, IntentId, IntentKind, IntentState, Receipt
+from trunkline.core.values import Capabilities, IntentId, IntentKind, Receipt
 
 
 class MessageSender:
@@ -82,11 +82,12 @@ class MessageSender:
         draft = self._drafts.of_turn(call.work, call.session, _turn_message(what, intent, aim))
         if what.dry_run:
             row = self._preparer.preview(draft, what.text, mark)
-            return self._results.previewed(action, call, row.address, said(row.chunks), cause, session=row.mirror_key)
+            text = said(row.content.chunks)
+            return self._results.previewed(action, call, row.address, text, cause, session=row.mirror_key)
         if what.is_plain and says_no_reply(what.text):
             return self._results.invisible(action, call, draft, what.text, called)
         row = await self._preparer.prepare(draft, what.text, cause, mark, call.work)
-        if not row.chunks and row.state is not IntentState.CANCELLED:
+        if row.is_invisible:
             return self._results.invisible(action, call, row, what.text, called)
         return await self._enqueue(call, what, row, cause)
 
@@ -147,10 +148,7 @@ def _turn_message(what: ToolMessage, intent: IntentId, aim: ResolvedTarget) -> T
         to=aim.address,
         route=aim.route,
         session=aim.session,
-        media=what.media,
-        reply_to=aim.reply_to,
-        poll=what.poll,
-        payload=what.payload,
+        content=ContentPart(media=what.media, reply_to=aim.reply_to, poll=what.poll, payload=what.payload),
         parts=what.parts,
         best_effort=what.best_effort,
     )

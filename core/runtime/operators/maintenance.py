@@ -144,17 +144,16 @@ class Maintenance:
                 await self._lines.store_due()
 
     async def _take_up(self, row: IntentRow, nudge: Nudge, seq: int, *, queue: bool) -> None:
-        ctx = self._ctx
-        ids = ids_of(row)
-        reason = row.reason or Reason.OPERATOR_RETRY
+        ctx, ids, progress = self._ctx, ids_of(row), row.progress
+        reason = progress.reason or Reason.OPERATOR_RETRY
         if nudge.verb == QueueVerdict.SENT:
             seq = ctx.events.record(await self._acked(row), seq, **ids)
-        if is_final(row.state):
-            settled = IntentSettled(state=row.state, reason=reason, attempts=row.attempts)
+        if is_final(progress.state):
+            settled = IntentSettled(state=progress.state, reason=reason, attempts=progress.attempts)
             self._lines.postpone(row.id, ctx.events.record(settled, seq, **ids))
             return
         assert nudge.before is not None
-        seq = ctx.events.record(IntentReopened(before=nudge.before, reason=reason, chunk=row.acked), seq, **ids)
+        seq = ctx.events.record(IntentReopened(before=nudge.before, reason=reason, chunk=progress.acked), seq, **ids)
         if queue:
             self._delivery.take(row, seq)
 
@@ -163,7 +162,7 @@ class Maintenance:
         fate = await self._ctx.store.read(FindIntentFate(intent=row.id))
         receipt = None if fate is None or not fate.receipts else fate.receipts[-1]
         return ChunkAcked(
-            chunk=row.acked - 1,
+            chunk=row.progress.acked - 1,
             provider_id="" if receipt is None else receipt.provider_id,
             address=row.address if receipt is None else receipt.address,
             reason=Reason.OPERATOR_SENT,

@@ -62,7 +62,7 @@ class Delivery:
 
     def queue(self, row: IntentRow, cause: int | None) -> None:
         """Queue a durable intent in its conversation; a cancelled one is already over."""
-        if is_final(row.state):
+        if is_final(row.progress.state):
             self.settler.over(row, cause)
             return
         self.settler.hold(row)
@@ -129,7 +129,7 @@ class Delivery:
         row = item.row
         if item.accepted is not None:
             return await self._settle_refused(lane, item, row)
-        if self._reports.is_discarded(row) and row.state is IntentState.PREPARED and item.doubt is None:
+        if self._reports.is_discarded(row) and row.progress.state is IntentState.PREPARED and item.doubt is None:
             await self.settler.end(row, DeliveryEvent.CANCEL, Reason.DISCARDED, item.cause)
             return None
         if item.not_before is not None and self._ctx.env.steady() < item.not_before:
@@ -186,7 +186,7 @@ class Delivery:
             if decided.next is NextStep.MISPLACED:
                 await self.settler.misplaced(row, outcome.receipt, ended)
                 return None
-            if row.acked + 1 == len(row.chunks):
+            if row.is_last:
                 self._settle_last(lane, item, row, outcome, ended)
                 return HELD
             row, cause = await self.settler.settle(row, outcome.receipt, outcome.reason, ended)
@@ -233,7 +233,7 @@ class Delivery:
             state = IntentState.UNKNOWN if item.left and item.head else IntentState.DEAD
             await self.settler.end_unreadable(row, state, item.cause)
             return None
-        if row is None or is_final(row.state):
+        if row is None or is_final(row.progress.state):
             self.settler.gone(item.id, None)
             return None
         born = born_at(self._ctx.env, row) if item.born is None else item.born
@@ -253,7 +253,7 @@ class Delivery:
         if doubt is None:
             await self.settler.end(row, DeliveryEvent.EXPIRE, Reason.TOO_OLD, item.cause)
         else:
-            row = msgspec.structs.replace(row, doubt_at=self._ctx.env.wall_of(doubt))
+            row = row.with_progress(doubt_at=self._ctx.env.wall_of(doubt))
             await self.settler.end(row, DeliveryEvent.PARK, Reason.TOO_OLD, item.cause)
         return None
 
@@ -283,14 +283,14 @@ class Delivery:
 
     def _judge(self, adapter: ChannelAdapter, item: QueuedIntent, row: IntentRow) -> Judge:
         """Judges the next chunk at the moment of its call; only one in doubt is judged by its attempts."""
-        ctx, can = self._ctx, can_of(adapter, row)
-        counted = 0 if item.doubt is None else counted_attempts(row.attempts, row.interrupted, ctx.config.delivery)
+        ctx, can, was = self._ctx, can_of(adapter, row), row.progress
+        counted = 0 if item.doubt is None else counted_attempts(was.attempts, was.interrupted, ctx.config.delivery)
 
         def judge() -> DeliveryDecision | None:
             return ctx.decisions.before_attempt(
                 created_at=_born(item),
                 doubt_at=item.doubt,
-                begun=row.acked > 0,
+                begun=was.acked > 0,
                 attempts=counted,
                 now=ctx.env.steady(),
                 can=can,
@@ -302,18 +302,19 @@ class Delivery:
     def _decide(
         self, adapter: ChannelAdapter, item: QueuedIntent, row: IntentRow, outcome: AttemptOutcome, left_at: float
     ) -> DeliveryDecision:
-        ctx, can = self._ctx, can_of(adapter, row)
+        ctx, can, was = self._ctx, can_of(adapter, row), row.progress
         settings = ctx.config.channel(row.address.channel).thread_bindings
+        is_webhook = row.bound.identity is not None and row.extra.action is None
         tried = AttemptFacts(
-            attempts=counted_attempts(row.attempts, row.interrupted, ctx.config.delivery),
+            attempts=counted_attempts(was.attempts, was.interrupted, ctx.config.delivery),
             created_at=_born(item),
             left_at=left_at,
             doubt_at=item.doubt,
-            begun=row.acked > 0,
+            begun=was.acked > 0,
             transport=transport_of(row, can),
-            marked=row.marked,
+            marked=was.marked,
             best_effort=row.best_effort,
-            bot_instead=row.identity is not None and row.action is None and settings.identity_fallback == "bot",
+            bot_instead=is_webhook and settings.identity_fallback == "bot",
         )
         now = ctx.env.steady()
         return ctx.decisions.after_attempt(outcome, tried=tried, now=now, can=can, config=ctx.config.delivery)
@@ -323,8 +324,8 @@ class Delivery:
     ) -> int:
         return self._ctx.events.record(
             AttemptEnded(
-                chunk=row.acked,
-                attempt=row.attempts,
+                chunk=row.progress.acked,
+                attempt=row.progress.attempts,
                 reason=outcome.reason,
                 decision=decided.next._value_,
                 retry_at=decided.at,
@@ -340,10 +341,11 @@ class Delivery:
         after, body = other_way(row, decided)
         now = ctx.env.now()
         defer = Defer(intent=after, next_at=now, reason=decided.reason, now=now)
-        seq = await ctx.store.write(defer, lambda _: ctx.events.record(body, cause, binding=row.binding, **ids_of(row)))
-        if after.identity is None and row.identity is not None:
+        ids = {"binding": row.bound.binding, **ids_of(row)}
+        seq = await ctx.store.write(defer, lambda _: ctx.events.record(body, cause, **ids))
+        if after.bound.identity is None and row.bound.identity is not None:
             most = ctx.config.channel(row.address.channel).thread_bindings.degraded_after
-            ctx.bindings.identity_failed(row.binding, most, seq)
+            ctx.bindings.identity_failed(row.bound.binding, most, seq)
         return defer.after, seq
 
     async def _not_settled(
@@ -359,12 +361,12 @@ class Delivery:
         if decided.next not in (NextStep.RETRY, NextStep.LOOKUP):
             if decided.next is NextStep.FAIL:
                 # Decided only where no attempt is in doubt, or no longer.
-                row = msgspec.structs.replace(row, doubt_at=None)
+                row = row.with_progress(doubt_at=None)
             await self.settler.end(row, decided.event, decided.reason, cause, archived=archived)
             return None
         env, at = self._ctx.env, decided.at or self._ctx.env.steady()
         doubt = None if decided.doubt_at is None else env.wall_of(decided.doubt_at)
-        row = msgspec.structs.replace(row, marked=decided.mark or row.marked, doubt_at=doubt)
+        row = row.with_progress(marked=decided.mark or row.progress.marked, doubt_at=doubt)
         defer = Defer(intent=row, next_at=env.wall_of(at), reason=decided.reason, now=env.now())
         await self._ctx.store.write(defer, answer)
         after = QueuedIntent(

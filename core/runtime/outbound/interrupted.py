@@ -37,20 +37,20 @@ class Interrupted:
         left = _facts(ctx.env, item, row)
         decision = ctx.decisions.recover(left, now=now, can=can_of(adapter, row), config=ctx.config.delivery)
         doubt = None if decision.doubt_at is None else ctx.env.wall_of(decision.doubt_at)
-        row = msgspec.structs.replace(
-            row,
-            attempts=row.attempts + decision.counts,
-            interrupted=row.interrupted + decision.interrupted,
+        was = row.progress
+        row = row.with_progress(
+            attempts=was.attempts + decision.counts,
+            interrupted=was.interrupted + decision.interrupted,
             doubt_at=doubt,
         )
-        if doubt is not None and (decision.counts or row.state is IntentState.SENDING):
-            row = msgspec.structs.replace(row, marked=decision.mark)
+        if doubt is not None and (decision.counts or was.state is IntentState.SENDING):
+            row = row.with_progress(marked=decision.mark)
             next_at = ctx.env.wall_of(decision.at or now)
             defer = Defer(intent=row, next_at=next_at, reason=decision.reason, now=ctx.env.now())
             await ctx.store.write(defer, answer)
             row = defer.after
         body = RecoveryDecided(
-            decision=decision.action.value, reason=decision.reason, attempts=row.attempts, at=decision.at
+            decision=decision.action.value, reason=decision.reason, attempts=row.progress.attempts, at=decision.at
         )
         seq = ctx.events.record(body, item.cause, **ids_of(row))
         old = is_too_old(left.created_at, now, ctx.config.delivery)
@@ -97,27 +97,26 @@ def doubt_at(env: Env, row: IntentRow) -> float | None:
 
     Its age was at least that of the last write then, whatever happened to the wall clock since.
     """
-    if row.doubt_at is None:
-        return None
-    return min(env.steady_of(row.doubt_at), env.steady() - (row.updated_at - row.doubt_at))
+    since = row.progress.doubt_at
+    return None if since is None else min(env.steady_of(since), env.steady() - (row.updated_at - since))
 
 
 def _facts(env: Env, item: QueuedIntent, row: IntentRow) -> InterruptedIntent:
-    now = env.steady()
-    next_at = row.next_at
+    now, was = env.steady(), row.progress
+    next_at = was.next_at
     if next_at is not None:
         # A wall clock that was set back makes no wait longer than it was planned.
         next_at = min(env.steady_of(next_at), now + max(next_at - row.updated_at, 0.0))
     return InterruptedIntent(
-        state=row.state,
+        state=was.state,
         head=item.head,
-        attempts=row.attempts,
-        interrupted=row.interrupted,
+        attempts=was.attempts,
+        interrupted=was.interrupted,
         created_at=born_at(env, row),
         next_at=next_at,
-        reason=row.reason,
+        reason=was.reason,
         updated_at=min(env.steady_of(row.updated_at), now),
         doubt_at=doubt_at(env, row),
-        marked=row.marked,
-        begun=row.acked > 0,
+        marked=was.marked,
+        begun=was.acked > 0,
     )

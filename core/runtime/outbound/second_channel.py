@@ -56,7 +56,7 @@ class SecondChannels:
             return Elsewhere(reason=Reason.NO_SECOND_CHANNEL, detail=error.facts)
         draft = self._drafts.second(row, to)
         # Utterances are sentences of one text.
-        prepared = await self._preparer.prepare_notice(draft, " ".join(row.chunks).strip(), cause)
+        prepared = await self._preparer.prepare_notice(draft, " ".join(row.content.chunks).strip(), cause)
         return Elsewhere(reason=reason, row=prepared)
 
     def _place(self, row: IntentRow, found: SecondChannel, target: str) -> Address:

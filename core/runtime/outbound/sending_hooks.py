@@ -15,11 +15,11 @@ from trunkline.core.delivery.hooks import Change, HookResult, Outgoing, SendingH
 from trunkline.core.errors import HookError, InvalidSend, TargetError
 from trunkline.core.events.delivery import HookFailed
 from trunkline.core.reasons import Reason
-from trunkline.core.records.rows import IntentRow, Work
+from trunkline.core.records.rows import IntentRow, ProgressPart, Work
 from trunkline.core.routing.outbound import OutboundQuestion
 from trunkline.core.runtime.context import Context, ids_of
 from trunkline.core.runtime.deadlines import Deadlines
-from trunkline.core.runtime.intent_drafts import identity_of
+from trunkline.core.runtime.intent_drafts import bound_part
 from trunkline.core.runtime.outbound.context_policy import ContextPolicy
 from trunkline.core.untrusted import check_address
 from trunkline.core.values import Address, IntentKind
@@ -51,7 +51,7 @@ class SendingHooks:
     ) -> HookedDraft:
         """Run the hooks on a message. `work`: that of its turn, whose origin decides where else it may go."""
         home = draft.address
-        passed = HookResult(text=text, media=draft.media, reply_to=draft.reply_to, to=home)
+        passed = HookResult(text=text, media=draft.content.media, reply_to=draft.content.reply_to, to=home)
         # of the other places that hooks have sent it to
         marks: dict[Address, ContextMark | None] = {}
         for hook in self._hooks:
@@ -60,12 +60,12 @@ class SendingHooks:
                 answer = await self.in_time(hook.call, _shown(draft, passed, text))
                 if answer is None:
                     continue
-                if isinstance(answer, Change) and answer.to is not msgspec.UNSET and draft.action is None:
+                if isinstance(answer, Change) and answer.to is not msgspec.UNSET and draft.extra.action is None:
                     to = self._place(hook, draft, answer.to)
                     if to != home and to not in marks:
                         marks[to] = await self._allowed(draft, to, work, cause)
                     answer = msgspec.structs.replace(answer, to=to)
-                after = rules.apply(passed, hook, answer, change_only=draft.action is not None)
+                after = rules.apply(passed, hook, answer, change_only=draft.extra.action is not None)
                 if after.changed:
                     self._check_able(hook, draft, after)
                 passed = after
@@ -129,7 +129,7 @@ class SendingHooks:
             return
         where = f"on {to.channel}:{to.account}"
         try:
-            poll, payload, parts = draft.poll, draft.payload, draft.parts
+            poll, payload, parts = draft.content.poll, draft.content.payload, draft.extra.parts
             check_able(adapter.capabilities, where, media=passed.media, poll=poll, payload=payload, parts=parts)
         except InvalidSend as error:
             raise HookError(f"{hook.name} changed it: {error.facts}") from error
@@ -138,9 +138,8 @@ class SendingHooks:
         """The draft with what the hooks changed, besides the text."""
         if "to" in passed.changed and passed.to is not None and passed.to != draft.address:
             draft = self._moved(draft, passed.to)
-        if passed.media == draft.media and passed.reply_to == draft.reply_to:
-            return draft
-        return msgspec.structs.replace(draft, media=passed.media, reply_to=passed.reply_to)
+        content = msgspec.structs.replace(draft.content, media=passed.media, reply_to=passed.reply_to)
+        return msgspec.structs.replace(draft, content=content)
 
     def _moved(self, draft: IntentRow, to: Address) -> IntentRow:
         """The draft for another place: with its session, identity and binding, without those of the first place."""
@@ -162,12 +161,8 @@ class SendingHooks:
             address=to,
             mirror_key=mirror,
             session=None,
-            reply_to=None,
-            open_on=None,
-            binding=None if bound is None else bound.binding_id,
-            identity=identity_of(bound),
-            notice_to=None,
-            notice_open_on=None,
+            progress=ProgressPart(),
+            bound=bound_part(bound),
         )
 
 

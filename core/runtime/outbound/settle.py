@@ -56,7 +56,7 @@ class Settler:
 
         A last chunk comes here only after the store has refused its mirror, which is stored later.
         """
-        due = row.acked + 1 == len(row.chunks) and (row.mirror_key is not None or row.action is not None)
+        due = row.is_last and (row.mirror_key is not None or row.extra.action is not None)
         ack = AckChunk(intent=row, receipt=receipt, mirror=None, mirror_due=due, now=self._ctx.env.now())
         then = partial(self._acked, ack, reason)
         return ack.after, await self._ctx.store.write(ack, self._story_of_ack(ack, reason, cause), then=then)
@@ -83,10 +83,10 @@ class Settler:
     def _story_of_ack(self, ack: AckChunk, reason: Reason, cause: int) -> Callable[[Settlement], int]:
         """The story of a receipt; its result is the seq of the receipt, or of the end that it is."""
         ctx, row, receipt = self._ctx, ack.intent, ack.receipt
-        after, last, ids = ack.after, ack.last, ids_of(row)
+        after, last, ids = ack.after, ack.intent.is_last, ids_of(row)
 
         def story(settled: Settlement) -> int:
-            body = ChunkAcked(chunk=row.acked, provider_id=receipt.provider_id, address=receipt.address, reason=reason)
+            body = _chunk_acked(row, receipt, reason)
             seq = ctx.events.record(body, cause, **ids)
             if last:
                 self.lines.record_mirror(after, settled, seq, None)
@@ -104,7 +104,7 @@ class Settler:
         self._note_activity(ack.intent)
         if ack.mirror_due:
             self.lines.postpone(ack.intent.id, seq)
-        if ack.last:
+        if ack.intent.is_last:
             self._over(ack.after, reason, (ack.receipt,), seq)
 
     # ------------------------------------------------------------ other ends
@@ -125,7 +125,7 @@ class Settler:
         after = end.after
 
         def story(settled: Settlement) -> _Ended:
-            body = ChunkAcked(chunk=row.acked, provider_id=receipt.provider_id, address=receipt.address, reason=reason)
+            body = _chunk_acked(row, receipt, reason)
             seq = ctx.events.record(body, cause, **ids_of(row))
             lines.record_mirror(after, settled, seq, receipt)
             seq = self._record_settled(after, reason, seq, detail=f"it is at {receipt.address}")
@@ -140,7 +140,8 @@ class Settler:
     ) -> None:
         """End an undeliverable intent; accepted chunks are mirrored as partial. `archived`: the thread may return."""
         ctx, lines = self._ctx, self.lines
-        state = end_state(row.state, event, accepted_chunks=row.acked, in_doubt=row.doubt_at is not None)
+        was = row.progress
+        state = end_state(was.state, event, accepted_chunks=was.acked, in_doubt=was.doubt_at is not None)
         elsewhere = await self._second.after_call(row, state, reason, cause)
         reason = reason if elsewhere is None else elsewhere.reason
         second = None if elsewhere is None else elsewhere.row
@@ -171,7 +172,7 @@ class Settler:
         def then(ended: _Ended) -> None:
             seq, noticed, _ = ended
             if reason is Reason.PLACE_GONE:
-                ctx.bindings.gone(row.binding, Reason.THREAD_ARCHIVED if archived else Reason.THREAD_GONE, seq)
+                ctx.bindings.gone(row.bound.binding, Reason.THREAD_ARCHIVED if archived else Reason.THREAD_GONE, seq)
             if notice is not None and noticed is not None:
                 self._deliver(notice, noticed)
 
@@ -203,7 +204,7 @@ class Settler:
             raise
         except Exception as error:  # noqa: BLE001 -- refused lines must not block the end of the intent
             self.lines.refused(row, error, cause)
-            due = end.after.acked > 0 or end.note is not None
+            due = end.after.progress.acked > 0 or end.note is not None
             end = msgspec.structs.replace(end, mirror=None, note=None, wake=None, mirror_due=due)
             seq, _, _ = await write(end, story, then=follow)
             self.lines.postpone(row.id, seq)
@@ -212,7 +213,7 @@ class Settler:
     async def end_unreadable(self, broken: BrokenIntent, state: IntentState, cause: int | None) -> None:
         """End an intent whose row cannot be read, with what is known of it."""
         lines, reason = self.lines, Reason.BROKEN_ROW
-        row = msgspec.structs.replace(broken.row, state=state, reason=reason)
+        row = broken.row.with_progress(state=state, reason=reason)
         note = lines.note(row, state, reason)
         end = EndUnreadableIntent(
             intent=row, state=state, reason=reason, note=note, wake=lines.wake(row, note), now=self._ctx.env.now()
@@ -237,37 +238,38 @@ class Settler:
         """Note the activity of the account and the binding after an accepted chunk."""
         place, bound = row.address, self._ctx.bindings
         self._ctx.activity.outbound(place.channel, place.account, self._ctx.env.now())
-        if row.binding is not None:
+        if row.bound.binding is not None:
             bound.apply_touches()
-            if row.identity is not None:
-                bound.identity_worked(row.binding)
+            if row.bound.identity is not None:
+                bound.identity_worked(row.bound.binding)
 
     async def _notice(self, row: IntentRow, state: IntentState, reason: Reason, cause: int | None) -> IntentRow | None:
         """The notice of an undeliverable intent, without its content, where the requester waits for it."""
-        if row.notice_to is not None and state is not IntentState.UNKNOWN:
-            if row.acked:
+        if row.bound.notice_to is not None and state is not IntentState.UNKNOWN:
+            if row.progress.acked:
                 return None
-            draft, text = self._drafts.notice(row, row.notice_to), notice_text(row, reason)
+            draft, text = self._drafts.notice(row, row.bound.notice_to), notice_text(row, reason)
         else:
             found = notice_of(row, state, reason, self._ctx.config.delivery)
             if found is None:
                 return None
             place, text = found
             # The thread of the answer may not be open yet.
-            open_on = row.open_on if place == row.address else None
-            draft = msgspec.structs.replace(self._drafts.notice(row, place), open_on=open_on)
+            open_on = row.progress.open_on if place == row.address else None
+            draft = self._drafts.notice(row, place).with_progress(open_on=open_on)
         return await self._preparer.prepare_notice(draft, text, cause)
 
     def _record_notice(self, row: IntentRow, notice: IntentRow | None, reason: Reason, cause: int) -> int | None:
         """Record that an undeliverable intent goes nowhere else; returns the seq of its notice."""
-        if notice is not None and (row.notice_to is None or row.state is IntentState.UNKNOWN):
-            why = Reason.DOUBT_NOTICE if row.state is IntentState.UNKNOWN else Reason.FAILED_NOTICE
+        in_doubt = row.progress.state is IntentState.UNKNOWN
+        if notice is not None and (row.bound.notice_to is None or in_doubt):
+            why = Reason.DOUBT_NOTICE if in_doubt else Reason.FAILED_NOTICE
             return self._ctx.record_prepared(notice, targeted=False, reason=why, cause=cause)
-        if notice is None and (row.binding is None or reason is not Reason.PLACE_GONE):
+        if notice is None and (row.bound.binding is None or reason is not Reason.PLACE_GONE):
             return None
-        posted = notice is not None and not is_final(notice.state)
-        body = FallbackDenied(asked=row.address, refused=row.notice_to, reason=reason, notice=posted)
-        seq = self._ctx.events.record(body, cause, binding=row.binding, **ids_of(row))
+        posted = notice is not None and not is_final(notice.progress.state)
+        body = FallbackDenied(asked=row.address, refused=row.bound.notice_to, reason=reason, notice=posted)
+        seq = self._ctx.events.record(body, cause, binding=row.bound.binding, **ids_of(row))
         if notice is None:
             return None
         return self._ctx.record_prepared(notice, targeted=False, reason=Reason.THREAD_NOTICE, cause=seq)
@@ -280,7 +282,7 @@ class Settler:
 
     def over(self, row: IntentRow, cause: int | None) -> None:
         """End an intent that a hook cancelled before it was stored."""
-        self._over(row, row.reason or Reason.CANCELLED_BY_HOOK, (), cause)
+        self._over(row, row.progress.reason or Reason.CANCELLED_BY_HOOK, (), cause)
 
     def _over(self, row: IntentRow, reason: Reason, receipts: tuple[Receipt, ...], cause: int | None) -> None:
         """Notify waiters and hooks of the end of an intent."""
@@ -289,13 +291,13 @@ class Settler:
 
     def hold(self, row: IntentRow) -> None:
         """Keep the binding of an intent until it is gone."""
-        if row.binding is not None and row.id not in self._holds:
-            self._holds[row.id] = self._ctx.bindings.hold(row.binding)
+        if row.bound.binding is not None and row.id not in self._holds:
+            self._holds[row.id] = self._ctx.bindings.hold(row.bound.binding)
 
     def adopt(self, row: IntentRow) -> None:
         """The same for an intent of an earlier process, which the start has counted."""
-        if row.binding is not None and row.id not in self._holds:
-            self._holds[row.id] = self._ctx.bindings.adopt(row.binding)
+        if row.bound.binding is not None and row.id not in self._holds:
+            self._holds[row.id] = self._ctx.bindings.adopt(row.bound.binding)
 
     def gone(self, intent: IntentId, cause: int | None) -> None:
         """Release the binding of an ended intent and wake its waiters, also if another process ended it."""
@@ -318,12 +320,17 @@ class Settler:
             self._waiters.pop(intent, None)
 
     def _record_settled(self, row: IntentRow, reason: Reason, cause: int | None, detail: str = "") -> int:
-        assert is_final(row.state)
-        body = IntentSettled(state=row.state, reason=reason, attempts=row.attempts, detail=detail)
+        state = row.progress.state
+        assert is_final(state)
+        body = IntentSettled(state=state, reason=reason, attempts=row.progress.attempts, detail=detail)
         seq = self._ctx.events.record(body, cause, **ids_of(row))
         if row.kind is IntentKind.HEARTBEAT:
             record_heartbeat_settled(self._ctx, row, reason, seq)
         return seq
+
+
+def _chunk_acked(row: IntentRow, receipt: Receipt, reason: Reason) -> ChunkAcked:
+    return ChunkAcked(chunk=row.progress.acked, provider_id=receipt.provider_id, address=receipt.address, reason=reason)
 
 
 def notice_text(row: IntentRow, reason: Reason) -> str:

@@ -16,7 +16,7 @@ from trunkline.core.events.actions import TranscriptChanged
 from trunkline.core.events.delivery import MirrorAppended, MirrorRefused
 from trunkline.core.events.gateway import TranscriptAppended
 from trunkline.core.reasons import Reason
-from trunkline.core.records.rows import DueMirror, IntentRow, NewSession, Settlement, Work
+from trunkline.core.records.rows import IntentRow, NewSession, Settlement, StoredIntent, Work
 from trunkline.core.runtime.admission_story import record_admitted
 from trunkline.core.runtime.context import Context, ids_of
 from trunkline.core.store.commands import StoreMirror
@@ -86,7 +86,7 @@ class TranscriptLines:
             session_id=session.id,
             session_key=session.key,
             text=settled.mirror_text,
-            partial=row.acked < len(row.chunks),
+            partial=row.progress.acked < len(row.content.chunks),
         )
         self._ctx.events.record(body, cause, **ids_of(row))
 
@@ -128,11 +128,11 @@ class TranscriptLines:
         for one in await self._ctx.store.read(ListDueMirrors()):
             await self._store(one)
 
-    async def _store(self, due: DueMirror) -> None:
+    async def _store(self, due: StoredIntent) -> None:
         """Store the lines of an intent as its end would have stored them."""
-        ctx, row, cause = self._ctx, due.intent, self._causes.get(due.intent.id)
-        astray = due.receipts[-1] if row.state is IntentState.MISPLACED and due.receipts else None
-        note = self.note(row, row.state, row.reason or Reason.RECOVERED)
+        ctx, row, cause = self._ctx, due.row, self._causes.get(due.row.id)
+        astray = due.receipts[-1] if row.progress.state is IntentState.MISPLACED and due.receipts else None
+        note = self.note(row, row.progress.state, row.progress.reason or Reason.RECOVERED)
         store = StoreMirror(
             intent=row,
             mirror=self.mirror(row) if astray is None else self.mirror_astray(row, astray),
@@ -158,7 +158,7 @@ class TranscriptLines:
 
 def _place(row: IntentRow) -> Address | None:
     """The place of the mirror session; None for a bound session or one that the caller named."""
-    return None if row.named_session or row.binding is not None else row.address
+    return None if row.named_session or row.bound.binding is not None else row.address
 
 
 def _nobody(_work: Work, _session: SessionId, _cause: int) -> None:

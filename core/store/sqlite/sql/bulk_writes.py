@@ -110,8 +110,8 @@ def _entries(c: sqlite3.Connection, writes: Sequence[BeginSend]) -> list[Session
 def is_plain_end(command: AckChunk) -> bool:
     """Whether `ack_last_chunks` takes a command."""
     intent = command.intent
-    plain = intent.binding is None and intent.delegation is None and intent.kind is not IntentKind.HEARTBEAT
-    return plain and command.last and not command.mirror_due
+    plain = intent.bound.binding is None and intent.delegation is None and intent.kind is not IntentKind.HEARTBEAT
+    return plain and command.intent.is_last and not command.mirror_due
 
 
 def ack_last_chunks(c: sqlite3.Connection, writes: Sequence[AckChunk]) -> list[Settlement]:
@@ -120,11 +120,11 @@ def ack_last_chunks(c: sqlite3.Connection, writes: Sequence[AckChunk]) -> list[S
     lines: list[Any] = []
     answers: list[Settlement] = []
     for write, session in zip(writes, _sessions(c, writes), strict=True):
-        text, intent = "", write.intent
+        text, intent, was = "", write.intent, write.intent.progress
         receipt = _json(write.receipt).decode()
-        acks.append((*acked_values_of(write.after, write.now), receipt, intent.id, intent.state._value_, intent.acked))
+        acks.append((*acked_values_of(write.after, write.now), receipt, intent.id, was.state._value_, was.acked))
         if session is not None:
-            text = mirror_text("\n".join(intent.chunks), intent.media) or ""
+            text = mirror_text(intent.content.text, intent.content.media) or ""
             lines += (session.id, "assistant", text, intent.id, 0, write.now)
         answers.append(Settlement(mirror=session, mirror_text=text))
     if c.executemany(_ACK, acks).rowcount != len(acks):

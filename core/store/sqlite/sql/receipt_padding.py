@@ -22,7 +22,7 @@ PADDED = f"printf('%-*s', ?, {PLAIN}), address = rtrim(address)"
 
 def is_long(intent: IntentRow) -> bool:
     """Whether the row of an intent is padded."""
-    return len(intent.chunks) > 1 and sum(map(len, intent.chunks)) >= _LONG
+    return len(intent.content.chunks) > 1 and sum(map(len, intent.content.chunks)) >= _LONG
 
 
 def padded_size(receipt: str, count: int) -> int:

@@ -57,7 +57,7 @@ def _apply(
     c: sqlite3.Connection, change: LineChange, message: IntentRow, line: tuple[int, str, str, str | None, int]
 ) -> ChangedLine | None:
     n, session, before, was, deleted = line
-    text = before if change.text is None else edited_text(change, message.media)
+    text = before if change.text is None else edited_text(change, message.content.media)
     if deleted if change.text is None else text == before:
         return None
     if change.text is None:

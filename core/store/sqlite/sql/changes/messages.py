@@ -81,7 +81,7 @@ def _with_id(c: sqlite3.Connection, intents: list[IntentId], name: str, place: A
         _sent(row, receipts, chunk)
         for _, row, receipts in reversed(read_intents(c, intents)[0])
         for chunk, receipt in enumerate(receipts)
-        if receipt.provider_id == name and _of_account(row.address, place) and row.action is None
+        if receipt.provider_id == name and _of_account(row.address, place) and row.extra.action is None
     ]
 
 
@@ -94,10 +94,10 @@ def _sent(row: IntentRow, receipts: tuple[Receipt, ...], chunk: int | None) -> O
         intent=row.id,
         agent=row.agent,
         address=row.address,
-        state=row.state,
-        chunks=len(row.chunks),
+        state=row.progress.state,
+        chunks=len(row.content.chunks),
         receipts=receipts,
         chunk=chunk,
-        identity=row.identity,
-        change=row.action is not None,
+        identity=row.bound.identity,
+        change=row.extra.action is not None,
     )
