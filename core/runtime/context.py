@@ -14,7 +14,6 @@ from trunkline.core.decisions import Decisions
 from trunkline.core.delivery.captions import beside, captioned
 from trunkline.core.delivery.mirror_text import media_name, said
 from trunkline.core.delivery.prepare import Recipe, own_pieces, pieces, recipe_for
-from trunkline.core.delivery.recovery import RecoveryAction
 from trunkline.core.env import Env
 from trunkline.core.errors import ChunkerError, UnknownName
 from trunkline.core.events import Body, EventSink
@@ -34,7 +33,7 @@ from trunkline.core.runtime.user_code import UserCode
 from trunkline.core.sessions.entries import new_session, session_created, session_moved
 from trunkline.core.store.port import Store
 from trunkline.core.text.chunking.own_chunker import Split, own_chunker
-from trunkline.core.values import Address, Capabilities, Idempotency, IntentId, Piece, Receipt
+from trunkline.core.values import Address, Capabilities, Idempotency, Piece
 from trunkline.core.well_formed import describe
 
 #: size of the cache of new sessions
@@ -219,38 +218,3 @@ _UNKNOWN = Capabilities()
 def ids_of(row: IntentRow) -> dict[str, str | None]:
     """The correlation ids of an intent's events."""
     return {"intent": row.id, "turn": row.turn, "inbound": row.inbound, "delegation": row.delegation}
-
-
-class QueuedIntent(msgspec.Struct, frozen=True, kw_only=True):
-    """An intent in its lane."""
-
-    id: IntentId
-    #: None: it is loaded when it reaches the head of its lane
-    row: IntentRow | None
-    #: seq of the event that queued it
-    cause: int | None
-    #: an earlier process left it open; recovery is decided when it reaches the head. `head`: it was the first open one
-    left: bool = False
-    head: bool = False
-    #: it was left, and is to be sent at the rate of recovered messages; `has_slot`: it has its time already
-    unpaced: bool = False
-    has_slot: bool = False
-    #: the first step at the head of the lane
-    action: RecoveryAction = RecoveryAction.SEND
-    #: why it ends, if recovery ends it
-    ending: Reason | None = None
-    #: the times below are on the steady clock; the row has those of the wall clock
-    not_before: float | None = None
-    #: when the intent was created; None: it is set when the row is loaded
-    born: float | None = None
-    #: when the first attempt left that may have been accepted unnoticed
-    doubt: float | None = None
-    #: it counts as an intent that is held in memory with its texts
-    held: bool = False
-    #: receipt, reason and event of the last chunk, which the platform accepted; the store refused it with `error`
-    accepted: tuple[Receipt, Reason, int] | None = None
-    error: Exception | None = None
-    #: why it waits for its adapter; recorded once
-    waiting: Reason | None = None
-    #: the report that it belongs to may be parked, because it has waited
-    parked: bool = False

@@ -19,13 +19,13 @@ class Activity:
         self._inbound: dict[tuple[str, str], float] = {}
         self._outbound: dict[tuple[str, str], float] = {}
 
-    def inbound(self, channel: str, account: str, at: float) -> None:
+    def note_inbound(self, channel: str, account: str, at: float) -> None:
         self._inbound[channel, account] = at
 
-    def outbound(self, channel: str, account: str, at: float) -> None:
+    def note_outbound(self, channel: str, account: str, at: float) -> None:
         """Note an accepted outbound message of the bot or a webhook."""
         self._outbound[channel, account] = at
 
-    def of(self, channel: str, account: str) -> LastActivity:
+    def of_account(self, channel: str, account: str) -> LastActivity:
         key = channel, account
         return LastActivity(inbound_at=self._inbound.get(key), outbound_at=self._outbound.get(key))

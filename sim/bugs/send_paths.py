@@ -22,7 +22,6 @@ from trunkline.core.values import (
     Capabilities,
     DeliveryMode,
     Envelope,
-    IntentState,
     Receipt,
     SendRequest,
     Transport,
@@ -136,10 +135,10 @@ class QuietGateway(Gateway):
 
     def __init__(self, **parts: Any) -> None:
         super().__init__(**parts)
-        notify = self._preparer.ended
+        notify = self._hooks.notify_soon
 
-        def ended(row: IntentRow, reason: Reason, receipts: tuple[Receipt, ...], cause: int | None) -> None:
-            if row.progress.state is not IntentState.CANCELLED:
+        def uncancelled(row: IntentRow, reason: Reason, receipts: tuple[Receipt, ...], cause: int | None) -> None:
+            if not row.is_cancelled:
                 notify(row, reason, receipts, cause)
 
-        self._preparer.ended = ended
+        self._hooks.notify_soon = uncancelled

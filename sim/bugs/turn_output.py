@@ -112,5 +112,5 @@ async def _answered_twice(store: RewiredStore, command: FinishTurn, story: Any, 
         )
         seq = store.events.record(body, None, intent=again.id, turn=again.turn, inbound=again.inbound)
         await store.inner.write(Enqueue(intent=again, now=command.now), lambda _, seq=seq: seq)
-        then([(again, seq)])
+        then((again, seq))
     return answer

@@ -1,5 +1,6 @@
 """Small values for tests: every field has a harmless default, a test names only what it is about."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -7,6 +8,7 @@ import msgspec
 from trunkline.core.config import GatewayConfig, RouteRuleConfig
 from trunkline.core.records.delegations import DelegationRow
 from trunkline.core.records.rows import BoundPart, ContentPart, ExtraPart, IntentRow, NewSession, ProgressPart, Work
+from trunkline.core.runtime.outbound.open_intents import OpenIntents
 from trunkline.core.values import (
     Address,
     ChatKind,
@@ -144,3 +146,11 @@ def request(address: Address, text: str = "hello", *, key: str = "k1/0", **field
     """A chunk on its way."""
     defaults: dict[str, Any] = {"intent": IntentId("k1"), "chunk": 0, "attempt": 1}
     return SendRequest(address=address, text=text, key=key, **{**defaults, **fields})
+
+
+def open_intents(**context: Any) -> OpenIntents:
+    """The open intents of a gateway that has no other parts than these, and no hooks."""
+    env = SimpleNamespace(steady=lambda: 0.0, steady_of=lambda at: at)
+    whole: Any = SimpleNamespace(config=config(), env=env, **context)
+    hooks: Any = SimpleNamespace(notify_soon=lambda *_: None)
+    return OpenIntents(whole, hooks)

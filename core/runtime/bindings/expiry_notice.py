@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import anyio.abc
+
 from trunkline.core.errors import InvalidSend
 from trunkline.core.events.delivery import IntentSuppressed
 from trunkline.core.reasons import Reason
@@ -32,14 +34,18 @@ class ExpiryNotice:
         self._preparer = preparer
         self._deliver = deliver
         self._drafts = IntentDrafts(context)
-        self.lanes: Lanes[_Lane, tuple[SessionBindingRecord, Reason, int | None]] = Lanes(
-            "farewells", self._handle, workers=_WORKERS, now=context.env.steady
+        self._lanes: Lanes[_Lane, tuple[SessionBindingRecord, Reason, int | None]] = Lanes(
+            "farewells", workers=_WORKERS, now=context.env.steady
         )
+
+    def start(self, group: anyio.abc.TaskGroup) -> None:
+        """Start to post messages."""
+        self._lanes.start(group, self._handle)
 
     def post(self, record: SessionBindingRecord, reason: Reason, cause: int | None) -> None:
         """Queue the message, if one is configured."""
         if self._text(record):
-            self.lanes.put(record.conversation.lane, (record, reason, cause))
+            self._lanes.put(record.conversation.lane, (record, reason, cause))
 
     def _text(self, record: SessionBindingRecord) -> str:
         return self._ctx.config.channel(record.conversation.channel).thread_bindings.farewell

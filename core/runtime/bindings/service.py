@@ -60,7 +60,7 @@ T = TypeVar("T")
 class SessionBindingService:
     """Binds conversations of any channel to sessions."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, expired: Callable[[SessionBindingRecord, Reason, int | None], None]) -> None:
         self._ctx = context
         self._bound = context.bindings
         self._platforms = PlatformRequests(context)
@@ -68,14 +68,10 @@ class SessionBindingService:
         self._busy: dict[tuple[str, str, str], anyio.Lock] = {}
         self._expiry = BindingExpiry(context)
         #: called with each expired binding and the seq of its end
-        self._expired: Callable[[SessionBindingRecord, Reason, int | None], None] = _nobody
+        self._expired = expired
         #: set once the bindings are loaded
         self.up = anyio.Event()
         context.bindings.connect(changed=self._expiry.changed, ended=self._ended)
-
-    def connect(self, *, expired: Callable[[SessionBindingRecord, Reason, int | None], None]) -> None:
-        """Set the callback for expired bindings. Set late: the two parts depend on each other."""
-        self._expired = expired
 
     async def load(self, cause: int | None) -> None:
         """Load the bindings that have not ended."""
@@ -327,9 +323,6 @@ class SessionBindingService:
         """Notify the callback if a binding ended because it expired."""
         if record.reason is Reason.IDLE_EXPIRED or record.reason is Reason.MAX_AGE_EXPIRED:
             self._expired(record, record.reason, cause)
-
-
-def _nobody(_record: SessionBindingRecord, _reason: Reason, _cause: int | None) -> None: ...
 
 
 def _is_at(record: SessionBindingRecord, conversation: Address | ConversationRef) -> bool:

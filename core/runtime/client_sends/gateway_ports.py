@@ -25,7 +25,7 @@ from trunkline.core.runtime.client_sends.planner import SendResult, StoredSend
 from trunkline.core.runtime.client_sends.target_resolution import DirectoryAnswer, TargetResolver
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.intent_drafts import bound_part
-from trunkline.core.runtime.outbound.delivery_loop import Delivery
+from trunkline.core.runtime.outbound.open_intents import OpenIntents
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.sends.api import SendPlan, may_try_again
 from trunkline.core.states.intent import is_final
@@ -45,9 +45,9 @@ _MOST_SEEN = 10_000
 class GatewaySendPorts:
     """The `trunkline.core.runtime.client_sends.planner.SendPorts` of a running gateway."""
 
-    def __init__(self, context: Context, delivery: Delivery, targets: TargetResolver, preparer: Preparer) -> None:
+    def __init__(self, context: Context, intents: OpenIntents, targets: TargetResolver, preparer: Preparer) -> None:
         self._ctx = context
-        self._delivery = delivery
+        self._intents = intents
         self._targets = targets
         self._preparer = preparer
         #: keys of sessions that exist
@@ -81,7 +81,7 @@ class GatewaySendPorts:
         waited = False
         while True:
             # Registered before the state is read, so that an end in between is not missed.
-            ended = self._delivery.settler.on_end(send.intent)
+            ended = self._intents.wait_for(send.intent)
             try:
                 fate = await self._ctx.store.read(FindIntentFate(intent=send.intent))
                 if fate is None or is_final(fate.state):
@@ -89,7 +89,7 @@ class GatewaySendPorts:
                 waited = True
                 await ended.wait()
             finally:
-                self._delivery.settler.forget(send.intent, ended)
+                self._intents.forget(send.intent, ended)
 
     async def store(self, plan: SendPlan, cause: int | None) -> StoredSend:
         while True:
@@ -128,7 +128,7 @@ class GatewaySendPorts:
         def then(answer: tuple[SendAdmission, int]) -> None:
             begun, prepared = answer
             if begun.intent is not None:
-                self._delivery.queue(begun.intent, prepared)
+                self._intents.enqueue(begun.intent, prepared)
 
         now, again = ctx.env.now(), self._may_try_again
         # A message that a hook cancelled creates no session.

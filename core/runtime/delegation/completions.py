@@ -9,7 +9,6 @@ import msgspec
 from trunkline.core.bindings.bind_request import spawn_request
 from trunkline.core.bindings.completion_router import TASK_COMPLETION
 from trunkline.core.delivery.mirror_text import said
-from trunkline.core.errors import InvariantBroken
 from trunkline.core.events.bindings import FallbackDenied, RouterDecided
 from trunkline.core.events.delivery import Fallback, IntentSuppressed
 from trunkline.core.events.gateway import TranscriptAppended
@@ -41,6 +40,7 @@ from trunkline.core.runtime.callback_story import record_callback
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.intent_drafts import IntentDrafts
 from trunkline.core.runtime.outbound.prepare import Preparer
+from trunkline.core.runtime.turn_queue import TurnQueue
 from trunkline.core.store.commands import Admit, FinishTurn, TurnFinish
 from trunkline.core.store.delegations import FinishDelegation, HandFinish
 from trunkline.core.store.queries import FindBindingOfRequest, FindRequester
@@ -82,24 +82,19 @@ class CompletionReporter:
         deliver: Callable[[IntentRow, int | None], None],
         preparer: Preparer,
         bindings: SessionBindingService,
+        turns: TurnQueue,
+        ended: Callable[[DelegationRow, Work | None], None],
     ) -> None:
         self._ctx = context
         self._preparer = preparer
         self._drafts = IntentDrafts(context)
         self._bindings = bindings
         self._deliver = deliver
-        self._start_turn: Callable[[Work, SessionId, int], None] = _nobody
-        self._busy: Callable[[str], bool] = _never
-        self._ended: Callable[[DelegationRow, Work | None], None] = _unwatched
-
-    def connect(self, *, start_turn: Callable[[Work, SessionId, int], None], busy: Callable[[str], bool]) -> None:
-        """Set the callbacks into turns. Set late: turns and delegations depend on each other."""
-        self._start_turn = start_turn
-        self._busy = busy
-
-    def connect_end(self, ended: Callable[[DelegationRow, Work | None], None]) -> None:
-        """Set what is called on the loop when a delegation has ended, with its callback, before that is started."""
+        self._turns = turns
+        #: called on the loop when a delegation has ended, with its callback, before that is started
         self._ended = ended
+        #: starts the turn that brings a result back
+        self.start_turn: Callable[[Work, SessionId, int], None] = turns.enqueue
 
     async def report(self, ending: Ending) -> bool:
         """Store the result together with everything that reports it. Answers whether it is the first, which counts."""
@@ -118,7 +113,7 @@ class CompletionReporter:
     async def _report_once(self, ending: Ending) -> _Stored | None:
         """Decide how to report a result and store both; None if the requester's session was reset meanwhile."""
         ctx = self._ctx
-        done, decided = await self._completed(ending)
+        done, decided = await self._record_completion(ending)
         plan = ctx.decisions.plan_completion(done, ctx.config.hands)
         if done.requester_replaced and any(step.mode == TURN for step in plan.steps):
             # A custom decision that ignores resets: the store would refuse its turn forever (invariant S5).
@@ -128,8 +123,8 @@ class CompletionReporter:
             hold.cause = decided
             return await self._store(ending, done, plan, decided)
 
-    async def _completed(self, ending: Ending) -> tuple[HandCompletion, int | None]:
-        """The facts of the ended hand, with the router's decision if the work has its own session."""
+    async def _record_completion(self, ending: Ending) -> tuple[HandCompletion, int | None]:
+        """Gather the facts of an ended hand, and record the router's decision if the work has its own session."""
         ctx, row, result, cause = self._ctx, ending.row, ending.result, ending.cause
         key, replaced = await self._requester(row)
         done = HandCompletion(
@@ -139,7 +134,7 @@ class CompletionReporter:
             session_key=key,
             reply_to=row.reply_to,
             result=result,
-            requester_busy=row.session is not None and self._busy(row.session),
+            requester_busy=row.session is not None and self._turns.has_session(row.session),
             requester_replaced=replaced,
             reason=ending.reason,
         )
@@ -224,7 +219,7 @@ class CompletionReporter:
             for intent, seq in stored.prepared:
                 self._deliver(intent, seq)
             for turn in started:
-                self._start_turn(*turn)
+                self.start_turn(*turn)
 
         started: list[tuple[Work, SessionId, int]] = []
         now = ctx.env.now()
@@ -362,15 +357,3 @@ def _line(
 def _fitting(text: str, most: int) -> str:
     """A text that can be sent: visible, and not longer than allowed."""
     return cut(text, most) if text.strip() else "(no text)"
-
-
-def _nobody(_work: Work, _session: SessionId, _cause: int) -> None:
-    raise InvariantBroken("a hand ended before the turns were connected")
-
-
-def _never(_session: str) -> bool:
-    return False
-
-
-def _unwatched(_row: DelegationRow, _callback: Work | None) -> None:
-    """Nothing counts open delegations."""

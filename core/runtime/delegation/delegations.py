@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 
 import anyio
 import anyio.abc
+import anyio.lowlevel
 import msgspec
 
-from trunkline.core.errors import IllegalTransition
+from trunkline.core.errors import HandError, IllegalTransition
 from trunkline.core.events.hands import DelegationProgressed, DelegationStarted
 from trunkline.core.hands.deadlines import TimeLimits
-from trunkline.core.hands.port import HandTask
-from trunkline.core.hands.result_limits import LONGEST_PROGRESS, cut
+from trunkline.core.hands.port import HandRunner, HandTask
+from trunkline.core.hands.result_limits import LONGEST_PROGRESS, bounded_result, cut
 from trunkline.core.keys import SessionKey
 from trunkline.core.reasons import Reason
 from trunkline.core.records.delegations import DelegationRow, HandKind, HandResult
@@ -21,17 +22,19 @@ from trunkline.core.records.rows import Admission, IntentRow, Work
 from trunkline.core.runtime.admission_story import record_admitted
 from trunkline.core.runtime.bindings.service import SessionBindingService
 from trunkline.core.runtime.context import Context
-from trunkline.core.runtime.delegation.completions import CompletionReporter, Ending, ids_of_delegation
+from trunkline.core.runtime.delegation.completions import Ending, ids_of_delegation
 from trunkline.core.runtime.delegation.endings import Endings
-from trunkline.core.runtime.delegation.hand_run import run_hand
 from trunkline.core.runtime.delegation.open_delegations import OpenDelegation, OpenDelegations
+from trunkline.core.runtime.delegation.posts import Posts
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.runtime.suspects import Suspects
+from trunkline.core.runtime.turn_queue import TurnQueue
+from trunkline.core.runtime.user_code import UserCode
 from trunkline.core.states.delegation import HandOutcome, WorkState
 from trunkline.core.store.commands import Admit
 from trunkline.core.store.delegations import NoteProgress, StartDelegation
 from trunkline.core.values import InboundId, SessionId, WorkKind
-from trunkline.core.well_formed import plain_text
+from trunkline.core.well_formed import describe, plain_text
 
 
 class DelegationRunner:
@@ -45,26 +48,39 @@ class DelegationRunner:
         preparer: Preparer,
         bindings: SessionBindingService,
         suspects: Suspects,
+        posts: Posts,
+        turns: TurnQueue,
     ) -> None:
         self._ctx = context
         self._suspects = suspects
-        self._reporter = CompletionReporter(context, deliver=deliver, preparer=preparer, bindings=bindings)
+        self._turns = turns
+        self._posts = posts
         self._group: anyio.abc.TaskGroup | None = None
-        self._start_turn: Callable[[Work, SessionId, int], None] | None = None
-        #: those that have not ended
+        #: delegations that have not ended
         self.open = OpenDelegations()
         self.endings = Endings(
-            context, open_delegations=self.open, reporter=self._reporter, begin=self._run_in_background
+            context,
+            open_delegations=self.open,
+            deliver=deliver,
+            preparer=preparer,
+            bindings=bindings,
+            turns=turns,
+            posts=posts,
+            begin=self._run_in_background,
         )
 
-    def connect(self, *, start_turn: Callable[[Work, SessionId, int], None], busy: Callable[[str], bool]) -> None:
-        """Set the callbacks into turns. Set late: turns and delegations depend on each other."""
-        self._start_turn = start_turn
-        self._reporter.connect(start_turn=start_turn, busy=busy)
-
     def start(self, group: anyio.abc.TaskGroup) -> None:
+        """Set the gateway's tasks."""
         self._group = group
         self.endings.start(group)
+
+    async def watch_deadlines(self) -> None:
+        """Time delegations out, for as long as the gateway runs."""
+        await self.endings.clock.run()
+
+    def begin_waiting(self) -> None:
+        """Begin the runs that wait, as far as there is room: the limit may have changed."""
+        self.endings.slots.fill()
 
     def limits_of(self, row: DelegationRow) -> TimeLimits:
         """What bounds a delegation in time."""
@@ -95,7 +111,7 @@ class DelegationRunner:
         An answer that a worker has left before counts.
         """
         if one.row.kind is HandKind.WORKER and post is None:
-            await self.endings.take_posts()
+            await self._posts.take_all(None)
             if self.open.find(one.row.id) is not one:
                 return False
         result = HandResult(outcome=HandOutcome.CANCELLED, text=reason.sentence)
@@ -222,7 +238,7 @@ class DelegationRunner:
         ended: tuple[HandResult, Reason | None] | None = None
         with anyio.CancelScope() as scope:
             one.scope = scope
-            ended = await run_hand(ctx.hands, task, ctx.config.hands.limits.max_result)
+            ended = await _run_hand(ctx.hands, task, ctx.config.hands.limits.max_result)
         one.scope = None
         if ended is not None:
             # One that returns although it was cancelled is late: its result is kept.
@@ -258,13 +274,12 @@ class DelegationRunner:
             return admission.session.id, started, record_admitted(ctx, work, admission.session, started)
 
         def then(admitted: tuple[SessionId, int, int] | None) -> None:
-            assert self._start_turn is not None
             if admitted is None:
                 one.turns -= 1
                 return
             session, started, seq = admitted
             self._note_started(one, row, started)
-            self._start_turn(work, session, seq)
+            self._turns.enqueue(work, session, seq)
 
         command = StartDelegation(delegation=row.id, now=now, deadline=row.deadline, admit=admit)
         await ctx.store.write(command, story, then=then)
@@ -286,3 +301,30 @@ class DelegationRunner:
             return False
         one.row = msgspec.structs.replace(one.row, progress=said)
         return True
+
+
+async def _run_hand(hands: HandRunner, task: HandTask, most: int) -> tuple[HandResult, Reason | None]:
+    """Run a hand; returns its result of at most `most` characters, and why it is none of its own."""
+    try:
+        with UserCode():
+            if not hands.has(task.hand):
+                # Accepted by an earlier process, which had it.
+                text = f"no hand {task.hand!r} is installed any more"
+                return HandResult(outcome=HandOutcome.ERROR, text=text), Reason.UNKNOWN_HAND
+            result: object = await hands.run(task)
+    except HandError as error:
+        return _bounded(HandResult(outcome=HandOutcome.ERROR, text=error.facts), Reason.HAND_RAISED, most)
+    except Exception as error:  # noqa: BLE001 -- any error of a hand is reported to the requester
+        # A hand may turn a cancellation into an error: then it is not the hand that failed.
+        await anyio.lowlevel.checkpoint_if_cancelled()
+        return HandResult(outcome=HandOutcome.ERROR, text=describe(error)), Reason.HAND_RAISED
+    text = plain_text(result)
+    if text is None:
+        text = f"the hand returned a value of type {type(result).__name__} instead of a str"
+        return HandResult(outcome=HandOutcome.ERROR, text=text), Reason.BAD_RESULT
+    return _bounded(HandResult(outcome=HandOutcome.OK, text=text), None, most)
+
+
+def _bounded(result: HandResult, reason: Reason | None, most: int) -> tuple[HandResult, Reason | None]:
+    shorter = bounded_result(result, most)
+    return (result, reason) if shorter is None else (shorter, Reason.RESULT_TOO_LARGE)

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import anyio
 import anyio.abc
 
+from trunkline.core.env import Env
 from trunkline.core.errors import StoreError
+from trunkline.core.hands.deadlines import DeadlinePlan
+from trunkline.core.hands.fair_queue import FairQueue
 from trunkline.core.reasons import Reason
 from trunkline.core.records.delegations import DelegationRow, HandKind, HandResult
-from trunkline.core.records.rows import Work
+from trunkline.core.records.rows import IntentRow, Work
+from trunkline.core.runtime.bindings.service import SessionBindingService
 from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.deadlines import wait_at_most
 from trunkline.core.runtime.delegation.completions import CompletionReporter, Ending
-from trunkline.core.runtime.delegation.deadline_clock import DeadlineClock
 from trunkline.core.runtime.delegation.open_delegations import OpenDelegation, OpenDelegations
-from trunkline.core.runtime.delegation.run_slots import RunSlots
+from trunkline.core.runtime.delegation.posts import Posts
+from trunkline.core.runtime.outbound.prepare import Preparer
+from trunkline.core.runtime.turn_queue import TurnQueue
 from trunkline.core.states.delegation import HandOutcome, WorkState
-from trunkline.core.values import DelegationId
+from trunkline.core.values import DelegationId, SessionId
 
 #: seconds that two times may differ by rounding
 _EQUAL = 1e-6
+#: minimum seconds between two looks of the clock
+_LEAST = 0.001
 
 
 class Endings:
@@ -32,27 +40,25 @@ class Endings:
         context: Context,
         *,
         open_delegations: OpenDelegations,
-        reporter: CompletionReporter,
+        deliver: Callable[[IntentRow, int | None], None],
+        preparer: Preparer,
+        bindings: SessionBindingService,
+        turns: TurnQueue,
+        posts: Posts,
         begin: Callable[[OpenDelegation], None],
     ) -> None:
         self._ctx = context
         self._open = open_delegations
-        self._reporter = reporter
+        self._posts = posts
+        self.reporter = CompletionReporter(
+            context, deliver=deliver, preparer=preparer, bindings=bindings, turns=turns, ended=self._note_end
+        )
         self._group: anyio.abc.TaskGroup | None = None
-        self.clock = DeadlineClock(context.env, self._passed)
+        self.clock = DeadlineClock(context.env, self._expire_passed)
         self.slots = RunSlots(lambda: context.config.hands.limits.running, begin)
-        self._take_posts: Callable[[], Awaitable[None]] = _nothing_left
-        reporter.connect_end(self._ended)
-
-    def connect(self, *, take_posts: Callable[[], Awaitable[None]]) -> None:
-        """Set what applies the answers that other processes have left. Set late: it needs the delegations."""
-        self._take_posts = take_posts
-
-    async def take_posts(self) -> None:
-        """Apply the answers that other processes have left."""
-        await self._take_posts()
 
     def start(self, group: anyio.abc.TaskGroup) -> None:
+        """Set the gateway's tasks."""
         self._group = group
 
     async def end(self, one: OpenDelegation, ending: Ending) -> bool:
@@ -60,7 +66,7 @@ class Endings:
         if one.scope is not None:
             one.scope.cancel()
         async with one.ending:
-            return await self._reporter.report(ending)
+            return await self.reporter.report(ending)
 
     async def end_for(self, one: OpenDelegation, ending: Ending) -> bool:
         """As `end`, for a caller that may stop waiting: its run is cancelled by then, so the end must be stored.
@@ -87,7 +93,7 @@ class Endings:
 
     async def late(self, ending: Ending) -> bool:
         """Keep a result that came after the end of its delegation; answers whether it is the first nevertheless."""
-        return await self._reporter.report(ending)
+        return await self.reporter.report(ending)
 
     def end_soon(self, one: OpenDelegation, outcome: HandOutcome, reason: Reason, text: str = "") -> None:
         """End a delegation in the background."""
@@ -114,7 +120,7 @@ class Endings:
 
     async def _look_first(self, one: OpenDelegation) -> None:
         """Time a worker out, unless it has left an answer that nobody has taken yet."""
-        await self._take_posts()
+        await self._posts.take_all(None)
         if self._open.find(one.row.id) is one:
             self._time_out(one)
 
@@ -127,13 +133,13 @@ class Endings:
         assert self._group is not None
         self._group.start_soon(work, name=name)
 
-    def _passed(self, delegation: DelegationId) -> None:
+    def _expire_passed(self, delegation: DelegationId) -> None:
         one = self._open.find(delegation)
         if one is not None:
             self.expire(one)
 
-    def _ended(self, row: DelegationRow, callback: Work | None) -> None:
-        """A delegation has ended, durably. `callback`: the turn that gets its result."""
+    def _note_end(self, row: DelegationRow, callback: Work | None) -> None:
+        """Forget an ended delegation, and end its children. `callback`: the turn that gets its result."""
         parent = self._open.find(row.parent)
         if callback is not None and parent is not None:
             parent.turns += 1
@@ -158,5 +164,75 @@ def _allowed(row: DelegationRow, now: float) -> float:
     return row.timeout if whole and row.timeout is not None else max(ended - row.accepted_at, 0.0)
 
 
-async def _nothing_left() -> None:
-    """Nobody else can have left anything."""
+class DeadlineClock:
+    """Says which delegations have passed their deadline, by the steady clock."""
+
+    def __init__(self, env: Env, passed: Callable[[DelegationId], None]) -> None:
+        self._env = env
+        self._passed = passed
+        self._plan: DeadlinePlan[DelegationId] = DeadlinePlan()
+        self._changed = anyio.Event()
+
+    def set(self, delegation: DelegationId, at: float) -> None:
+        """Set or move the deadline of a delegation; `at`: by the wall clock."""
+        before = self._plan.next()
+        steady = self._env.steady_of(at)
+        self._plan.set(delegation, steady)
+        if before is None or steady < before:
+            self._changed.set()
+
+    def remove(self, delegation: DelegationId) -> None:
+        self._plan.remove(delegation)
+
+    async def run(self) -> None:
+        """Watch the deadlines for as long as the gateway runs."""
+        while True:
+            for delegation in self._plan.due(self._env.steady()):
+                self._passed(delegation)
+            changed = self._changed = anyio.Event()
+            after = self._plan.next()
+            if after is None:
+                await changed.wait()
+            else:
+                await wait_at_most(changed, max(after - self._env.steady(), _LEAST))
+
+
+class RunSlots:
+    """Begins runs as long as there are fewer than allowed. A task of an agent counts while its first turn is due.
+
+    Later turns of that task do not count: an agent that waits for a hand of its own would keep that one waiting.
+    """
+
+    def __init__(self, most: Callable[[], int], begin: Callable[[OpenDelegation], None]) -> None:
+        self._most = most
+        self._begin = begin
+        self._waiting: FairQueue[SessionId | None, OpenDelegation] = FairQueue()
+        self._running = 0
+
+    def put(self, one: OpenDelegation) -> None:
+        """Begin a run, or have it wait for its turn."""
+        self._waiting.put(one.row.session, one)
+        self.fill()
+
+    def occupy(self, one: OpenDelegation) -> None:
+        """Count a run that begins in any case."""
+        if not one.runs:
+            one.runs = True
+            self._running += 1
+
+    def release(self, one: OpenDelegation) -> None:
+        """A run has ended, or will not begin; the next one may."""
+        self._waiting.discard(one.row.session, one)
+        if one.runs:
+            one.runs = False
+            self._running -= 1
+            self.fill()
+
+    def fill(self) -> None:
+        """Begin what waits, as far as there is room: also after the limit has changed."""
+        while self._running < self._most():
+            one = self._waiting.take()
+            if one is None:
+                return
+            self.occupy(one)
+            self._begin(one)

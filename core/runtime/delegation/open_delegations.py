@@ -87,7 +87,7 @@ class OpenDelegations:
         if parent is not None:
             parent.children.pop(row.id, None)
 
-    async def worker(self) -> None:
+    async def wait_for_worker(self) -> None:
         """Wait until a task of a worker is open."""
         await self._some_worker.wait()
 

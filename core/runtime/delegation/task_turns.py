@@ -21,8 +21,7 @@ from trunkline.core.records.rows import Work
 from trunkline.core.runtime.callback_story import record_callback
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.delegation.completions import Ending
-from trunkline.core.runtime.delegation.endings import Endings
-from trunkline.core.runtime.delegation.open_delegations import OpenDelegations
+from trunkline.core.runtime.delegation.delegations import DelegationRunner
 from trunkline.core.states.delegation import CallbackEvent, HandOutcome
 from trunkline.core.store.commands import FinishTurn, TurnFinish
 from trunkline.core.store.delegations import FindDelegation
@@ -32,10 +31,10 @@ from trunkline.core.values import WorkKind
 class TaskTurns:
     """Ends turns that work on delegations together with these."""
 
-    def __init__(self, context: Context, open_delegations: OpenDelegations, endings: Endings) -> None:
+    def __init__(self, context: Context, runner: DelegationRunner) -> None:
         self._ctx = context
-        self._open = open_delegations
-        self._endings = endings
+        self._open = runner.open
+        self._endings = runner.endings
 
     def is_over(self, work: Work) -> bool:
         """Whether the delegation that a turn works on has ended: then there is nothing left to do."""
@@ -64,8 +63,8 @@ class TaskTurns:
         ended = TurnEnded(outcome="silent", reason=Reason.PARENT_ENDED)
         await self._ctx.store.write(self._finish_of(work, ended), lambda done: self._record(work, ended, done, cause))
 
-    def discarded(self, work: Work) -> None:
-        """An operator has discarded the callback of a turn that was due: it does not run."""
+    def note_discarded(self, work: Work) -> None:
+        """Count a turn that does not run, because an operator has discarded its callback."""
         one = self._open.find(work.serves)
         if one is not None:
             one.turns -= 1

@@ -8,12 +8,12 @@ from trunkline.core.channels import ChannelAdapter
 from trunkline.core.delivery.policy import is_too_old
 from trunkline.core.delivery.recovery import InterruptedIntent, RecoveryAction, doubt_of
 from trunkline.core.env import Env
-from trunkline.core.events.delivery import RecoveryDecided
+from trunkline.core.events.delivery import LaneWaiting, RecoveryDecided
 from trunkline.core.reasons import Reason
 from trunkline.core.records.rows import IntentRow
-from trunkline.core.runtime.context import Context, QueuedIntent, ids_of
+from trunkline.core.runtime.context import Context, ids_of
 from trunkline.core.runtime.outbound.attempts import can_of
-from trunkline.core.runtime.outbound.recovery_rate import RecoveryRate
+from trunkline.core.runtime.outbound.open_intents import QueuedIntent
 from trunkline.core.states.intent import DeliveryEvent
 from trunkline.core.store.commands import Defer
 from trunkline.core.store.port import answer
@@ -25,7 +25,8 @@ class Interrupted:
 
     def __init__(self, context: Context) -> None:
         self._ctx = context
-        self._rate = RecoveryRate(context)
+        #: when the next recovered message of an account may be sent
+        self._slots: dict[tuple[str, str], float] = {}
 
     def doubt(self, item: QueuedIntent, row: IntentRow) -> float | None:
         """When the first attempt left that may have been accepted, of an intent whose account has no adapter."""
@@ -71,20 +72,37 @@ class Interrupted:
 
         Its account must be ready, or the time would pass. If it is away when the time comes, the item gets another.
         """
-        at = None if item.has_slot else self._rate.slot(row, item.cause)
+        at = None if item.has_slot else self._take_slot(row, item.cause)
         return msgspec.structs.replace(item, not_before=at, unpaced=at is not None, has_slot=at is not None)
+
+    def _take_slot(self, row: IntentRow, cause: int | None) -> float | None:
+        """When to send a recovered message, None for now; records an event if it has to wait (scenario B114)."""
+        rate = self._ctx.config.delivery.recovery_rate
+        if rate is None:
+            return None
+        account, now = (row.address.channel, row.address.account), self._ctx.env.steady()
+        slot = max(self._slots.get(account, now), now)
+        self._slots[account] = slot + 1 / rate
+        if slot <= now:
+            return None
+        body = LaneWaiting(address=row.address, reason=Reason.PACED, until=slot, detail=f"{rate:g} a second")
+        self._ctx.events.record(body, cause, **ids_of(row))
+        return slot
 
 
 #: recovered intents that end without another attempt
-ENDINGS: dict[RecoveryAction, DeliveryEvent] = {
+_ENDINGS: dict[RecoveryAction, DeliveryEvent] = {
     RecoveryAction.PARK: DeliveryEvent.PARK,
     RecoveryAction.EXPIRE: DeliveryEvent.EXPIRE,
 }
 
 
-def end_reason(item: QueuedIntent) -> Reason:
-    """The reason of an end that recovery decided; that of a park is the doubt, unless it is something beside it."""
-    return Reason.PARKED if item.ending in (None, Reason.CRASH_AMBIGUOUS) else item.ending
+def end_of_recovered(item: QueuedIntent) -> tuple[DeliveryEvent, Reason] | None:
+    """The end that recovery has decided, if any; a park for doubt alone has the reason ``parked``."""
+    event = _ENDINGS.get(item.action)
+    if event is None:
+        return None
+    return event, Reason.PARKED if item.ending in (None, Reason.CRASH_AMBIGUOUS) else item.ending
 
 
 def born_at(env: Env, row: IntentRow) -> float:

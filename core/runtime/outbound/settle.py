@@ -1,11 +1,10 @@
-"""Settles chunks and intents: stores receipt, mirror and ack in one transaction, records events, notifies waiters."""
+"""Settles chunks and intents: stores receipt, mirror and ack in one transaction, and records events."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
 
-import anyio
 import msgspec
 
 from trunkline.core.delivery.notes import notice_of
@@ -13,18 +12,18 @@ from trunkline.core.errors import IllegalTransition, StoreError
 from trunkline.core.events.bindings import FallbackDenied
 from trunkline.core.events.delivery import ChunkAcked, IntentSettled
 from trunkline.core.reasons import Reason
-from trunkline.core.records.rows import BrokenIntent, IntentFate, IntentRow, Settlement
+from trunkline.core.records.rows import BrokenIntent, IntentRow, Settlement, Work
 from trunkline.core.runtime.callback_story import record_callback
 from trunkline.core.runtime.context import Context, ids_of
 from trunkline.core.runtime.intent_drafts import IntentDrafts
-from trunkline.core.runtime.live_bindings import Hold
 from trunkline.core.runtime.outbound.heartbeat_outcome import record_settled as record_heartbeat_settled
+from trunkline.core.runtime.outbound.open_intents import OpenIntents
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.runtime.outbound.second_channel import SecondChannels
 from trunkline.core.runtime.outbound.transcript_lines import TranscriptLines, Woken
 from trunkline.core.states.intent import DeliveryEvent, end_state, is_final
 from trunkline.core.store.commands import AckChunk, EndIntent, EndUnreadableIntent, Misplace
-from trunkline.core.values import IntentId, IntentKind, IntentState, Receipt
+from trunkline.core.values import IntentKind, IntentState, Receipt, SessionId
 
 #: seqs of an end and of its notice, and the work that it starts
 _Ended = tuple[int, int | None, tuple[Woken, ...]]
@@ -33,21 +32,19 @@ _Ended = tuple[int, int | None, tuple[Woken, ...]]
 class Settler:
     """Stores and records the results of attempts."""
 
-    def __init__(self, context: Context, preparer: Preparer) -> None:
+    def __init__(
+        self,
+        context: Context,
+        preparer: Preparer,
+        intents: OpenIntents,
+        start_turn: Callable[[Work, SessionId, int], None],
+    ) -> None:
         self._ctx = context
         self._preparer = preparer
+        self._intents = intents
         self._drafts = IntentDrafts(context)
         self._second = SecondChannels(context, preparer, self._drafts)
-        self.lines = TranscriptLines(context)
-        #: queues a notice
-        self._deliver: Callable[[IntentRow, int | None], None] = _nobody
-        self._waiters: dict[IntentId, list[anyio.Event]] = {}
-        #: of the open intents of bindings
-        self._holds: dict[IntentId, Hold] = {}
-
-    def connect(self, *, deliver: Callable[[IntentRow, int | None], None]) -> None:
-        """Set the callback that queues a notice. Set late: the two modules depend on each other."""
-        self._deliver = deliver
+        self.lines = TranscriptLines(context, start_turn)
 
     # ------------------------------------------------------------ receipts
 
@@ -58,7 +55,7 @@ class Settler:
         """
         due = row.is_last and (row.mirror_key is not None or row.extra.action is not None)
         ack = AckChunk(intent=row, receipt=receipt, mirror=None, mirror_due=due, now=self._ctx.env.now())
-        then = partial(self._acked, ack, reason)
+        then = partial(self._continue, ack, reason)
         return ack.after, await self._ctx.store.write(ack, self._story_of_ack(ack, reason, cause), then=then)
 
     def settle_last(
@@ -75,7 +72,7 @@ class Settler:
         ack = AckChunk(intent=row, receipt=receipt, mirror=mirror, mirror_due=False, now=self._ctx.env.now())
 
         def then(seq: int) -> None:
-            self._acked(ack, reason, seq)
+            self._continue(ack, reason, seq)
             done()
 
         self._ctx.store.submit(ack, self._story_of_ack(ack, reason, cause), then=then, failed=failed)
@@ -99,17 +96,17 @@ class Settler:
 
         return story
 
-    def _acked(self, ack: AckChunk, reason: Reason, seq: int) -> None:
+    def _continue(self, ack: AckChunk, reason: Reason, seq: int) -> None:
         """Continue after a stored receipt."""
         self._note_activity(ack.intent)
         if ack.mirror_due:
             self.lines.postpone(ack.intent.id, seq)
         if ack.intent.is_last:
-            self._over(ack.after, reason, (ack.receipt,), seq)
+            self._intents.finish(ack.after, reason, (ack.receipt,), seq)
 
     # ------------------------------------------------------------ other ends
 
-    async def misplaced(self, row: IntentRow, receipt: Receipt, cause: int) -> None:
+    async def end_misplaced(self, row: IntentRow, receipt: Receipt, cause: int) -> None:
         """End an intent whose chunk went to the wrong place: mirror it where it is visible, and send nothing more."""
         ctx, lines, reason = self._ctx, self.lines, Reason.MISPLACED
         note = lines.note(row, IntentState.MISPLACED, reason)
@@ -133,7 +130,7 @@ class Settler:
             return seq, None, lines.record_note(row, settled, seq)
 
         seq = await self._store_end(end, story, None, cause)
-        self._over(after, reason, (receipt,), seq)
+        self._intents.finish(after, reason, (receipt,), seq)
 
     async def end(
         self, row: IntentRow, event: DeliveryEvent, reason: Reason, cause: int | None, *, archived: bool = False
@@ -174,10 +171,10 @@ class Settler:
             if reason is Reason.PLACE_GONE:
                 ctx.bindings.gone(row.bound.binding, Reason.THREAD_ARCHIVED if archived else Reason.THREAD_GONE, seq)
             if notice is not None and noticed is not None:
-                self._deliver(notice, noticed)
+                self._intents.enqueue(notice, noticed)
 
         seq = await self._store_end(end, story, then, cause)
-        self._over(after, reason, (), seq)
+        self._intents.finish(after, reason, (), seq)
 
     async def _store_end(
         self,
@@ -196,14 +193,14 @@ class Settler:
         def follow(ended: _Ended) -> None:
             if then is not None:
                 then(ended)
-            self.lines.start(ended[2])
+            self.lines.start_work(ended[2])
 
         try:
             seq, _, _ = await write(end, story, then=follow)
         except (IllegalTransition, StoreError):
             raise
         except Exception as error:  # noqa: BLE001 -- refused lines must not block the end of the intent
-            self.lines.refused(row, error, cause)
+            self.lines.record_refusal(row, error, cause)
             due = end.after.progress.acked > 0 or end.note is not None
             end = msgspec.structs.replace(end, mirror=None, note=None, wake=None, mirror_due=due)
             seq, _, _ = await write(end, story, then=follow)
@@ -229,15 +226,15 @@ class Settler:
         except (IllegalTransition, StoreError):
             raise
         except Exception as error:  # noqa: BLE001 -- refused lines must not block the end of the intent
-            lines.refused(row, error, cause)
+            lines.record_refusal(row, error, cause)
             seq, _, woken = await self._ctx.store.write(msgspec.structs.replace(end, note=None, wake=None), story)
-        lines.start(woken)
-        self._over(row, reason, broken.receipts, seq)
+        lines.start_work(woken)
+        self._intents.finish(row, reason, broken.receipts, seq)
 
     def _note_activity(self, row: IntentRow) -> None:
         """Note the activity of the account and the binding after an accepted chunk."""
         place, bound = row.address, self._ctx.bindings
-        self._ctx.activity.outbound(place.channel, place.account, self._ctx.env.now())
+        self._ctx.activity.note_outbound(place.channel, place.account, self._ctx.env.now())
         if row.bound.binding is not None:
             bound.apply_touches()
             if row.bound.identity is not None:
@@ -274,51 +271,6 @@ class Settler:
             return None
         return self._ctx.record_prepared(notice, targeted=False, reason=Reason.THREAD_NOTICE, cause=seq)
 
-    # ------------------------------------------------------------ notifying
-
-    def notify_hooks(self, row: IntentRow, fate: IntentFate, cause: int) -> None:
-        """Notify hooks of an intent that ended in an earlier process."""
-        self._preparer.ended(row, fate.reason or Reason.RECOVERED, fate.receipts, cause)
-
-    def over(self, row: IntentRow, cause: int | None) -> None:
-        """End an intent that a hook cancelled before it was stored."""
-        self._over(row, row.progress.reason or Reason.CANCELLED_BY_HOOK, (), cause)
-
-    def _over(self, row: IntentRow, reason: Reason, receipts: tuple[Receipt, ...], cause: int | None) -> None:
-        """Notify waiters and hooks of the end of an intent."""
-        self._preparer.ended(row, reason, receipts, cause)
-        self.gone(row.id, cause)
-
-    def hold(self, row: IntentRow) -> None:
-        """Keep the binding of an intent until it is gone."""
-        if row.bound.binding is not None and row.id not in self._holds:
-            self._holds[row.id] = self._ctx.bindings.hold(row.bound.binding)
-
-    def adopt(self, row: IntentRow) -> None:
-        """The same for an intent of an earlier process, which the start has counted."""
-        if row.bound.binding is not None and row.id not in self._holds:
-            self._holds[row.id] = self._ctx.bindings.adopt(row.bound.binding)
-
-    def gone(self, intent: IntentId, cause: int | None) -> None:
-        """Release the binding of an ended intent and wake its waiters, also if another process ended it."""
-        hold = self._holds.pop(intent, None)
-        if hold is not None:
-            hold.release(cause)
-        for waiter in self._waiters.pop(intent, ()):
-            waiter.set()
-
-    def on_end(self, intent: IntentId) -> anyio.Event:
-        waiter = anyio.Event()
-        self._waiters.setdefault(intent, []).append(waiter)
-        return waiter
-
-    def forget(self, intent: IntentId, waiter: anyio.Event) -> None:
-        waiters = self._waiters.get(intent, [])
-        if waiter in waiters:
-            waiters.remove(waiter)
-        if not waiters:
-            self._waiters.pop(intent, None)
-
     def _record_settled(self, row: IntentRow, reason: Reason, cause: int | None, detail: str = "") -> int:
         state = row.progress.state
         assert is_final(state)
@@ -336,6 +288,3 @@ def _chunk_acked(row: IntentRow, receipt: Receipt, reason: Reason) -> ChunkAcked
 def notice_text(row: IntentRow, reason: Reason) -> str:
     """The text of a notice about an undeliverable message, without its content."""
     return f"An answer could not be posted in its thread, and is not posted here instead. {reason.sentence}"
-
-
-def _nobody(_row: IntentRow, _cause: int | None) -> None: ...
