@@ -34,11 +34,10 @@ from trunkline.core.records.rows import SessionRow
 from trunkline.core.routing.index import index_of
 from trunkline.core.runtime.bindings.expiry_notice import ExpiryNotice
 from trunkline.core.runtime.bindings.service import SessionBindingService
-from trunkline.core.runtime.client_sends.broadcast import broadcast
 from trunkline.core.runtime.client_sends.gateway_ports import GatewaySendPorts
 from trunkline.core.runtime.client_sends.sends import Sends
 from trunkline.core.runtime.client_sends.target_resolution import TargetResolver
-from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.context import Context, LastActivity
 from trunkline.core.runtime.delegation.client_tasks import ClientTasks
 from trunkline.core.runtime.delegation.delegations import DelegationRunner
 from trunkline.core.runtime.delegation.hand_admin import HandAdmin
@@ -52,7 +51,6 @@ from trunkline.core.runtime.inbound.commands import CommandRunner
 from trunkline.core.runtime.inbound.intake import Intake
 from trunkline.core.runtime.inbound.listener import Listener
 from trunkline.core.runtime.inbound.turns import Turns
-from trunkline.core.runtime.last_activity import LastActivity
 from trunkline.core.runtime.lease_keeper import LeaseKeeper, lost_lease
 from trunkline.core.runtime.live_bindings import LiveBindings
 from trunkline.core.runtime.message_tool.message_tool import MessageTool
@@ -299,7 +297,7 @@ class Gateway:
 
         Raises `InvalidSend` for no targets or a duplicate one; the failure of a target is in its result.
         """
-        return await broadcast(self._sends, self._ctx.events, message, targets, cause)
+        return await self._sends.broadcast(message, targets, cause)
 
     async def inject_callback(
         self,

@@ -13,7 +13,6 @@ from trunkline.core.actions.requests import ActionPart
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.reasons import Reason
 from trunkline.core.records.bindings import SessionBindingRecord
-from trunkline.core.records.changed_line import ChangedLine
 from trunkline.core.records.delegations import DelegationRow
 from trunkline.core.records.heartbeat import HeartbeatRun
 from trunkline.core.records.inbound import RouteNote
@@ -38,6 +37,19 @@ from trunkline.core.values import (
     TurnId,
     WorkKind,
 )
+
+
+class ChangedLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A line that was changed; its old text is kept with it."""
+
+    session_id: SessionId
+    session_key: str
+    #: the intent that wrote it
+    line: IntentId
+    before: str
+    #: the new text; empty for a deletion
+    text: str = ""
+    deleted: bool = False
 
 
 class CallbackFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):

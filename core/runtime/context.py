@@ -26,7 +26,6 @@ from trunkline.core.reasons import Reason
 from trunkline.core.records.rows import IntentRow, NewSession, Participant, SessionRow
 from trunkline.core.routing.key_text import config_key
 from trunkline.core.routing.scopes import place_key
-from trunkline.core.runtime.last_activity import Activity
 from trunkline.core.runtime.lease_keeper import LeaseKeeper
 from trunkline.core.runtime.live_bindings import LiveBindings
 from trunkline.core.runtime.user_code import UserCode
@@ -35,6 +34,33 @@ from trunkline.core.store.port import Store
 from trunkline.core.text.chunking.own_chunker import Split, own_chunker
 from trunkline.core.values import Address, Capabilities, Idempotency, Piece
 from trunkline.core.well_formed import describe
+
+
+class LastActivity(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Seconds on the gateway's clock; None: no message since the process started."""
+
+    inbound_at: float | None = None
+    outbound_at: float | None = None
+
+
+class Activity:
+    """Last activity by channel and account."""
+
+    def __init__(self) -> None:
+        self._inbound: dict[tuple[str, str], float] = {}
+        self._outbound: dict[tuple[str, str], float] = {}
+
+    def note_inbound(self, channel: str, account: str, at: float) -> None:
+        self._inbound[channel, account] = at
+
+    def note_outbound(self, channel: str, account: str, at: float) -> None:
+        """Note an accepted outbound message of the bot or a webhook."""
+        self._outbound[channel, account] = at
+
+    def of_account(self, channel: str, account: str) -> LastActivity:
+        key = channel, account
+        return LastActivity(inbound_at=self._inbound.get(key), outbound_at=self._outbound.get(key))
+
 
 #: size of the cache of new sessions
 _MOST_KNOWN = 20_000

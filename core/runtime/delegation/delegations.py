@@ -19,7 +19,6 @@ from trunkline.core.reasons import Reason
 from trunkline.core.records.delegations import DelegationRow, HandKind, HandResult
 from trunkline.core.records.reserved_sender import caller_sender
 from trunkline.core.records.rows import Admission, IntentRow, Work
-from trunkline.core.runtime.admission_story import record_admitted
 from trunkline.core.runtime.bindings.service import SessionBindingService
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.delegation.completions import Ending, ids_of_delegation
@@ -27,6 +26,7 @@ from trunkline.core.runtime.delegation.endings import Endings
 from trunkline.core.runtime.delegation.open_delegations import OpenDelegation, OpenDelegations
 from trunkline.core.runtime.delegation.posts import Posts
 from trunkline.core.runtime.outbound.prepare import Preparer
+from trunkline.core.runtime.stories import record_admitted
 from trunkline.core.runtime.suspects import Suspects
 from trunkline.core.runtime.turn_queue import TurnQueue
 from trunkline.core.runtime.user_code import UserCode

@@ -16,11 +16,11 @@ from trunkline.core.hands.port import HandTask
 from trunkline.core.reasons import Reason
 from trunkline.core.records.delegations import DelegationRow, HandKind, HandResult
 from trunkline.core.records.rows import CallbackChange, Work
-from trunkline.core.runtime.callback_story import record_callback
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.delegation.completions import Ending, ids_of_delegation
 from trunkline.core.runtime.delegation.delegations import DelegationRunner
 from trunkline.core.runtime.delegation.open_delegations import OpenDelegation
+from trunkline.core.runtime.stories import record_callback
 from trunkline.core.states.delegation import OPEN_WORK, CallbackEvent, HandOutcome
 from trunkline.core.store.delegations import (
     CallbackRetry,

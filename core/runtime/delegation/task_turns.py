@@ -18,10 +18,10 @@ from trunkline.core.hands.result_limits import bounded_result
 from trunkline.core.reasons import Reason
 from trunkline.core.records.delegations import HandResult
 from trunkline.core.records.rows import Work
-from trunkline.core.runtime.callback_story import record_callback
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.delegation.completions import Ending
 from trunkline.core.runtime.delegation.delegations import DelegationRunner
+from trunkline.core.runtime.stories import record_callback
 from trunkline.core.states.delegation import CallbackEvent, HandOutcome
 from trunkline.core.store.commands import FinishTurn, TurnFinish
 from trunkline.core.store.delegations import FindDelegation

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from trunkline.core.events import Body
 from trunkline.core.records.rows import Admission, Work
-from trunkline.core.runtime.admission_story import record_admitted
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.heartbeat.timers import Timers
+from trunkline.core.runtime.stories import record_admitted
 from trunkline.core.runtime.turn_queue import TurnQueue
 from trunkline.core.store.commands import Admit
 from trunkline.core.store.schedule import Fire, Timer

@@ -25,10 +25,10 @@ from trunkline.core.records.inbound import InboundReceipt, InboundStatus, RouteN
 from trunkline.core.records.reserved_sender import as_person
 from trunkline.core.records.rows import Admission, NewSession, Work
 from trunkline.core.routing.key_text import config_key
-from trunkline.core.runtime.admission_story import record_admitted
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.deadlines import Deadlines
 from trunkline.core.runtime.lanes import Lanes
+from trunkline.core.runtime.stories import record_admitted
 from trunkline.core.sessions.entries import person_in_shared
 from trunkline.core.store.commands import Admit
 from trunkline.core.store.mailbox import FindInbound

@@ -19,7 +19,6 @@ from trunkline.core.prompts import Prompt, PromptQuestion, check_prompts
 from trunkline.core.reasons import Reason
 from trunkline.core.records.inbound import TurnNote
 from trunkline.core.records.rows import IntentRow, Work
-from trunkline.core.runtime.callback_story import record_callback
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.delegation.task_turns import TaskTurns
 from trunkline.core.runtime.heartbeat.replies import Replies
@@ -29,6 +28,7 @@ from trunkline.core.runtime.lanes import HELD
 from trunkline.core.runtime.message_tool.message_tool import MessageTool
 from trunkline.core.runtime.outbound.open_intents import OpenIntents
 from trunkline.core.runtime.outbound.prepare import Preparer
+from trunkline.core.runtime.stories import record_callback
 from trunkline.core.runtime.suspects import Suspects
 from trunkline.core.runtime.turn_queue import QueuedTurn, TurnQueue
 from trunkline.core.runtime.user_code import UserCode

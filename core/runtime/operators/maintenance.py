@@ -13,12 +13,12 @@ from trunkline.core.events.hands import DelegationFinished
 from trunkline.core.events.leases import StorePruned
 from trunkline.core.reasons import Reason
 from trunkline.core.records.rows import IntentRow, Unfinished
-from trunkline.core.runtime.callback_story import record_callback
 from trunkline.core.runtime.context import Context, ids_of
 from trunkline.core.runtime.deadlines import wait_at_most
 from trunkline.core.runtime.delegation.posts import Posts
 from trunkline.core.runtime.outbound.open_intents import OpenIntents
 from trunkline.core.runtime.outbound.transcript_lines import TranscriptLines
+from trunkline.core.runtime.stories import record_callback
 from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.states.intent import is_final
 from trunkline.core.store.commands import Prune, PurgeIntents, ResolveIntent, RetryIntent, SetAsideBroken, TakeNudges

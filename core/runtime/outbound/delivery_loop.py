@@ -91,7 +91,6 @@ from trunkline.core.errors import IllegalTransition
 from trunkline.core.events.delivery import AttemptEnded, LaneWaiting
 from trunkline.core.reasons import Reason
 from trunkline.core.records.rows import BrokenIntent, CallbackChange, IntentRow
-from trunkline.core.runtime.callback_story import record_callback
 from trunkline.core.runtime.context import Context, ids_of
 from trunkline.core.runtime.lanes import HELD
 from trunkline.core.runtime.outbound.attempts import Attempts, Judge, can_of, other_way, transport_of
@@ -100,6 +99,7 @@ from trunkline.core.runtime.outbound.interrupted import Interrupted, born_at, do
 from trunkline.core.runtime.outbound.open_intents import IntentLane, OpenIntents, QueuedIntent
 from trunkline.core.runtime.outbound.readiness import ReadyAccounts
 from trunkline.core.runtime.outbound.settle import Settler
+from trunkline.core.runtime.stories import record_callback
 from trunkline.core.states.delegation import CallbackEvent, CallbackState
 from trunkline.core.states.intent import DeliveryEvent, is_final
 from trunkline.core.store.commands import Defer

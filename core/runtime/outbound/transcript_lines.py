@@ -17,8 +17,8 @@ from trunkline.core.events.delivery import MirrorAppended, MirrorRefused
 from trunkline.core.events.gateway import TranscriptAppended
 from trunkline.core.reasons import Reason
 from trunkline.core.records.rows import IntentRow, NewSession, Settlement, StoredIntent, Work
-from trunkline.core.runtime.admission_story import record_admitted
 from trunkline.core.runtime.context import Context, ids_of
+from trunkline.core.runtime.stories import record_admitted
 from trunkline.core.store.commands import StoreMirror
 from trunkline.core.store.queries import ListDueMirrors
 from trunkline.core.values import Address, IntentId, IntentState, Receipt, SessionId

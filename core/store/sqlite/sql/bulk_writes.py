@@ -21,13 +21,13 @@ from trunkline.core.store.sqlite.sql.intent_columns import (
     ACKED_COLUMNS,
     INTENT_COLUMNS,
     PLAIN_COLUMNS,
+    RECEIPTS,
     acked_values_of,
     is_plain,
     plain_values_of,
     values_of,
 )
 from trunkline.core.store.sqlite.sql.intents import NOTIFIED, mirror_session
-from trunkline.core.store.sqlite.sql.receipt_padding import PLAIN
 from trunkline.core.store.sqlite.sql.session_lookup import lane_text
 from trunkline.core.store.sqlite.sql.sessions import session_for
 from trunkline.core.values import IntentKind, SessionId
@@ -53,7 +53,7 @@ _PLAIN = _inserts("intents", PLAIN_COLUMNS)
 _SENT_AGAIN = "SELECT 1 FROM sends WHERE key IN (SELECT value FROM json_each(?)) LIMIT 1"
 _LINES = _inserts("transcript", "session_id, role, text, ref, partial, at")
 _ACK = (
-    f"UPDATE intents SET {ACKED_COLUMNS}, receipts = {PLAIN}"  # noqa: S608 -- fixed texts
+    f"UPDATE intents SET {ACKED_COLUMNS}, receipts = {RECEIPTS}"  # noqa: S608 -- fixed texts
     " WHERE id = ? AND state = ? AND acked = ? AND json_valid(receipts)"
 )
 _SESSIONS = (

@@ -10,6 +10,7 @@ import operator
 import msgspec
 
 from trunkline.core.records.rows import BoundPart, ContentPart, ExtraPart, IntentRow, ProgressPart
+from trunkline.core.values import IntentState
 
 _json = msgspec.json.Encoder().encode
 
@@ -130,3 +131,29 @@ def acked_values_of(after: IntentRow, now: float) -> tuple[object, ...]:
     progress = after.progress
     assert progress.reason is not None
     return progress.state._value_, progress.acked, progress.attempts, progress.interrupted, progress.reason._value_, now
+
+
+# The receipts of a long text are padded, so that an update rewrites only the pages that changed. SQLite rewrites a row
+# that changes its size as a whole: without padding, a text of some hundred chunks would be written some hundred times.
+# The padding is blanks behind the JSON of the receipts: room for the next ones.
+
+#: characters from which on a text is long
+_LONG = 32_768
+_LEAST = 4096
+#: pads the row while its state is the shorter "sending", in front of the text, so that the text does not move
+_BLANKS = " " * (len(IntentState.PREPARED.value) - len(IntentState.SENDING.value))
+WHILE_SENT = f", address = rtrim(address) || '{_BLANKS}'"
+#: the receipts with one more; and the same, padded
+RECEIPTS = "json_insert(receipts, '$[#]', json(?))"
+RECEIPTS_PADDED = f"printf('%-*s', ?, {RECEIPTS}), address = rtrim(address)"
+
+
+def is_long(intent: IntentRow) -> bool:
+    """Whether the row of an intent is padded."""
+    return len(intent.content.chunks) > 1 and sum(map(len, intent.content.chunks)) >= _LONG
+
+
+def padded_size(receipt: str, count: int) -> int:
+    """Bytes for `count` receipts like this one, and for some more."""
+    wanted = count * (len(receipt.encode()) + 1) + 2
+    return max(_LEAST, 1 << wanted.bit_length())

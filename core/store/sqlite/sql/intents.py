@@ -32,12 +32,16 @@ from trunkline.core.store.sqlite.sql.intent_columns import (
     ACKED_COLUMNS,
     CHANGED_COLUMNS,
     INTENT_COLUMNS,
+    RECEIPTS,
+    RECEIPTS_PADDED,
+    WHILE_SENT,
     acked_values_of,
     changed_values_of,
+    is_long,
+    padded_size,
     values_of,
 )
 from trunkline.core.store.sqlite.sql.intent_reads import fate_of, latest_send
-from trunkline.core.store.sqlite.sql.receipt_padding import PADDED, PLAIN, WHILE_SENT, is_long, padded_size
 from trunkline.core.store.sqlite.sql.schedule import note_accepted
 from trunkline.core.store.sqlite.sql.session_lookup import find_by_id, find_ended, find_tied, has_left
 from trunkline.core.store.sqlite.sql.sessions import session_for
@@ -89,7 +93,7 @@ def ack_chunk(c: sqlite3.Connection, command: AckChunk) -> Settlement:
     intent, receipt, last = command.intent, _text(command.receipt), command.intent.is_last
     padded = not last and is_long(intent)
     receipts = (padded_size(receipt, command.after.progress.acked), receipt) if padded else (receipt,)
-    sets = f"{ACKED_COLUMNS}, receipts = {PADDED if padded else PLAIN}"
+    sets = f"{ACKED_COLUMNS}, receipts = {RECEIPTS_PADDED if padded else RECEIPTS}"
     update(c, intent, sets, acked_values_of(command.after, command.now), receipts)
     if command.mirror_due:
         set_mirror_due(c, intent)

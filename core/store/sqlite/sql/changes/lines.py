@@ -7,8 +7,7 @@ import sqlite3
 import msgspec
 
 from trunkline.core.delivery.line_changes import LineChange, edited_text, line_change
-from trunkline.core.records.changed_line import ChangedLine
-from trunkline.core.records.rows import IntentRow
+from trunkline.core.records.rows import ChangedLine, IntentRow
 from trunkline.core.store.sqlite.sql.intent_reads import read_intents
 from trunkline.core.store.sqlite.sql.session_lookup import SESSIONS_OF_KEYS, find_by_id, find_ended, lane_text
 from trunkline.core.store.sqlite.sql.transcript import texts
