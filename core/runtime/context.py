@@ -197,7 +197,7 @@ class Context:
     def record_session(self, row: SessionRow, agent: str, address: Address | None, by: str, cause: int | None) -> None:
         """Record what a write did to a session: created it, moved it to a new key, or left the previous one behind."""
         if row.moved_from is not None:
-            self.bindings.moved(row.moved_from, row.key)
+            self.bindings.note_move(row.moved_from, row.key)
             self.events.record(session_moved(row, row.moved_from, row.id), cause)
         if row.left is not None:
             left = SessionLeft(

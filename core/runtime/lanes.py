@@ -66,7 +66,7 @@ class Lanes(Generic[K, T]):
         """Replace the item being handled by a later state of itself."""
         self._lanes[lane][0] = item
 
-    def done(self, lane: K) -> None:
+    def finish_head(self, lane: K) -> None:
         """The head of a held lane is done."""
         waiting = self._lanes[lane]
         waiting.popleft()
@@ -75,7 +75,7 @@ class Lanes(Generic[K, T]):
         else:
             del self._lanes[lane]
 
-    def again(self, lane: K) -> None:
+    def repeat_head(self, lane: K) -> None:
         """Handle the head of a held lane again."""
         self._make_ready(lane)
 

@@ -69,17 +69,17 @@ async def _enqueue_silently(store: RewiredStore, command: Enqueue, story: Any, t
 class _EachByItself(OpenIntents):
     """Each part of an answer is sent by its own task, and they arrive in any order."""
 
-    def put(self, lane: IntentLane, item: QueuedIntent) -> None:
-        super().put((*lane, item.id), item)  # pyright: ignore[reportArgumentType] -- a queue of its own is the defect
+    def put_in_lane(self, lane: IntentLane, item: QueuedIntent) -> None:
+        super().put_in_lane((*lane, item.id), item)  # pyright: ignore[reportArgumentType] -- a queue of its own is the defect
 
 
 @bug("tool-sends-bypass-the-queue", gateway_part("intents_type"), reports=("B099",), caught_by=("O1",))
 class _ToolsApart(OpenIntents):
     """Tool sends and replies have separate queues, and overtake each other."""
 
-    def put(self, lane: IntentLane, item: QueuedIntent) -> None:
+    def put_in_lane(self, lane: IntentLane, item: QueuedIntent) -> None:
         kind = "tool" if ".send" in item.id else "reply"
-        super().put((*lane, kind), item)  # pyright: ignore[reportArgumentType] -- a queue of its own is the defect
+        super().put_in_lane((*lane, kind), item)  # pyright: ignore[reportArgumentType] -- a queue of its own is the defect
 
 
 @bug("notice-waits-for-room", making("gateway"), caught_by=("L1", "L6"))

@@ -178,7 +178,7 @@ class GatewaySendPorts:
             return 1
         return send.tries + 1 if self._may_try_again(fate.state) else _stored(plan, send, fate, new=False)
 
-    async def ended(self, stored: StoredSend) -> SendResult:
+    async def wait_for_end(self, stored: StoredSend) -> SendResult:
         return await self._wait(stored.send)
 
     def bound(self, address: Address) -> SessionBindingRecord | None:

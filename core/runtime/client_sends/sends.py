@@ -172,7 +172,7 @@ class Sends:
             if not stored.new:
                 self._record_join(message.key, asked, ended=False)
             return _queued(message.key, stored)
-        fate = stored.fate or await self._ports.ended(stored)
+        fate = stored.fate or await self._ports.wait_for_end(stored)
         if not stored.new:
             self._record_join(message.key, asked, ended=not fate.waited)
         return _outcome(message, fate, cached=not stored.new)

@@ -61,14 +61,14 @@ class Endings:
         """Set the gateway's tasks."""
         self._group = group
 
-    async def end(self, one: OpenDelegation, ending: Ending) -> bool:
+    async def end(self, delegation: OpenDelegation, ending: Ending) -> bool:
         """End a delegation, unless it has ended; answers whether this end is the one that counts."""
-        if one.scope is not None:
-            one.scope.cancel()
-        async with one.ending:
+        if delegation.scope is not None:
+            delegation.scope.cancel()
+        async with delegation.ending:
             return await self.reporter.report(ending)
 
-    async def end_for(self, one: OpenDelegation, ending: Ending) -> bool:
+    async def end_for(self, delegation: OpenDelegation, ending: Ending) -> bool:
         """As `end`, for a caller that may stop waiting: its run is cancelled by then, so the end must be stored.
 
         Raises `StoreError` if the gateway stops first; then the delegation goes on at the next start.
@@ -77,78 +77,85 @@ class Endings:
 
         async def store() -> None:
             try:
-                answers.append(await self.end(one, ending))
+                answers.append(await self.end(delegation, ending))
             except Exception as error:  # noqa: BLE001 -- it is the caller's
                 errors.append(error)
             finally:
                 ended.set()
 
-        self.apart(store, f"hand {one.row.id} ends")
+        self.run_apart(store, f"hand {delegation.row.id} ends")
         await ended.wait()
         if errors:
             raise errors[0]
         if not answers:
-            raise StoreError(f"the gateway stopped before the end of {one.row.id} was stored")
+            raise StoreError(f"the gateway stopped before the end of {delegation.row.id} was stored")
         return answers[0]
 
-    async def late(self, ending: Ending) -> bool:
+    async def keep_late_result(self, ending: Ending) -> bool:
         """Keep a result that came after the end of its delegation; answers whether it is the first nevertheless."""
         return await self.reporter.report(ending)
 
-    def end_soon(self, one: OpenDelegation, outcome: HandOutcome, reason: Reason, text: str = "") -> None:
+    def end_soon(self, delegation: OpenDelegation, outcome: HandOutcome, reason: Reason, text: str = "") -> None:
         """End a delegation in the background."""
         assert self._group is not None
         result = HandResult(outcome=outcome, text=text or reason.sentence)
-        ending = Ending(row=one.row, result=result, reason=reason, cause=one.cause)
-        self._group.start_soon(self.end, one, ending, name=f"hand {one.row.id} {outcome}")
+        ending = Ending(row=delegation.row, result=result, reason=reason, cause=delegation.cause)
+        self._group.start_soon(self.end, delegation, ending, name=f"hand {delegation.row.id} {outcome}")
 
-    def settle(self, one: OpenDelegation) -> None:
+    def settle(self, delegation: OpenDelegation) -> None:
         """End the task of an agent that has returned nothing, and that nothing works on any more, with no text."""
-        row = one.row
-        if row.kind is not HandKind.AGENT or row.state is not WorkState.RUNNING or one.turns or one.children:
+        row = delegation.row
+        if (
+            row.kind is not HandKind.AGENT
+            or row.state is not WorkState.RUNNING
+            or delegation.turns
+            or delegation.children
+        ):
             return
         assert self._group is not None
-        ending = Ending(row=row, result=HandResult(outcome=HandOutcome.OK, text=""), cause=one.cause)
-        self._group.start_soon(self.end, one, ending, name=f"hand {row.id} empty")
+        ending = Ending(row=row, result=HandResult(outcome=HandOutcome.OK, text=""), cause=delegation.cause)
+        self._group.start_soon(self.end, delegation, ending, name=f"hand {row.id} empty")
 
-    def expire(self, one: OpenDelegation) -> None:
+    def expire(self, delegation: OpenDelegation) -> None:
         """End a delegation whose deadline has passed; a worker's only if it has left no answer in time."""
-        if one.row.kind is HandKind.WORKER:
-            self.apart(lambda: self._look_first(one), f"hand {one.row.id} due")
+        if delegation.row.kind is HandKind.WORKER:
+            self.run_apart(lambda: self._look_first(delegation), f"hand {delegation.row.id} due")
         else:
-            self._time_out(one)
+            self._time_out(delegation)
 
-    async def _look_first(self, one: OpenDelegation) -> None:
+    async def _look_first(self, delegation: OpenDelegation) -> None:
         """Time a worker out, unless it has left an answer that nobody has taken yet."""
         await self._posts.take_all(None)
-        if self._open.find(one.row.id) is one:
-            self._time_out(one)
+        if self._open.find(delegation.row.id) is delegation:
+            self._time_out(delegation)
 
-    def _time_out(self, one: OpenDelegation) -> None:
-        seconds = _allowed(one.row, self._ctx.env.now())
-        self.end_soon(one, HandOutcome.TIMEOUT, Reason.HAND_DEADLINE, f"no result within {round(seconds, 3):g} s")
+    def _time_out(self, delegation: OpenDelegation) -> None:
+        seconds = _allowed(delegation.row, self._ctx.env.now())
+        self.end_soon(
+            delegation, HandOutcome.TIMEOUT, Reason.HAND_DEADLINE, f"no result within {round(seconds, 3):g} s"
+        )
 
-    def apart(self, work: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
+    def run_apart(self, work: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
         """Run something beside everything else."""
         assert self._group is not None
         self._group.start_soon(work, name=name)
 
     def _expire_passed(self, delegation: DelegationId) -> None:
-        one = self._open.find(delegation)
-        if one is not None:
-            self.expire(one)
+        known = self._open.find(delegation)
+        if known is not None:
+            self.expire(known)
 
     def _note_end(self, row: DelegationRow, callback: Work | None) -> None:
         """Forget an ended delegation, and end its children. `callback`: the turn that gets its result."""
         parent = self._open.find(row.parent)
         if callback is not None and parent is not None:
             parent.turns += 1
-        one = self._open.find(row.id)
-        if one is not None:
-            self._open.remove(one)
+        ended = self._open.find(row.id)
+        if ended is not None:
+            self._open.remove(ended)
             self.clock.remove(row.id)
-            self.slots.release(one)
-            for child in tuple(one.children):
+            self.slots.release(ended)
+            for child in tuple(ended.children):
                 left = self._open.find(child)
                 if left is not None and left.stored:
                     self.end_soon(left, HandOutcome.CANCELLED, Reason.PARENT_ENDED)
@@ -209,30 +216,30 @@ class RunSlots:
         self._waiting: FairQueue[SessionId | None, OpenDelegation] = FairQueue()
         self._running = 0
 
-    def put(self, one: OpenDelegation) -> None:
+    def put(self, delegation: OpenDelegation) -> None:
         """Begin a run, or have it wait for its turn."""
-        self._waiting.put(one.row.session, one)
+        self._waiting.put(delegation.row.session, delegation)
         self.fill()
 
-    def occupy(self, one: OpenDelegation) -> None:
+    def occupy(self, delegation: OpenDelegation) -> None:
         """Count a run that begins in any case."""
-        if not one.runs:
-            one.runs = True
+        if not delegation.runs:
+            delegation.runs = True
             self._running += 1
 
-    def release(self, one: OpenDelegation) -> None:
+    def release(self, delegation: OpenDelegation) -> None:
         """A run has ended, or will not begin; the next one may."""
-        self._waiting.discard(one.row.session, one)
-        if one.runs:
-            one.runs = False
+        self._waiting.discard(delegation.row.session, delegation)
+        if delegation.runs:
+            delegation.runs = False
             self._running -= 1
             self.fill()
 
     def fill(self) -> None:
         """Begin what waits, as far as there is room: also after the limit has changed."""
         while self._running < self._most():
-            one = self._waiting.take()
-            if one is None:
+            delegation = self._waiting.take()
+            if delegation is None:
                 return
-            self.occupy(one)
-            self._begin(one)
+            self.occupy(delegation)
+            self._begin(delegation)

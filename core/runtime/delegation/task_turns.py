@@ -38,25 +38,25 @@ class TaskTurns:
 
     def is_over(self, work: Work) -> bool:
         """Whether the delegation that a turn works on has ended: then there is nothing left to do."""
-        one = self._open.find(work.serves)
-        return one is None or one.ending.locked()
+        served = self._open.find(work.serves)
+        return served is None or served.ending.locked()
 
-    def apart(self, work: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
+    def run_apart(self, work: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
         """Run a turn beside those of people."""
-        self._endings.apart(work, name)
+        self._endings.run_apart(work, name)
 
     @contextmanager
     def running(self, work: Work) -> Generator[anyio.CancelScope]:
         """A scope around the agent of a turn, which is cancelled when its delegation ends."""
-        one = self._open.find(work.serves)
+        served = self._open.find(work.serves)
         with anyio.CancelScope() as scope:
-            if one is not None:
-                one.scope = scope
+            if served is not None:
+                served.scope = scope
             try:
                 yield scope
             finally:
-                if one is not None:
-                    one.scope = None
+                if served is not None:
+                    served.scope = None
 
     async def drop(self, work: Work, cause: int) -> None:
         """End a turn without running it, because its delegation has ended."""
@@ -65,23 +65,23 @@ class TaskTurns:
 
     def note_discarded(self, work: Work) -> None:
         """Count a turn that does not run, because an operator has discarded its callback."""
-        one = self._open.find(work.serves)
-        if one is not None:
-            one.turns -= 1
-            self._endings.settle(one)
+        served = self._open.find(work.serves)
+        if served is not None:
+            served.turns -= 1
+            self._endings.settle(served)
 
     async def finish(self, work: Work, answer: str | None, failure: TurnEnded | None, cause: int) -> None:
         """End a turn with what its agent returned, or with how it failed."""
         over = failure is not None and failure.reason is Reason.PARENT_ENDED
         result, reason = (None, None) if over else self._result_of(answer, failure)
         ended = failure or TurnEnded(outcome="silent" if result is None else "replied")
-        one, turn = self._open.find(work.serves), self._finish_of(work, ended)
-        row = None if one is None else one.row
-        if one is not None:
-            one.turns -= 1
+        served, turn = self._open.find(work.serves), self._finish_of(work, ended)
+        row = None if served is None else served.row
+        if served is not None:
+            served.turns -= 1
             if work.kind is WorkKind.TASK:
-                self._endings.slots.release(one)
-            if result is None and not over and not one.turns and not one.children:
+                self._endings.slots.release(served)
+            if result is None and not over and not served.turns and not served.children:
                 result = HandResult(outcome=HandOutcome.OK, text="")
         elif failure is None and result is not None and work.serves is not None:
             # Its delegation has ended meanwhile: the result is late.
@@ -97,10 +97,10 @@ class TaskTurns:
             turn=turn,
             turn_ended=lambda done: self._record(work, ended, done, cause),
         )
-        if one is None:
-            await self._endings.late(ending)
+        if served is None:
+            await self._endings.keep_late_result(ending)
         else:
-            await self._endings.end(one, ending)
+            await self._endings.end(served, ending)
 
     def _result_of(self, answer: str | None, failure: TurnEnded | None) -> tuple[HandResult | None, Reason | None]:
         """What the end of a turn means for the delegation that it works on; none: the turn returned nothing."""

@@ -97,7 +97,7 @@ class Passes:
             # The schedule was changed meanwhile.
             self._waiting.pop(agent, None)
             return Later()
-        cause = self._announced(wake, due)
+        cause = self._record_due(wake, due)
         try:
             tried = self._try(wake, heartbeat, timer, due, cause)
             decision = ctx.decisions.decide_run(await self._facts(tried))
@@ -125,7 +125,7 @@ class Passes:
             await self._record(after, body, cause)
             return Later()
 
-    def _announced(self, wake: WakeRequest, due: float | None) -> int:
+    def _record_due(self, wake: WakeRequest, due: float | None) -> int:
         """The event that says that a heartbeat is due; recorded once for a run that has to wait."""
         known = self._waiting.get(wake.agent)
         if known is not None:
@@ -164,7 +164,7 @@ class Passes:
             events=await ctx.store.read(ListSystemEvents(agent=agent)),
             instructions=found,
             assignment=assignment(found.text, last, tried.due),
-            destination=await self._destinations.of(agent, tried.routed_by, tried.cause),
+            destination=await self._destinations.for_agent(agent, tried.routed_by, tried.cause),
         )
 
     async def _facts(self, tried: _Pass) -> GuardFacts:

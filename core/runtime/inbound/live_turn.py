@@ -292,7 +292,7 @@ def check_beside(media: object, poll: object, buttons: object, silent: object, d
         name, value = ("buttons", buttons) if isinstance(media, list | tuple) else ("media", media)
         return f"{name} is of type {type(value).__name__} instead of a list"
     files = cast("Sequence[object]", media)
-    wrong = check_texts((f"media[{number}]", one) for number, one in enumerate(files))
+    wrong = check_texts((f"media[{number}]", path) for number, path in enumerate(files))
     if wrong or None in files:
         return wrong or "media has None in it"
     if not (poll is None or isinstance(poll, Poll)):
@@ -318,12 +318,12 @@ def _check_buttons(rows: Sequence[object]) -> Iterator[str]:
         if not isinstance(row, list | tuple):
             yield f"buttons[{number}] is of type {type(row).__name__} instead of a row of buttons"
             return
-        for one in cast("Sequence[object]", row):
-            if not isinstance(one, Button):
-                yield f"buttons[{number}] has a {type(one).__name__} instead of a Button"
+        for button in cast("Sequence[object]", row):
+            if not isinstance(button, Button):
+                yield f"buttons[{number}] has a {type(button).__name__} instead of a Button"
                 return
-            wrong = check_texts((("text", one.text), ("value", one.value), ("url", one.url)))
-            if wrong or not one.text.strip():
+            wrong = check_texts((("text", button.text), ("value", button.value), ("url", button.url)))
+            if wrong or not button.text.strip():
                 yield f"buttons[{number}]: {wrong or 'a button without a text'}"
 
 

@@ -140,17 +140,17 @@ class Turns:
         given_up = turn.runs is not None and turn.attempts >= most
         end_or_run = self._give_up if given_up else self._run
 
-        async def apart() -> None:
+        async def run_apart() -> None:
             # Outside the worker pool, so that its wait does not occupy a worker.
             await end_or_run(turn)
-            self._queue.lanes.done(lane)
+            self._queue.lanes.finish_head(lane)
 
         name = f"turn {turn.work.turn}"
         if turn.runs and not given_up:
-            self._suspects.run(apart, name=name, runs=turn.runs, most=most)
+            self._suspects.run(run_apart, name=name, runs=turn.runs, most=most)
         elif serves is not None:
             # Tasks of hands are bounded by `hands.limits`, and do not take the places of people's turns.
-            self._tasks.apart(apart, name)
+            self._tasks.run_apart(run_apart, name)
         else:
             await end_or_run(turn)
             return None

@@ -64,7 +64,7 @@ class MessageTool:
     async def send(self, call: ToolCall, what: ToolMessage) -> ActionResult:
         """Queue a message of typed arguments; durable on return. Raises `UsageError`."""
         where = str(what.aim.to or call.work.reply_to or "nowhere")
-        called = self._called(call, where)
+        called = self._record_call(call, where)
         return await self._refusing(call, called, self._send(call, what, called))
 
     async def _send(self, call: ToolCall, what: ToolMessage, called: int, target: int = 0) -> ActionResult:
@@ -86,9 +86,9 @@ class MessageTool:
             check_enabled(planned.action, call.work.agent, ctx.config)
         except UsageError as error:
             action = plain_text(params.get("action")) or "no action"
-            self.refuse(call, error, refusal(error), self._called(call, action[:_SHOWN]))
+            self.refuse(call, error, refusal(error), self._record_call(call, action[:_SHOWN]))
             raise
-        called = self._called(call, _shown(planned))
+        called = self._record_call(call, _shown(planned))
         if planned.action is Action.BROADCAST:
             return await self._broadcast(call, planned, called)
         return await self._refusing(call, called, self._one(call, planned, called))
@@ -97,7 +97,7 @@ class MessageTool:
         """Carry out one call on one target."""
         kind = SPECS[planned.action].kind
         if kind is ActionKind.CHANGE:
-            return await self._changes.change(call, planned, called)
+            return await self._changes.queue_change(call, planned, called)
         if kind is ActionKind.QUERY:
             return await self._questions.ask(call, planned, called)
         return await self._send(call, self._message(call, planned), called, target)
@@ -105,19 +105,19 @@ class MessageTool:
     async def _broadcast(self, call: ToolCall, planned: PlannedCall, called: int) -> ActionResult:
         """One send to each target, each judged by itself; the failure of one is in its result."""
         results: list[ActionResult] = []
-        for number, one in enumerate(planned.sends, 1):
+        for number, planned_send in enumerate(planned.sends, 1):
             try:
-                results.append(await self._refusing(call, called, self._one(call, one, called, number)))
+                results.append(await self._refusing(call, called, self._one(call, planned_send, called, number)))
             except UsageError as error:
-                results.append(_failed(one, error))
-        ok = all(one.ok for one in results)
+                results.append(_failed(planned_send, error))
+        ok = all(result.ok for result in results)
         status = ActionStatus.DRY_RUN if planned.dry_run else ActionStatus.QUEUED
         return ActionResult(
             action=planned.action,
             status=status if ok else ActionStatus.FAILED,
             handled_by=DRY_RUN if planned.dry_run else CORE,
             channel=planned.channel.name,
-            detail="" if ok else f"{sum(not one.ok for one in results)} of {len(results)} targets failed",
+            detail="" if ok else f"{sum(not result.ok for result in results)} of {len(results)} targets failed",
             results=tuple(results),
         )
 
@@ -172,7 +172,7 @@ class MessageTool:
             message_id=work.message_id if here and work.kind is WorkKind.MESSAGE else None,
         )
 
-    def _called(self, call: ToolCall, detail: str) -> int:
+    def _record_call(self, call: ToolCall, detail: str) -> int:
         return self._ctx.events.record(ToolCalled(tool=TOOL, detail=detail), call.cause, **call.ids)
 
     async def _refusing(self, call: ToolCall, called: int, done: Awaitable[ActionResult]) -> ActionResult:
@@ -194,14 +194,14 @@ def _shown(planned: PlannedCall) -> str:
     return f"{planned.action} {where}".strip()[:_SHOWN]
 
 
-def _failed(one: PlannedCall, error: UsageError) -> ActionResult:
+def _failed(planned: PlannedCall, error: UsageError) -> ActionResult:
     return ActionResult(
-        action=one.action,
+        action=planned.action,
         status=ActionStatus.FAILED,
         handled_by=CORE,
-        channel=one.channel.name,
+        channel=planned.channel.name,
         reason=refusal(error),
-        detail=f"{one.target.text}: {error.facts}",
+        detail=f"{planned.target.text}: {error.facts}",
     )
 
 
@@ -215,7 +215,7 @@ class ChangeCalls:
         self._changes = changes
         self._results = Results(context)
 
-    async def change(self, call: ToolCall, planned: PlannedCall, called: int) -> ActionResult:
+    async def queue_change(self, call: ToolCall, planned: PlannedCall, called: int) -> ActionResult:
         """Queue a change, which is durable on return. Raises `UsageError`."""
         action, work = planned.action, call.work
         if call.again and not planned.dry_run:
@@ -238,7 +238,7 @@ class ChangeCalls:
         )
         if planned.dry_run:
             place = await self._place_meant(call, draft)
-            return self._results.previewed(action, call, place, draft.text, cause)
+            return self._results.record_preview(action, call, place, draft.text, cause)
         row = await self._changes.prepare(work, call.intent(), draft, cause, mark)
         if not row.content.chunks and row.progress.state is not IntentState.CANCELLED:
             raise InvalidAction(f"{action}: nothing of the new text is visible", Reason.NOTHING_TO_SEND)

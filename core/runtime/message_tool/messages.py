@@ -61,7 +61,7 @@ class MessageSender:
             before = await self._results.of_earlier_run(action, intent, call, what.text, called)
             if before is not None:
                 return before
-        answered = await self._answered(what.aim.reply_to)
+        answered = await self._find_answered(what.aim.reply_to)
         if answered is not None:
             what = msgspec.structs.replace(what, aim=msgspec.structs.replace(what.aim, reply_to=answered.provider_id))
         aim = await self._targets.aim(call.work.agent, what.aim, call.work.reply_to, called, call.ids)
@@ -83,12 +83,12 @@ class MessageSender:
         if what.dry_run:
             row = self._preparer.preview(draft, what.text, mark)
             text = said(row.content.chunks)
-            return self._results.previewed(action, call, row.address, text, cause, session=row.mirror_key)
+            return self._results.record_preview(action, call, row.address, text, cause, session=row.mirror_key)
         if what.is_plain and says_no_reply(what.text):
-            return self._results.invisible(action, call, draft, what.text, called)
+            return self._results.record_invisible(action, call, draft, what.text, called)
         row = await self._preparer.prepare(draft, what.text, cause, mark, call.work)
         if row.is_invisible:
-            return self._results.invisible(action, call, row, what.text, called)
+            return self._results.record_invisible(action, call, row, what.text, called)
         return await self._enqueue(call, what, row, cause)
 
     def _checked(self, what: ToolMessage, aim: ResolvedTarget) -> ToolMessage:
@@ -108,7 +108,7 @@ class MessageSender:
         )
         return msgspec.structs.replace(what, poll=poll)
 
-    async def _answered(self, name: str | None) -> Receipt | None:
+    async def _find_answered(self, name: str | None) -> Receipt | None:
         """The receipt of the message to answer, if the agent names it by its intent. Raises `InvalidSend`."""
         if name is None or not name.strip():
             return None

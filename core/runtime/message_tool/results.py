@@ -67,7 +67,7 @@ class Results:
             detail=reason.sentence if cancelled and reason is not None else "",
         )
 
-    def invisible(self, action: Action, call: ToolCall, row: IntentRow, text: str, called: int) -> ActionResult:
+    def record_invisible(self, action: Action, call: ToolCall, row: IntentRow, text: str, called: int) -> ActionResult:
         """The result of a message of which nothing is visible."""
         self._ctx.events.record(IntentSuppressed(reason=Reason.NO_REPLY, text=text), called, **call.ids)
         return ActionResult(
@@ -80,7 +80,7 @@ class Results:
             detail=Reason.NO_REPLY.sentence,
         )
 
-    def previewed(
+    def record_preview(
         self, action: Action, call: ToolCall, place: Address, text: str, cause: int, *, session: str | None = None
     ) -> ActionResult:
         """The result of a dry run, which has no effects. `session`: the one that would remember it."""

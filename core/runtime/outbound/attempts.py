@@ -86,7 +86,7 @@ class Attempts:
         forbidden = judge()
         meant = None
         if change is not None and forbidden is None:
-            meant = await self._changes.meant(row, change)
+            meant = await self._changes.find_message_meant(row, change)
             forbidden = nothing_to_change(meant)
         if forbidden is None:
             stale = needs_mark(can_of(adapter, row), before.attempts) and before.state is IntentState.PREPARED

@@ -32,7 +32,7 @@ class ChangeAttempts:
         self._ctx = context
         self._limits = Deadlines()
 
-    async def meant(self, row: IntentRow, part: ActionPart) -> MeantMessage:
+    async def find_message_meant(self, row: IntentRow, part: ActionPart) -> MeantMessage:
         """The message that the next request concerns, by the receipts of the intent that sends it."""
         if part.of is None or not needs_receipts(part, len(row.content.chunks)):
             return MeantMessage(message_id=part.message_id)

@@ -375,7 +375,7 @@ class Delivery:
         seq = await ctx.store.write(defer, lambda _: ctx.events.record(body, cause, **ids))
         if after.bound.identity is None and row.bound.identity is not None:
             most = ctx.config.channel(row.address.channel).thread_bindings.degraded_after
-            ctx.bindings.identity_failed(row.bound.binding, most, seq)
+            ctx.bindings.count_identity_failure(row.bound.binding, most, seq)
         return defer.after, seq
 
     async def _put_off_or_end(
@@ -422,12 +422,12 @@ class Delivery:
 
         def done() -> None:
             self._intents.remove(lane, item)
-            lanes.done(lane)
+            lanes.finish_head(lane)
 
         def failed(error: Exception) -> None:
             kept = msgspec.structs.replace(item, row=row, accepted=(receipt, outcome.reason, ended), error=error)
             lanes.replace_head(lane, kept)
-            lanes.again(lane)
+            lanes.repeat_head(lane)
 
         self._settler.settle_last(row, receipt, outcome.reason, ended, done, failed)
 

@@ -92,18 +92,18 @@ class OpenIntents:
         self._hold_binding(row)
         held, born = self.held < self._ctx.config.delivery.window, self._ctx.env.steady_of(row.created_at)
         item = QueuedIntent(id=row.id, row=row if held else None, cause=cause, held=held, born=born)
-        self.put(row.address.lane, item)
+        self.put_in_lane(row.address.lane, item)
 
     def enqueue_reopened(self, row: IntentRow, cause: int | None) -> None:
         """Queue an intent that an operator reopened."""
         self._hold_binding(row)
-        self.put(row.address.lane, QueuedIntent(id=row.id, row=None, cause=cause))
+        self.put_in_lane(row.address.lane, QueuedIntent(id=row.id, row=None, cause=cause))
 
     def enqueue_left(self, intent: OpenIntent, cause: int, *, head: bool) -> None:
         """Queue an intent that an earlier process left open. `head`: the first one of its conversation."""
-        self.put(intent.address.lane, QueuedIntent(id=intent.id, row=None, cause=cause, left=True, head=head))
+        self.put_in_lane(intent.address.lane, QueuedIntent(id=intent.id, row=None, cause=cause, left=True, head=head))
 
-    def put(self, lane: IntentLane, item: QueuedIntent) -> None:
+    def put_in_lane(self, lane: IntentLane, item: QueuedIntent) -> None:
         """Count an intent, and put it into its lane."""
         self.count += 1
         self._by_lane[lane] = self._by_lane.get(lane, 0) + 1

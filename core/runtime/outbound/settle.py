@@ -170,7 +170,9 @@ class Settler:
         def then(ended: _Ended) -> None:
             seq, noticed, _ = ended
             if reason is Reason.PLACE_GONE:
-                ctx.bindings.gone(row.bound.binding, Reason.THREAD_ARCHIVED if archived else Reason.THREAD_GONE, seq)
+                ctx.bindings.end_gone(
+                    row.bound.binding, Reason.THREAD_ARCHIVED if archived else Reason.THREAD_GONE, seq
+                )
             if notice is not None and noticed is not None:
                 self._intents.enqueue(notice, noticed)
 
@@ -239,7 +241,7 @@ class Settler:
         if row.bound.binding is not None:
             bound.apply_touches()
             if row.bound.identity is not None:
-                bound.identity_worked(row.bound.binding)
+                bound.reset_identity_failures(row.bound.binding)
 
     async def _notice(self, row: IntentRow, state: IntentState, reason: Reason, cause: int | None) -> IntentRow | None:
         """The notice of an undeliverable intent, without its content, where the requester waits for it."""

@@ -43,9 +43,9 @@ class NotBatchable(Exception):
 
 def _inserts(table: str, columns: str) -> dict[int, str]:
     """Insert statements by their number of rows. ``OR FAIL``: everything is undone anyway, and it needs no journal."""
-    one = f"({', '.join('?' * len(columns.split(',')))})"
+    row = f"({', '.join('?' * len(columns.split(',')))})"
     start = f"INSERT OR FAIL INTO {table} ({columns}) VALUES "  # noqa: S608 -- names only
-    return {size: start + ", ".join([one] * size) for size in _SIZES}
+    return {size: start + ", ".join([row] * size) for size in _SIZES}
 
 
 _INTENTS = _inserts("intents", INTENT_COLUMNS)

@@ -112,12 +112,12 @@ def read_intents(
             rows += _fetch(c, some)
         except sqlite3.OperationalError as error:
             _raise_unless_not_text(error)
-            for one in some:
+            for intent in some:
                 try:
-                    rows += _fetch(c, (one,))
+                    rows += _fetch(c, (intent,))
                 except sqlite3.OperationalError as wrong:
                     _raise_unless_not_text(wrong)
-                    broken[one] = _rest_of(c, one, str(wrong))
+                    broken[intent] = _rest_of(c, intent, str(wrong))
     for row in sorted(rows, key=lambda row: row["n"]):
         try:
             found.append((row["n"], _sound(_intent_of(row)), _receipts(row["receipts"])))
@@ -253,10 +253,10 @@ def list_unnotified(c: sqlite3.Connection, query: ListUnnotified) -> tuple[tuple
     )
     numbers = {IntentId(row[0]): row[1] for row in c.execute(sql, (query.after, query.limit))}
     found, broken = read_intents(c, tuple(numbers))
-    rows = [*found, *((numbers[one], rest.row, rest.receipts) for one, rest in broken.items())]
+    rows = [*found, *((numbers[intent], rest.row, rest.receipts) for intent, rest in broken.items())]
     return tuple(
         (n, row, IntentFate(state=row.progress.state, reason=row.progress.reason, receipts=receipts))
-        for n, row, receipts in sorted(rows, key=lambda one: one[0])
+        for n, row, receipts in sorted(rows, key=lambda entry: entry[0])
     )
 
 

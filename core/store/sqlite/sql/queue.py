@@ -131,7 +131,7 @@ def show_intent(c: sqlite3.Connection, query: ShowIntent) -> IntentDetails:
         raise StoreError(f"the row of intent {intent} cannot be read ({broken[IntentId(intent)].problem})")
     if not found:
         near = c.execute("SELECT id FROM intents WHERE instr(id, ?) ORDER BY n DESC LIMIT 3", (intent,)).fetchall()
-        hint = f"; did you mean {', '.join(one for (one,) in near)}?" if near and intent else ""
+        hint = f"; did you mean {', '.join(name for (name,) in near)}?" if near and intent else ""
         raise UnknownName(f"no intent {intent!r}{hint}")
     _, row, receipts = found[0]
     (due,) = c.execute("SELECT mirror_due FROM intents WHERE id = ?", (intent,)).fetchone()
@@ -210,7 +210,7 @@ def purge(c: sqlite3.Connection, command: PurgeIntents) -> int:
     sql = f"SELECT id, delegation_id FROM intents WHERE {where} ORDER BY n LIMIT ?"  # noqa: S608 -- fixed texts
     found = c.execute(sql, (*values, command.limit)).fetchall()
     _remove(c, [intent for intent, _ in found])
-    for delegation in dict.fromkeys(one for _, one in found if one is not None):
+    for delegation in dict.fromkeys(name for _, name in found if name is not None):
         change = without_messages(c, delegation)
         if change is not None:
             _leave_note(c, f"the messages of {delegation}", PURGE, "", change)

@@ -46,7 +46,7 @@ def change_line(c: sqlite3.Connection, after: IntentRow) -> ChangedLine | None:
 
 def _where(c: sqlite3.Connection, message: IntentRow, receipts: tuple[Receipt, ...]) -> dict[str, object]:
     """Where the line of a message may be: its session may have another key now, or may have been reset."""
-    lanes = [lane_text(place) for place in (message.address, *(one.address for one in receipts))]
+    lanes = [lane_text(place) for place in (message.address, *(receipt.address for receipt in receipts))]
     looked = {"agent": message.agent, "lanes": _json(lanes).decode(), "key": message.mirror_key}
     keys = [key for (key,) in c.execute(_KEYS, looked) if key is not None]
     return {"ref": message.id, "own": message.session, "keys": _json(keys).decode()}

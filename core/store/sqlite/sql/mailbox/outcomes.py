@@ -98,7 +98,7 @@ def read_outcomes(c: sqlite3.Connection, query: ReadOutcomes) -> tuple[Outcome |
     for n, over, ended, pending, delegated in states:
         messages = tuple(caused.get(n, ()))
         delegations = _delegations(c, _span(query.inbounds[n])) if delegated else ()
-        sent = all(is_final(one.state) for one in messages)
+        sent = all(is_final(message.state) for message in messages)
         found[n] = Outcome(
             over=bool(over),
             ended=None if ended is None else _note(ended),
@@ -141,7 +141,10 @@ def _messages(c: sqlite3.Connection, asked: str, inbounds: Sequence[InboundId]) 
 def _one_by_one(c: sqlite3.Connection, span: tuple[str, str]) -> list[CausedMessage]:
     ids = [IntentId(row[0]) for row in c.execute(f"SELECT id FROM intents WHERE {_CAUSED}", span)]  # noqa: S608
     found, broken = read_intents(c, ids)
-    rows = [*((row, receipts) for _, row, receipts in found), *((one.row, one.receipts) for one in broken.values())]
+    rows = [
+        *((row, receipts) for _, row, receipts in found),
+        *((intent.row, intent.receipts) for intent in broken.values()),
+    ]
     return [_caused_by(row, receipts) for row, receipts in rows]
 
 

@@ -82,19 +82,19 @@ def change_queue(c: sqlite3.Connection, command: ChangeQueue) -> QueueChanges:
     """Handle `ChangeQueue`."""
     changes: list[QueueChange] = []
     skipped: list[SkippedIntent] = []
-    for one in command.changes:
+    for change in command.changes:
         try:
-            changes.append(_change(c, one))
+            changes.append(_change(c, change))
         except TrunklineError as error:
             if not command.skip:
                 raise
             # It is refused before anything of it is written.
-            skipped.append(SkippedIntent(id=IntentId(one.intent), why=error.facts))
+            skipped.append(SkippedIntent(id=IntentId(change.intent), why=error.facts))
     return QueueChanges(changes=tuple(changes), skipped=tuple(skipped), holder=holder_of(c, command.now))
 
 
-def _change(c: sqlite3.Connection, one: RetryIntent | ResolveIntent) -> QueueChange:
-    before: IntentRow = queue.retry(c, one) if isinstance(one, RetryIntent) else queue.resolve(c, one)
+def _change(c: sqlite3.Connection, command: RetryIntent | ResolveIntent) -> QueueChange:
+    before: IntentRow = queue.retry(c, command) if isinstance(command, RetryIntent) else queue.resolve(c, command)
     after = queue.show_intent(c, ShowIntent(intent=before.id)).intent
     return QueueChange(
         id=before.id,
