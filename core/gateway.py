@@ -34,16 +34,16 @@ from trunkline.core.records.rows import SessionRow
 from trunkline.core.routing.index import index_of
 from trunkline.core.runtime.bindings.expiry_notice import ExpiryNotice
 from trunkline.core.runtime.bindings.service import SessionBindingService
-from trunkline.core.runtime.client_sends.broadcast import broadcast
 from trunkline.core.runtime.client_sends.gateway_ports import GatewaySendPorts
 from trunkline.core.runtime.client_sends.sends import Sends
 from trunkline.core.runtime.client_sends.target_resolution import TargetResolver
-from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.context import Context, LastActivity
 from trunkline.core.runtime.delegation.client_tasks import ClientTasks
 from trunkline.core.runtime.delegation.delegations import DelegationRunner
 from trunkline.core.runtime.delegation.hand_admin import HandAdmin
 from trunkline.core.runtime.delegation.hand_tools import HandTools
 from trunkline.core.runtime.delegation.known_hands import check_hands
+from trunkline.core.runtime.delegation.posts import Posts
 from trunkline.core.runtime.delegation.task_turns import TaskTurns
 from trunkline.core.runtime.heartbeat.replies import Replies
 from trunkline.core.runtime.heartbeat.scheduler import Scheduler
@@ -51,7 +51,6 @@ from trunkline.core.runtime.inbound.commands import CommandRunner
 from trunkline.core.runtime.inbound.intake import Intake
 from trunkline.core.runtime.inbound.listener import Listener
 from trunkline.core.runtime.inbound.turns import Turns
-from trunkline.core.runtime.last_activity import LastActivity
 from trunkline.core.runtime.lease_keeper import LeaseKeeper, lost_lease
 from trunkline.core.runtime.live_bindings import LiveBindings
 from trunkline.core.runtime.message_tool.message_tool import MessageTool
@@ -59,10 +58,14 @@ from trunkline.core.runtime.operators.key_migration import migrate_keys
 from trunkline.core.runtime.operators.maintenance import Maintenance
 from trunkline.core.runtime.operators.session_admin import SessionAdmin
 from trunkline.core.runtime.outbound.delivery_loop import Delivery
+from trunkline.core.runtime.outbound.hook_runner import HookRunner
+from trunkline.core.runtime.outbound.open_intents import OpenIntents
 from trunkline.core.runtime.outbound.prepare import Preparer
-from trunkline.core.runtime.part_checks import check_adapter, check_agents
+from trunkline.core.runtime.outbound.settle import Settler
+from trunkline.core.runtime.part_checks import check_adapter, check_adapters, check_agents
 from trunkline.core.runtime.process_started import config_reloaded, process_started
 from trunkline.core.runtime.suspects import Suspects
+from trunkline.core.runtime.turn_queue import TurnQueue
 from trunkline.core.sends.api import Broadcasted, SendMessage, SendOutcome, Target
 from trunkline.core.store.commands import CountRuns
 from trunkline.core.store.port import Store, answer
@@ -79,8 +82,9 @@ class Gateway:
     Raises `ConfigError` if agents or adapters do not match the configuration.
     """
 
-    #: the types of two parts; the simulator's bug switches replace them in a subclass
+    #: the types of three parts; the simulator's bug switches replace them in a subclass
     bindings_type: ClassVar[type[LiveBindings]] = LiveBindings
+    intents_type: ClassVar[type[OpenIntents]] = OpenIntents
     delivery_type: ClassVar[type[Delivery]] = Delivery
 
     def __init__(
@@ -96,81 +100,79 @@ class Gateway:
         decisions: Decisions | None = None,
         hooks: Hooks | None = None,
     ) -> None:
-        by_account = {(adapter.channel, adapter.account): adapter for adapter in adapters}
-        if len(by_account) != len(adapters):
-            raise ConfigError("two adapters serve the same channel and account")
-        for adapter in adapters:
-            check_adapter(adapter)
+        check_adapters(adapters)
         check_agents(config, agents)
         index_of(config)
-        bound = self.bindings_type(store, env, events)
-        self._ctx = Context(
+        ctx = self._ctx = Context(
             config=config,
             store=store,
-            adapters=by_account,
+            adapters={(adapter.channel, adapter.account): adapter for adapter in adapters},
             agents=agents,
             hands=hands,
             env=env,
             events=events,
             decisions=decisions or Decisions(),
             lease=LeaseKeeper(config, store, env, events),
-            bindings=bound,
+            bindings=self.bindings_type(store, env, events),
         )
-        #: which conversations are bound to which sessions
-        self.bindings = SessionBindingService(self._ctx)
-        self._preparer = Preparer(self._ctx, hooks or Hooks())
-        self._delivery = self.delivery_type(self._ctx, self._preparer)
-        self._preparer.connect(room=self._delivery.backlog.room)
-        self._expiry_notice = ExpiryNotice(self._ctx, self._preparer, self._delivery.queue)
-        self.bindings.connect(expired=self._expiry_notice.post)
-        targets = TargetResolver(self._ctx)
         #: set once the unfinished work of an earlier process is queued; new work may be queued from then on
         self._up = anyio.Event()
-        ports = GatewaySendPorts(self._ctx, self._delivery, targets, self._preparer)
-        self._sends = Sends(ports, events, self._ctx.decisions, self._up)
-        self._suspects = Suspects()
-        self._delegations = DelegationRunner(
-            self._ctx,
-            deliver=self._delivery.queue,
-            preparer=self._preparer,
+        self._group: anyio.abc.TaskGroup | None = None
+        self._suspects, self._posts, targets = Suspects(), Posts(ctx), TargetResolver(ctx)
+        self._turn_queue = turns = TurnQueue(ctx)
+        self._hooks = HookRunner(ctx, hooks or Hooks())
+        self._intents = intents = self.intents_type(ctx, self._hooks)
+        self._preparer = preparer = Preparer(ctx, self._hooks, intents.room)
+        settler = Settler(ctx, preparer, intents, turns.enqueue)
+        self._delivery = self.delivery_type(ctx, intents=intents, settler=settler, hooks=self._hooks)
+        self._expiry_notice = ExpiryNotice(ctx, preparer, intents.enqueue)
+        #: which conversations are bound to which sessions
+        self.bindings = SessionBindingService(ctx, self._expiry_notice.post)
+        self._sends = Sends(GatewaySendPorts(ctx, intents, targets, preparer), events, ctx.decisions, self._up)
+        self._delegations = runner = DelegationRunner(
+            ctx,
+            deliver=intents.enqueue,
+            preparer=preparer,
             bindings=self.bindings,
             suspects=self._suspects,
+            posts=self._posts,
+            turns=turns,
         )
         self._turns = Turns(
-            self._ctx,
-            deliver=self._delivery.queue,
-            hands=HandTools(self._ctx, self._delegations, self.bindings, targets),
-            tasks=TaskTurns(self._ctx, self._delegations.open, self._delegations.endings),
-            control=CommandRunner(self._ctx, self.bindings, self._delegations).run,
-            message_tool=MessageTool(self._ctx, targets=targets, preparer=self._preparer, deliver=self._delivery.queue),
-            preparer=self._preparer,
+            ctx,
+            queue=turns,
+            intents=intents,
+            hands=HandTools(ctx, runner, self.bindings, targets),
+            tasks=TaskTurns(ctx, runner),
+            control=CommandRunner(ctx, self.bindings, runner).run,
+            message_tool=MessageTool(ctx, targets=targets, preparer=preparer, deliver=intents.enqueue),
+            preparer=preparer,
             suspects=self._suspects,
-            replies=Replies(self._ctx, self._preparer, self._delivery.queue),
-            settler=self._delivery.settler,
+            replies=Replies(ctx, preparer, intents.enqueue),
         )
-        self._scheduler = Scheduler.of(self._ctx, targets, self._turns.start, self._turns)
-        self._delivery.settler.lines.connect(start_turn=self._turns.start)
-        self._delegations.connect(start_turn=self._turns.start, busy=self._turns.lanes.busy)
-        self._intake = Intake(self._ctx, self._turns.start)
-        self._listener = Listener(self._ctx, self._intake.take, self._delivery.broken)
+        self._scheduler = Scheduler.with_parts(ctx, targets, turns)
+        self._intake = Intake(ctx, turns.enqueue)
+        self._listener = Listener(ctx, self._intake.take_envelope, self._delivery.check_account)
+        self._open_to_operators(settler, targets)
+
+    def _open_to_operators(self, settler: Settler, targets: TargetResolver) -> None:
+        ctx, runner = self._ctx, self._delegations
         #: the queue administration of operators
-        self.queue = Maintenance(self._ctx, self._delivery)
+        self.queue = Maintenance(ctx, self._intents, settler.lines, self._posts)
         #: delegations, for workers and operators
         self.hands = HandAdmin(
-            self._ctx,
-            self._delegations,
-            start_turn=self._turns.start,
+            ctx,
+            runner,
+            start_turn=self._turn_queue.enqueue,
             reopened=self.queue.act,
-            discarded=self._delivery.discard,
+            discarded=self._delivery.discard_report,
             up=self._until_up,
         )
+        self._posts.connect(self.hands.apply)
         #: gives a task to a hand outside of any turn; see `ClientTasks.delegate`
-        self.delegate = ClientTasks(self._ctx, self._delegations, targets, up=self._until_up).delegate
+        self.delegate = ClientTasks(ctx, runner, targets, up=self._until_up).delegate
         #: sessions, for operators
-        self.sessions = SessionAdmin(self._ctx, up=self._until_up)
-        self.queue.connect(apply=self.hands.apply)
-        self._delegations.endings.connect(take_posts=self.queue.take_posts)
-        self._group: anyio.abc.TaskGroup | None = None
+        self.sessions = SessionAdmin(ctx, up=self._until_up)
 
     async def run(self) -> None:
         """Serve until cancelled: recover unfinished work, then accept new work.
@@ -203,21 +205,21 @@ class Gateway:
                 self._delegations.start(group)
                 self._suspects.start(group, self._listener.connected)
                 await migrate_keys(self._ctx, started)
-                self._preparer.lanes.start(group)
+                self._hooks.start(group)
                 await self.bindings.load(started)
                 self.bindings.up.set()
                 await self._recover(started, group)
                 self.bindings.settle(started)
-                self._turns.lanes.start(group)
-                self._intake.lanes.start(group)
+                self._turns.start(group)
+                self._intake.start(group)
                 self._up.set()
                 self._group = group
                 group.start_soon(self.queue.run, name="upkeep")
-                group.start_soon(self.queue.watch_workers, self._delegations.open.worker, name="answers of workers")
-                self._expiry_notice.lanes.start(group)
+                group.start_soon(self._posts.watch, self._delegations.open.wait_for_worker, name="answers of workers")
+                self._expiry_notice.start(group)
                 group.start_soon(self.bindings.run, name="bindings")
                 group.start_soon(self._scheduler.run, started, name="schedule")
-                group.start_soon(self._delegations.endings.clock.run, name="deadlines of hands")
+                group.start_soon(self._delegations.watch_deadlines, name="deadlines of hands")
                 for (channel, account), adapter in sorted(ctx.adapters.items()):
                     group.start_soon(self._listener.listen, adapter, name=f"listen {channel}:{account}")
             # The tasks of the group run until they are cancelled, and a cancelled `run` does not come here.
@@ -243,7 +245,7 @@ class Gateway:
     @property
     def load(self) -> tuple[int, int]:
         """Number of open intents, and of open delegations."""
-        return self._delivery.backlog.open, len(self._delegations.open)
+        return self._intents.count, len(self._delegations.open)
 
     async def wake(self, agent: str, text: str, cause: int | None = None, *, key: str | None = None) -> InboundReceipt:
         """Start a turn without an inbound message, once per key; see `Intake.wake`."""
@@ -295,7 +297,7 @@ class Gateway:
 
         Raises `InvalidSend` for no targets or a duplicate one; the failure of a target is in its result.
         """
-        return await broadcast(self._sends, self._ctx.events, message, targets, cause)
+        return await self._sends.broadcast(message, targets, cause)
 
     async def inject_callback(
         self,
@@ -323,7 +325,7 @@ class Gateway:
             raise ConfigError(f"{adapter.channel}:{adapter.account} has an adapter already")
         ctx.adapters = {**ctx.adapters, where: adapter}
         ctx.events.record(AdapterInstalled(channel=adapter.channel, account=adapter.account), cause)
-        self._delivery.installed(*where)
+        self._delivery.wake_account(*where)
         if self._group is not None:
             name = f"listen {adapter.channel}:{adapter.account}"
             self._group.start_soon(self._listener.listen, adapter, name=name)
@@ -343,12 +345,12 @@ class Gateway:
         index_of(ctx.config)
         ctx.events.record(config_reloaded(before, ctx.config), cause)
         self._scheduler.replan()
-        self._delegations.endings.slots.fill()
+        self._delegations.begin_waiting()
         return ctx.config.revision
 
     def activity(self, channel: str, account: str) -> LastActivity:
         """The times of the last inbound and outbound message of an account, under any identity."""
-        return self._ctx.activity.of(channel, account)
+        return self._ctx.activity.of_account(channel, account)
 
     def router(self) -> BoundDeliveryRouter:
         """The bound-delivery router over the bindings of this gateway."""
@@ -375,9 +377,9 @@ class Gateway:
         if left.intents:
             begin = anyio.Event()
             group.start_soon(self._begin, begin, group, name="begin")
-            await self._delivery.recover(seq, begin, self._turns.answers.left)
+            await self._delivery.recover(seq, begin, self._turns.answers.note_left)
         else:
-            self._delivery.lanes.start(group)
+            self._delivery.start(group)
         if left.begun:
             await ctx.store.write(CountRuns(), answer)
         self._delegations.adopt(left.delegations, left.works, seq)
@@ -386,15 +388,15 @@ class Gateway:
         for work, session in left.works:
             if session in heads:
                 # A session runs one turn at a time, so no process can have begun this one.
-                self._turns.start(work, session, seq)
+                self._turn_queue.enqueue(work, session, seq)
             else:
                 heads.add(session)
-                self._turns.recover(work, session, runs.get(work.id, 0), seq)
+                self._turn_queue.enqueue(work, session, seq, runs.get(work.id, 0))
         # Before deadlines are judged: an answer that is there came in time.
-        await self.queue.take_posts(seq)
+        await self._posts.take_all(seq)
         for delegation in left.delegations:
             self._delegations.recover(delegation, runs.get(delegation.id, 0), seq)
 
     async def _begin(self, begin: anyio.Event, group: anyio.abc.TaskGroup) -> None:
         await begin.wait()
-        self._delivery.lanes.start(group)
+        self._delivery.start(group)

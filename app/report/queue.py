@@ -14,7 +14,7 @@ from trunkline.app.report.explain import aligned, fields_json, lines, place_json
 from trunkline.app.text.cells import clean, count, cut, quoted, span
 from trunkline.app.text.fact import Fact, Tone, because
 from trunkline.core.delivery.mirror_text import media_name
-from trunkline.core.records.rows import IntentRow
+from trunkline.core.records.rows import ContentPart, IntentRow
 from trunkline.core.states.intent import DeliveryEvent
 from trunkline.core.store.operators.queue import IntentInspection, QueueChange, QueueChanges, QueueOverview
 from trunkline.core.store.queue_admin import IntentDetails, QueueRow
@@ -155,23 +155,21 @@ def _facts(found: IntentInspection, option: str) -> Iterator[Fact]:
     yield from _whose(shown.intent, row)
     yield from _tries(shown.intent, now)
     yield from _chunks(shown)
-    yield from _besides(shown.intent)
+    yield from _besides(shown.intent.content)
     yield from _to_do(found, option)
 
 
 def _whose(intent: IntentRow, row: QueueRow) -> Iterator[Fact]:
     yield Fact("kind", intent.kind.value)
-    if intent.action is not None:
-        yield from _if_set(
-            action=intent.action.action,
-            changes=intent.action.message_id or intent.action.of,
-            fields=intent.action.fields,
-        )
+    change = intent.extra.action
+    if change is not None:
+        yield from _if_set(action=change.action, changes=change.message_id or change.of, fields=change.fields)
     yield Fact("place", f"{row.address} ({intent.address.kind.value})")
     yield Fact("agent", intent.agent)
     named = " (named by its caller)" if intent.named_session else ""
     yield Fact("session", _NOTHING if intent.mirror_key is None else f"{intent.mirror_key}{named}")
-    yield from _if_set(turn=intent.turn, inbound=intent.inbound, delegation=intent.delegation, answers=intent.reply_to)
+    answers = intent.content.reply_to
+    yield from _if_set(turn=intent.turn, inbound=intent.inbound, delegation=intent.delegation, answers=answers)
 
 
 def _if_set(**texts: str | None) -> Iterator[Fact]:
@@ -179,31 +177,33 @@ def _if_set(**texts: str | None) -> Iterator[Fact]:
 
 
 def _tries(intent: IntentRow, now: float) -> Iterator[Fact]:
+    progress = intent.progress
     yield Fact("created", when(intent.created_at, now))
     yield Fact("written", when(intent.updated_at, now))
     only = ", at most one (best effort)" if intent.best_effort else ""
-    yield Fact("tries", f"{intent.attempts} of its next chunk{only}")
-    if intent.next_at is not None:
-        yield Fact("next", when(intent.next_at, now))
-    if intent.doubt_at is not None:
-        yield Fact("in doubt", f"since {when(intent.doubt_at, now)}")
-    marked = "its next attempt says that it may be a repeat" if intent.marked else None
-    yield from _if_set(transport=intent.transport, marked=marked)
+    yield Fact("tries", f"{progress.attempts} of its next chunk{only}")
+    if progress.next_at is not None:
+        yield Fact("next", when(progress.next_at, now))
+    if progress.doubt_at is not None:
+        yield Fact("in doubt", f"since {when(progress.doubt_at, now)}")
+    marked = "its next attempt says that it may be a repeat" if progress.marked else None
+    yield from _if_set(transport=progress.transport, marked=marked)
 
 
 def _chunks(shown: IntentDetails) -> Iterator[Fact]:
-    for n, text in enumerate(shown.intent.chunks):
-        label = f"chunk {n + 1}/{len(shown.intent.chunks)}"
+    chunks = shown.intent.content.chunks
+    for n, text in enumerate(chunks):
+        label = f"chunk {n + 1}/{len(chunks)}"
         yield Fact(label, f"{_fate(shown, n)}  {quoted(text) if text else '(no text)'}")
 
 
 def _fate(shown: IntentDetails, n: int) -> str:
     if n < len(shown.receipts):
         return f"accepted as {_receipt_text(shown.receipts[n], shown.intent.address)}"
-    if n > shown.intent.acked:
+    progress = shown.intent.progress
+    if n > progress.acked:
         return "not sent"
-    state = shown.intent.state
-    in_doubt = state is IntentState.UNKNOWN or shown.intent.doubt_at is not None or state is IntentState.SENDING
+    in_doubt = progress.state in (IntentState.UNKNOWN, IntentState.SENDING) or progress.doubt_at is not None
     return "in doubt" if in_doubt else "not sent"
 
 
@@ -212,12 +212,12 @@ def _receipt_text(receipt: Receipt, requested: Address) -> str:
     return name if receipt.address == requested else f"{name} at {receipt.address}"
 
 
-def _besides(intent: IntentRow) -> Iterator[Fact]:
-    if intent.media:
-        yield Fact("media", ", ".join(media_name(address) for address in intent.media))
-    if intent.poll is not None:
-        yield Fact("poll", f"{intent.poll.question}: {' | '.join(intent.poll.options)}")
-    yield from _if_set(payload=intent.payload)
+def _besides(content: ContentPart) -> Iterator[Fact]:
+    if content.media:
+        yield Fact("media", ", ".join(media_name(address) for address in content.media))
+    if content.poll is not None:
+        yield Fact("poll", f"{content.poll.question}: {' | '.join(content.poll.options)}")
+    yield from _if_set(payload=content.payload)
 
 
 def _to_do(found: IntentInspection, option: str) -> Iterator[Fact]:
@@ -234,34 +234,38 @@ def _to_do(found: IntentInspection, option: str) -> Iterator[Fact]:
         yield Fact("" if n else "can", f"{_command(event, found, option)}  ({_COMMANDS[event][1]})")
 
 
-#: fields of an intent that have the same name in the JSON
-_SAME_NAME = (
-    *("named_session", "turn", "inbound", "delegation", "reply_to", "best_effort", "transport", "marked"),
-    *("media", "poll", "payload", "parts"),
-)
-
-
 def shown_json(found: IntentInspection, option: str) -> dict[str, Any]:
     """The same as JSON."""
     shown = found.details
     document: dict[str, Any] = {"broken": found.problem or None, "holder": found.holder}
     if shown is None:
         return {"intent": row_json(found.row, found.at), **document, "can": []}
-    intent = shown.intent
+    intent, content = shown.intent, shown.intent.content
     whole = {
         **row_json(found.row, found.at),
         "agent": intent.agent,
         "session_key": intent.mirror_key,
-        **some_fields(intent, *_SAME_NAME),
-        "change": intent.action,
+        "named_session": intent.named_session,
+        "turn": intent.turn,
+        "inbound": intent.inbound,
+        "delegation": intent.delegation,
+        "reply_to": content.reply_to,
+        "best_effort": intent.best_effort,
+        "transport": intent.progress.transport,
+        "marked": intent.progress.marked,
+        "media": content.media,
+        "poll": content.poll,
+        "payload": content.payload,
+        "parts": intent.extra.parts,
+        "change": intent.extra.action,
         "hooks_untold": intent.hooks_pending,
         "mirror_due": shown.mirror_due,
         "replaced_by": shown.replaced_by,
-        **times_json(doubt=intent.doubt_at),
+        **times_json(doubt=intent.progress.doubt_at),
     }
     chunks = [
         {"text": text, "fate": _fate(shown, n).partition(" as ")[0], "receipt": _receipt(shown.receipts, n)}
-        for n, text in enumerate(intent.chunks)
+        for n, text in enumerate(content.chunks)
     ]
     can = [_command(event, found, option) for event in found.can]
     return {"intent": whole, **document, "chunks": chunks, "can": can}

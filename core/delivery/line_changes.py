@@ -29,13 +29,14 @@ class LineChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 def line_change(row: IntentRow) -> LineChange | None:
     """What a change that ended as `row` does to a transcript; none: nothing. Reactions and pins leave no line."""
-    part = row.action
+    part = row.extra.action
     if part is None or part.of is None:
         return None
-    if part.action is Action.EDIT and row.state is IntentState.DELIVERED:
-        return LineChange(line=part.of, text=row.chunks[0])
+    delivered = row.progress.state is IntentState.DELIVERED
+    if part.action is Action.EDIT and delivered:
+        return LineChange(line=part.of, text=row.content.chunks[0])
     # Of a message that was sent in part only, there is no more to delete.
-    whole = row.state is IntentState.DELIVERED or (row.acked > 0 and row.reason is Reason.NOTHING_TO_CHANGE)
+    whole = delivered or (row.progress.acked > 0 and row.progress.reason is Reason.NOTHING_TO_CHANGE)
     return LineChange(line=part.of) if part.action in REMOVES and whole else None
 
 

@@ -50,11 +50,11 @@ _WOKEN = "undelivered"
 
 def delivery_note(row: IntentRow, state: IntentState, reason: Reason) -> str | None:
     """The line for the transcript of an intent that ends in `state`; none for a good end and for notices."""
-    if row.action is not None:
+    if row.extra.action is not None:
         undone = _UNDONE.get(state)
         if undone is None:
             return None
-        action, of = row.action.action, row.action.message_id or row.action.of
+        action, of = row.extra.action.action, row.extra.action.message_id or row.extra.action.of
         meant = f" of message {of}" if of else ""
         return (
             f"The action {action}{meant} in {row.address} {undone} ({state.value}, {reason.value}). {reason.sentence}"
@@ -88,7 +88,7 @@ def notice_of(row: IntentRow, state: IntentState, reason: Reason, config: Delive
     if row.kind is IntentKind.NOTICE:
         return _moved_notice(row, state, reason, config)
     text = config.doubt_notice if state is IntentState.UNKNOWN else config.failed_notice
-    surely_missing = state in _NOTHING_SEEN and not row.acked
+    surely_missing = state in _NOTHING_SEEN and not row.progress.acked
     if not text or row.kind is not IntentKind.REPLY or not (surely_missing or state is IntentState.UNKNOWN):
         return None
     if reason not in _DEAD_PLACE:
@@ -101,10 +101,11 @@ def _moved_notice(
     row: IntentRow, state: IntentState, reason: Reason, config: DeliveryConfig
 ) -> tuple[Address, str] | None:
     """The same notice for the room, if the thread of a notice about an answer is gone."""
-    if row.acked or not row.id.endswith(NOTICE_SUFFIX) or state not in (IntentState.FAILED, IntentState.UNKNOWN):
+    ended_badly = state in (IntentState.FAILED, IntentState.UNKNOWN)
+    if row.progress.acked or not row.id.endswith(NOTICE_SUFFIX) or not ended_badly:
         return None
     room = _room_instead(row, reason, config)
-    return None if room is None else (room, "\n".join(row.chunks))
+    return None if room is None else (room, row.content.text)
 
 
 def _room_instead(row: IntentRow, reason: Reason, config: DeliveryConfig) -> Address | None:

@@ -41,10 +41,10 @@ from trunkline.core.events.hands import (
 from trunkline.core.reasons import Reason
 from trunkline.core.records.bindings import Placement, SessionBindingRecord
 from trunkline.core.records.delegations import DelegationRow
-from trunkline.core.records.rows import Work
+from trunkline.core.records.rows import StoredIntent, Work
 from trunkline.core.states.binding import BindingStatus
 from trunkline.core.states.delegation import CallbackState, WorkState
-from trunkline.core.store.operators.present import Present, PresentIntent, PresentSession
+from trunkline.core.store.operators.present import Present, PresentSession
 from trunkline.core.values import IntentState, SessionId, TranscriptLine
 
 #: recorder of the events that show the store
@@ -167,40 +167,41 @@ def _work(work: Work, session: SessionId, now: float) -> Iterator[Event]:
     )
 
 
-def _intent(intent: PresentIntent) -> Iterator[Event]:
+def _intent(intent: StoredIntent) -> Iterator[Event]:
     row = intent.row
     ids = {"intent": row.id, "turn": row.turn, "inbound": row.inbound, "delegation": row.delegation}
-    part = row.action
+    content, progress, part = row.content, row.progress, row.extra.action
     prepared = IntentPrepared(
         intent_kind=row.kind,
         address=row.address,
         targeted=False,
-        text=said(row.chunks if part is None else row.chunks[:1]),
-        chunks=len(row.chunks),
+        text=said(content.chunks if part is None else content.chunks[:1]),
+        chunks=len(content.chunks),
         key=row.id,
         reason=_WHY,
         mirror_key=row.mirror_key,
         named_session=row.named_session,
-        media=row.media,
-        identity=None if row.identity is None else str(row.identity),
+        media=content.media,
+        identity=None if row.bound.identity is None else str(row.bound.identity),
         best_effort=row.best_effort,
         action=None if part is None else part.action,
         message_id=None if part is None else part.message_id,
         of=None if part is None else part.of,
     )
-    yield _event(row.created_at, prepared, binding=row.binding, **ids)
+    yield _event(row.created_at, prepared, binding=row.bound.binding, **ids)
     at = max(row.created_at, row.updated_at)
     for chunk, receipt in enumerate(intent.receipts):
         acked = ChunkAcked(chunk=chunk, provider_id=receipt.provider_id, address=receipt.address, reason=_WHY)
         yield _event(at, acked, **ids)
-    why = row.reason or _WHY
-    if row.state is IntentState.UNKNOWN:
-        yield _event(at, IntentSettled(state=row.state, reason=why, attempts=row.attempts), **ids)
-    elif row.state is IntentState.SENDING:
-        started = AttemptStarted(chunk=row.acked, attempt=max(row.attempts, 1), address=row.address)
+    why = progress.reason or _WHY
+    if progress.state is IntentState.UNKNOWN:
+        yield _event(at, IntentSettled(state=progress.state, reason=why, attempts=progress.attempts), **ids)
+    elif progress.state is IntentState.SENDING:
+        started = AttemptStarted(chunk=progress.acked, attempt=max(progress.attempts, 1), address=row.address)
         yield _event(at, started, **ids)
-    elif row.attempts:
-        ended = AttemptEnded(chunk=row.acked, attempt=row.attempts, reason=why, decision="retry", retry_at=row.next_at)
+    elif progress.attempts:
+        chunk, attempt, at_next = progress.acked, progress.attempts, progress.next_at
+        ended = AttemptEnded(chunk=chunk, attempt=attempt, reason=why, decision="retry", retry_at=at_next)
         yield _event(at, ended, **ids)
 
 

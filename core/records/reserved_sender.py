@@ -92,7 +92,9 @@ def _folded(name: str) -> str:
         return name.translate(_NO_CONTROLS).lstrip().lower()
     # Marks that belong to a letter are removed after the letter is taken apart.
     apart = unicodedata.normalize("NFKD", name)
-    seen = "".join(one for one in apart if unicodedata.category(one) not in _UNSEEN or one.isspace())
+    seen = "".join(
+        character for character in apart if unicodedata.category(character) not in _UNSEEN or character.isspace()
+    )
     return seen.translate(_LOOK_ALIKES).casefold().translate(_LOOK_ALIKES).lstrip()
 
 

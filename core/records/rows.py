@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from trunkline.core.actions.requests import ActionPart
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.reasons import Reason
 from trunkline.core.records.bindings import SessionBindingRecord
-from trunkline.core.records.changed_line import ChangedLine
 from trunkline.core.records.delegations import DelegationRow
 from trunkline.core.records.heartbeat import HeartbeatRun
 from trunkline.core.records.inbound import RouteNote
-from trunkline.core.records.intent_parts import BoundPart, ExtraPart
 from trunkline.core.records.origin import Origin
 from trunkline.core.records.reserved_sender import as_person
 from trunkline.core.states.delegation import CallbackState, HandOutcome
@@ -37,6 +37,19 @@ from trunkline.core.values import (
     TurnId,
     WorkKind,
 )
+
+
+class ChangedLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A line that was changed; its old text is kept with it."""
+
+    session_id: SessionId
+    session_key: str
+    #: the intent that wrote it
+    line: IntentId
+    before: str
+    #: the new text; empty for a deletion
+    text: str = ""
+    deleted: bool = False
 
 
 class CallbackFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -216,17 +229,29 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     touched: SessionBindingRecord | None = None
 
 
-class IntentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """A message to send, as prepared: its chunks never change.
+class ContentPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """The content of an intent, which the platform gets. It never changes once the intent is prepared."""
 
-    A poll, or a payload that only the platform understands, has its text as its only chunk.
-    """
+    #: a poll, or a payload that only the platform understands, has its text as its only chunk
+    chunks: tuple[str, ...] = ()
+    #: the chunks as HTML or with styles; empty where all of them go as they are
+    forms: tuple[Piece, ...] = ()
+    media: tuple[str, ...] = ()
+    poll: Poll | None = None
+    payload: str | None = None
+    #: the message that it quotes
+    reply_to: str | None = None
 
-    id: IntentId
-    kind: IntentKind
+    @property
+    def text(self) -> str:
+        """The whole text, a line for each chunk."""
+        return "\n".join(self.chunks)
+
+
+class ProgressPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """The progress of an intent: all that its delivery changes, but for the identity that speaks."""
+
     state: IntentState = IntentState.PREPARED
-    address: Address
-    chunks: tuple[str, ...]
     #: how many leading chunks have a receipt
     acked: int = 0
     attempts: int = 0
@@ -235,6 +260,44 @@ class IntentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, g
     #: deferred until this time, because of `reason`
     next_at: float | None = None
     reason: Reason | None = None
+    #: the thread is opened on this message before the next chunk is sent
+    open_on: str | None = None
+    #: the transport that took over from the adapter's first one
+    transport: Transport | None = None
+    #: the next attempt is marked as a possible repeat
+    marked: bool = False
+    #: since this time an attempt is in doubt: it may have been accepted
+    doubt_at: float | None = None
+
+
+class BoundPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """The session binding of an intent, and its notice. The store keeps it as JSON: few intents have one."""
+
+    binding: str | None = None
+    #: the identity that speaks there; none: the bot
+    identity: Identity | None = None
+    #: where a short notice goes when it cannot be delivered where it belongs; none: nowhere
+    notice_to: Address | None = None
+    #: the notice's thread is opened on this message first
+    notice_open_on: str | None = None
+
+
+class ExtraPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """The fields of an intent that few intents have. The store keeps them together, as JSON."""
+
+    parts: MessageParts | None = None
+    #: it changes something instead of sending a message
+    action: ActionPart | None = None
+    #: of a message that reports a delegation: the person who asked for it
+    recipient: Peer | None = None
+
+
+class IntentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """An intent as it is stored: where it goes and for whom, its content, and how far it has come."""
+
+    id: IntentId
+    kind: IntentKind
+    address: Address
     agent: str
     #: session that mirrors it; none: no mirror
     mirror_key: str | None
@@ -242,60 +305,39 @@ class IntentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, g
     session: SessionId | None = None
     #: the caller named the session itself
     named_session: bool = False
-    media: tuple[str, ...] = ()
     turn: TurnId | None = None
     inbound: InboundId | None = None
     delegation: DelegationId | None = None
-    reply_to: str | None = None
-    open_on: str | None = None
-    #: the chunks as HTML or with styles; empty where all of them go as they are
-    forms: tuple[Piece, ...] = ()
-    poll: Poll | None = None
-    payload: str | None = None
-    parts: MessageParts | None = None
-    #: it changes something instead of sending a message
-    action: ActionPart | None = None
-    #: of a message that reports a delegation: the person who asked for it
-    recipient: Peer | None = None
     #: one attempt a chunk, and no more
     best_effort: bool = False
-    #: the transport that took over from the adapter's first one
-    transport: Transport | None = None
-    #: the next attempt is marked as a possible repeat
-    marked: bool = False
-    #: since this time an attempt is in doubt: it may have been accepted
-    doubt_at: float | None = None
     #: hooks are still to be notified how it ends
     hooks_pending: bool = False
-    #: the binding it belongs to, and the identity that speaks there; none: the bot
-    binding: str | None = None
-    identity: Identity | None = None
-    #: where a short notice goes when it cannot be delivered where it belongs; none: nowhere
-    notice_to: Address | None = None
-    #: the notice's thread is opened on this message first
-    notice_open_on: str | None = None
     created_at: float
     #: time of the last write; set when the row is read
     updated_at: float = 0.0
+    content: ContentPart = ContentPart()
+    progress: ProgressPart = ProgressPart()
+    bound: BoundPart = BoundPart()
+    extra: ExtraPart = ExtraPart()
 
     @property
-    def bound(self) -> BoundPart | None:
-        """Binding, identity and place of a notice; none when it has none of them."""
-        if self.binding is None and self.identity is None and self.notice_to is None:
-            return None
-        return BoundPart(
-            binding=self.binding,
-            identity=self.identity,
-            notice_to=self.notice_to,
-            notice_open_on=self.notice_open_on,
-        )
+    def is_last(self) -> bool:
+        """Whether the receipt of the next chunk ends it."""
+        return self.progress.acked + 1 == len(self.content.chunks)
 
     @property
-    def extra(self) -> ExtraPart | None:
-        """Parts, action and recipient; none when it has none of them."""
-        if self.parts is None and self.action is None and self.recipient is None:
-            return None
-        return ExtraPart(parts=self.parts, action=self.action, recipient=self.recipient)
+    def is_cancelled(self) -> bool:
+        """Whether a hook has cancelled it."""
+        return self.progress.state is IntentState.CANCELLED
+
+    @property
+    def is_invisible(self) -> bool:
+        """Whether its preparation has left nothing that people would see. It is not stored."""
+        return not self.content.chunks and not self.is_cancelled
+
+    def with_progress(self, **changes: Any) -> IntentRow:
+        """The intent with these fields of its progress."""
+        return structs.replace(self, progress=structs.replace(self.progress, **changes))
 
     def key(self, chunk: int) -> str:
         """Idempotency key of a chunk on the wire: stable over retries, restarts and processes."""
@@ -317,10 +359,10 @@ class LoadedIntents(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     broken: dict[IntentId, BrokenIntent] = msgspec.field(default_factory=dict[IntentId, BrokenIntent])
 
 
-class DueMirror(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """An intent whose transcript lines were refused, with its receipts."""
+class StoredIntent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """An intent and its receipts."""
 
-    intent: IntentRow
+    row: IntentRow
     receipts: tuple[Receipt, ...]
 
 

@@ -14,7 +14,6 @@ from trunkline.core.decisions import Decisions
 from trunkline.core.delivery.captions import beside, captioned
 from trunkline.core.delivery.mirror_text import media_name, said
 from trunkline.core.delivery.prepare import Recipe, own_pieces, pieces, recipe_for
-from trunkline.core.delivery.recovery import RecoveryAction
 from trunkline.core.env import Env
 from trunkline.core.errors import ChunkerError, UnknownName
 from trunkline.core.events import Body, EventSink
@@ -27,15 +26,41 @@ from trunkline.core.reasons import Reason
 from trunkline.core.records.rows import IntentRow, NewSession, Participant, SessionRow
 from trunkline.core.routing.key_text import config_key
 from trunkline.core.routing.scopes import place_key
-from trunkline.core.runtime.last_activity import Activity
 from trunkline.core.runtime.lease_keeper import LeaseKeeper
 from trunkline.core.runtime.live_bindings import LiveBindings
 from trunkline.core.runtime.user_code import UserCode
 from trunkline.core.sessions.entries import new_session, session_created, session_moved
 from trunkline.core.store.port import Store
 from trunkline.core.text.chunking.own_chunker import Split, own_chunker
-from trunkline.core.values import Address, Capabilities, Idempotency, IntentId, IntentState, Piece, Receipt
+from trunkline.core.values import Address, Capabilities, Idempotency, Piece
 from trunkline.core.well_formed import describe
+
+
+class LastActivity(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Seconds on the gateway's clock; None: no message since the process started."""
+
+    inbound_at: float | None = None
+    outbound_at: float | None = None
+
+
+class Activity:
+    """Last activity by channel and account."""
+
+    def __init__(self) -> None:
+        self._inbound: dict[tuple[str, str], float] = {}
+        self._outbound: dict[tuple[str, str], float] = {}
+
+    def note_inbound(self, channel: str, account: str, at: float) -> None:
+        self._inbound[channel, account] = at
+
+    def note_outbound(self, channel: str, account: str, at: float) -> None:
+        """Note an accepted outbound message of the bot or a webhook."""
+        self._outbound[channel, account] = at
+
+    def of_account(self, channel: str, account: str) -> LastActivity:
+        key = channel, account
+        return LastActivity(inbound_at=self._inbound.get(key), outbound_at=self._outbound.get(key))
+
 
 #: size of the cache of new sessions
 _MOST_KNOWN = 20_000
@@ -136,7 +161,8 @@ class Context:
             split = own_chunker(self.adapters.get(account), rules_for(to.channel))
             found = recipes[account] = self._recipe(to.channel, to.account), split
         whole, split = found
-        files, buttons = bool(draft.media), draft.parts is not None and bool(draft.parts.buttons)
+        parts = draft.extra.parts
+        files, buttons = bool(draft.content.media), parts is not None and bool(parts.buttons)
         recipe = beside(whole, files=files, buttons=buttons)
         made = pieces(text, recipe) if split is None else self._own_pieces(text, recipe, split, draft)
         return captioned(made, recipe) if files else made
@@ -171,7 +197,7 @@ class Context:
     def record_session(self, row: SessionRow, agent: str, address: Address | None, by: str, cause: int | None) -> None:
         """Record what a write did to a session: created it, moved it to a new key, or left the previous one behind."""
         if row.moved_from is not None:
-            self.bindings.moved(row.moved_from, row.key)
+            self.bindings.note_move(row.moved_from, row.key)
             self.events.record(session_moved(row, row.moved_from, row.id), cause)
         if row.left is not None:
             left = SessionLeft(
@@ -187,29 +213,29 @@ class Context:
 
     def record_prepared(self, intent: IntentRow, *, targeted: bool, reason: Reason, cause: int | None) -> int:
         """Record that an intent is durable: prepared, or cancelled by a hook. Returns the seq."""
-        if intent.state is IntentState.CANCELLED:
-            assert intent.reason is not None
-            body: Body = IntentSettled(state=intent.state, reason=intent.reason, attempts=0)
+        content, progress, part = intent.content, intent.progress, intent.extra.action
+        if intent.is_cancelled:
+            assert progress.reason is not None
+            body: Body = IntentSettled(state=progress.state, reason=progress.reason, attempts=0)
         else:
-            part = intent.action
             body = IntentPrepared(
                 intent_kind=intent.kind,
                 address=intent.address,
                 targeted=targeted,
-                text=said(intent.chunks if part is None else intent.chunks[:1]),
-                chunks=len(intent.chunks),
+                text=said(content.chunks if part is None else content.chunks[:1]),
+                chunks=len(content.chunks),
                 key=intent.id,
                 reason=reason,
                 mirror_key=intent.mirror_key,
                 named_session=intent.named_session,
-                media=tuple([media_name(one) for one in intent.media]) if intent.media else (),
-                identity=None if intent.identity is None else str(intent.identity),
+                media=tuple([media_name(path) for path in content.media]) if content.media else (),
+                identity=None if intent.bound.identity is None else str(intent.bound.identity),
                 best_effort=intent.best_effort,
                 action=None if part is None else part.action,
                 message_id=None if part is None else part.message_id,
                 of=None if part is None else part.of,
             )
-        return self.events.record(body, cause, binding=intent.binding, **ids_of(intent))
+        return self.events.record(body, cause, binding=intent.bound.binding, **ids_of(intent))
 
 
 _UNKNOWN = Capabilities()
@@ -218,38 +244,3 @@ _UNKNOWN = Capabilities()
 def ids_of(row: IntentRow) -> dict[str, str | None]:
     """The correlation ids of an intent's events."""
     return {"intent": row.id, "turn": row.turn, "inbound": row.inbound, "delegation": row.delegation}
-
-
-class QueuedIntent(msgspec.Struct, frozen=True, kw_only=True):
-    """An intent in its lane."""
-
-    id: IntentId
-    #: None: it is loaded when it reaches the head of its lane
-    row: IntentRow | None
-    #: seq of the event that queued it
-    cause: int | None
-    #: an earlier process left it open; recovery is decided when it reaches the head. `head`: it was the first open one
-    left: bool = False
-    head: bool = False
-    #: it was left, and is to be sent at the rate of recovered messages; `has_slot`: it has its time already
-    unpaced: bool = False
-    has_slot: bool = False
-    #: the first step at the head of the lane
-    action: RecoveryAction = RecoveryAction.SEND
-    #: why it ends, if recovery ends it
-    ending: Reason | None = None
-    #: the times below are on the steady clock; the row has those of the wall clock
-    not_before: float | None = None
-    #: when the intent was created; None: it is set when the row is loaded
-    born: float | None = None
-    #: when the first attempt left that may have been accepted unnoticed
-    doubt: float | None = None
-    #: it counts as an intent that is held in memory with its texts
-    held: bool = False
-    #: receipt, reason and event of the last chunk, which the platform accepted; the store refused it with `error`
-    accepted: tuple[Receipt, Reason, int] | None = None
-    error: Exception | None = None
-    #: why it waits for its adapter; recorded once
-    waiting: Reason | None = None
-    #: the report that it belongs to may be parked, because it has waited
-    parked: bool = False

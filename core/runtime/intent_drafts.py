@@ -11,10 +11,10 @@ from trunkline.core.keys.text_form import read_key
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.records.bindings import SessionBindingRecord
 from trunkline.core.records.delegations import DelegationRow
-from trunkline.core.records.rows import IntentRow, Work
+from trunkline.core.records.rows import BoundPart, ContentPart, ExtraPart, IntentRow, ProgressPart, Work
 from trunkline.core.routing.outbound import OutboundRoute
 from trunkline.core.runtime.context import Context
-from trunkline.core.values import Address, Identity, IntentId, IntentKind, Poll, SessionId, WorkKind
+from trunkline.core.values import Address, IntentId, IntentKind, SessionId, WorkKind
 
 
 class TurnMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -27,11 +27,8 @@ class TurnMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     route: OutboundRoute | None = None
     #: key and agent of the session that the caller named to mirror it
     session: tuple[str, str] | None = None
-    media: tuple[str, ...] = ()
-    #: the message to quote; none: as configured
-    reply_to: str | None = None
-    poll: Poll | None = None
-    payload: str | None = None
+    #: beside the text; without `reply_to` it quotes what is configured
+    content: ContentPart = ContentPart()
     parts: MessageParts | None = None
     best_effort: bool = False
 
@@ -60,31 +57,28 @@ class IntentDrafts:
             bound=None if bound is None else bound.target_session_key,
         )
         mirror, named = ctx.decisions.plan_mirror(question, ctx.config), what.session
+        quoted = what.content.reply_to or self._reference(work, what.kind, to)
         return IntentRow(
             id=what.id,
             kind=what.kind,
             address=to,
-            chunks=(),
             agent=work.agent if named is None else named[1],
             mirror_key=mirror.key if named is None else named[0],
             session=session if mirror.own and named is None else None,
             named_session=named is not None,
-            media=what.media,
-            poll=what.poll,
-            payload=what.payload,
-            parts=what.parts,
             best_effort=what.best_effort,
             turn=work.turn,
             inbound=work.id,
             delegation=None if work.callback is None else work.callback.delegation,
-            recipient=None if work.callback is None else work.asked_by,
-            reply_to=what.reply_to or self._reference(work, what.kind, to),
-            open_on=open_on,
-            binding=None if bound is None else bound.binding_id,
-            identity=identity_of(bound),
-            notice_to=instead,
-            notice_open_on=work.open_on if instead is not None and instead == home else None,
             created_at=ctx.env.now(),
+            content=msgspec.structs.replace(what.content, reply_to=quoted),
+            progress=ProgressPart(open_on=open_on),
+            bound=msgspec.structs.replace(
+                bound_part(bound),
+                notice_to=instead,
+                notice_open_on=work.open_on if instead is not None and instead == home else None,
+            ),
+            extra=ExtraPart(parts=what.parts, recipient=None if work.callback is None else work.asked_by),
         )
 
     def _reference(self, work: Work, kind: IntentKind, to: Address) -> str | None:
@@ -121,29 +115,32 @@ class IntentDrafts:
             turn=row.turn,
             inbound=row.inbound,
             delegation=row.id,
-            recipient=None if row.origin is None else row.origin.asked_by,
-            open_on=open_on,
-            notice_to=instead if open_on is None else self._above(to),
-            notice_open_on=row.open_on if instead is not None and open_on is None else None,
+            progress=ProgressPart(open_on=open_on),
+            bound=msgspec.structs.replace(
+                draft.bound,
+                notice_to=instead if open_on is None else self._above(to),
+                notice_open_on=row.open_on if instead is not None and open_on is None else None,
+            ),
+            extra=ExtraPart(recipient=None if row.origin is None else row.origin.asked_by),
         )
 
     def notice(self, like: IntentRow, to: Address) -> IntentRow:
         """The draft of a notice at another place, instead of an undeliverable intent."""
-        draft = self._draft(IntentKind.NOTICE, f"{like.id}{NOTICE_SUFFIX}", like.agent, to)
-        return msgspec.structs.replace(
-            draft,
-            turn=like.turn,
-            inbound=like.inbound,
-            delegation=like.delegation,
-            recipient=like.recipient,
-            open_on=like.notice_open_on,
-        )
+        draft = self._draft_about(like, IntentKind.NOTICE, f"{like.id}{NOTICE_SUFFIX}", to)
+        return draft.with_progress(open_on=like.bound.notice_open_on)
 
     def second(self, like: IntentRow, to: Address) -> IntentRow:
         """The draft of the same words on the second channel of a person whose call has ended."""
-        draft = self._draft(IntentKind.SECOND, f"{like.id}.second", like.agent, to)
+        return self._draft_about(like, IntentKind.SECOND, f"{like.id}.second", to)
+
+    def _draft_about(self, like: IntentRow, kind: IntentKind, name: str, to: Address) -> IntentRow:
+        """A draft that belongs to the same turn, delegation and person as another intent."""
         return msgspec.structs.replace(
-            draft, turn=like.turn, inbound=like.inbound, delegation=like.delegation, recipient=like.recipient
+            self._draft(kind, name, like.agent, to),
+            turn=like.turn,
+            inbound=like.inbound,
+            delegation=like.delegation,
+            extra=ExtraPart(recipient=like.extra.recipient),
         )
 
     def farewell(self, record: SessionBindingRecord) -> IntentRow:
@@ -170,12 +167,10 @@ class IntentDrafts:
             id=IntentId(name),
             kind=kind,
             address=to,
-            chunks=(),
             agent=agent,
             mirror_key=ctx.decisions.plan_mirror(question, ctx.config).key,
-            binding=None if bound is None else bound.binding_id,
-            identity=identity_of(bound),
             created_at=ctx.env.now(),
+            bound=bound_part(bound),
         )
 
 
@@ -187,6 +182,9 @@ def _opened(to: Address, home: Address, open_on: str | None) -> tuple[Address, s
     return (home, open_on) if open_on is not None and to.lane == home.lane else (to, None)
 
 
-def identity_of(record: SessionBindingRecord | None) -> Identity | None:
-    """The webhook identity for a binding; None: the bot posts."""
-    return None if record is None or record.degraded is not None else record.identity
+def bound_part(record: SessionBindingRecord | None) -> BoundPart:
+    """The binding of a place, as its intents keep it. No identity: the bot posts."""
+    if record is None:
+        return BoundPart()
+    identity = None if record.degraded is not None else record.identity
+    return BoundPart(binding=record.binding_id, identity=identity)

@@ -24,22 +24,15 @@ T = TypeVar("T")
 
 
 class Lanes(Generic[K, T]):
-    """Lanes of items with a handler.
+    """Lanes of items, which may be put in before a handler is there.
 
     The handler gets lane and item. It returns None when the item is done; a time (seconds on `now`'s clock) to handle
     the same item again then; or `HELD` to hold the lane until `done` or `again` is called for it.
     """
 
-    def __init__(
-        self,
-        name: str,
-        handle: Callable[[K, T], Awaitable[float | None]],
-        *,
-        workers: int,
-        now: Callable[[], float],
-    ) -> None:
+    def __init__(self, name: str, *, workers: int, now: Callable[[], float]) -> None:
         self._name = name
-        self._handle = handle
+        self._handle: Callable[[K, T], Awaitable[float | None]] | None = None
         self._limit = workers
         self._now = now
         self._lanes: dict[K, deque[T]] = {}
@@ -54,9 +47,9 @@ class Lanes(Generic[K, T]):
         self._workers = 0
         self._group: anyio.abc.TaskGroup | None = None
 
-    def start(self, group: anyio.abc.TaskGroup) -> None:
+    def start(self, group: anyio.abc.TaskGroup, handle: Callable[[K, T], Awaitable[float | None]]) -> None:
         """Start the workers in a task group; items that were put before are handled now."""
-        self._group = group
+        self._group, self._handle = group, handle
         group.start_soon(self._wake_rested, name=f"{self._name} clock")
         for _ in range(min(len(self._ready), self._limit)):
             self._spawn(group)
@@ -73,7 +66,7 @@ class Lanes(Generic[K, T]):
         """Replace the item being handled by a later state of itself."""
         self._lanes[lane][0] = item
 
-    def done(self, lane: K) -> None:
+    def finish_head(self, lane: K) -> None:
         """The head of a held lane is done."""
         waiting = self._lanes[lane]
         waiting.popleft()
@@ -82,11 +75,12 @@ class Lanes(Generic[K, T]):
         else:
             del self._lanes[lane]
 
-    def again(self, lane: K) -> None:
+    def repeat_head(self, lane: K) -> None:
         """Handle the head of a held lane again."""
         self._make_ready(lane)
 
-    def busy(self, lane: K) -> bool:
+    def is_busy(self, lane: K) -> bool:
+        """Whether a lane has an item."""
         return lane in self._lanes
 
     def heads(self) -> list[T]:
@@ -115,13 +109,14 @@ class Lanes(Generic[K, T]):
 
     async def _work(self) -> None:
         # A worker that puts its lane back keeps the permit for it.
-        holds_permit = False
+        holds_permit, handle = False, self._handle
+        assert handle is not None
         while True:
             if not holds_permit:
                 await self._next_permit()
             lane = self._ready.popleft()
             waiting = self._lanes[lane]
-            rest_until = await self._handle(lane, waiting[0])
+            rest_until = await handle(lane, waiting[0])
             holds_permit = rest_until is None and len(waiting) > 1
             if rest_until is not None:
                 if rest_until != HELD:

@@ -90,7 +90,7 @@ class LiveBindings:
             self._index.move(*self._moves.popleft())
         return self._index
 
-    def moved(self, before: str, after: str) -> None:
+    def note_move(self, before: str, after: str) -> None:
         """A session's key has durably changed. Thread-safe."""
         self._moves.append((before, after))
 
@@ -105,8 +105,8 @@ class LiveBindings:
         if not found or self.at(place) is not None:
             return None
         now = self._env.now()
-        owners = (one for one in found if one.owner == "channel" and one.routes(now))
-        return next((one for one in owners if (place.channel, one.conversation.account) in accounts), None)
+        owners = (record for record in found if record.owner == "channel" and record.routes(now))
+        return next((record for record in owners if (place.channel, record.conversation.account) in accounts), None)
 
     def speaking(self, place: Address, binding: str | None) -> SessionBindingRecord | None:
         """The binding for a message to a place: the given one if it is of that place, else the active one."""
@@ -120,7 +120,7 @@ class LiveBindings:
         webhook = envelope.webhook
         return webhook is not None and (envelope.address.channel, webhook) in self._own
 
-    def own(self, channel: str, webhook: str) -> None:
+    def remember_webhook(self, channel: str, webhook: str) -> None:
         """Remember a webhook as the gateway's own."""
         self._own.add((channel, webhook))
 
@@ -128,7 +128,7 @@ class LiveBindings:
         """Add or update a durable binding."""
         self.index.add(record)
         if record.identity is not None:
-            self.own(record.conversation.channel, record.identity.id)
+            self.remember_webhook(record.conversation.channel, record.identity.id)
         self._changed()
 
     # ------------------------------------------------------------ work in progress
@@ -156,9 +156,9 @@ class LiveBindings:
             self._under_way[binding] = left
             return
         self._under_way.pop(binding, None)
-        self.drained(binding, cause)
+        self.end_if_drained(binding, cause)
 
-    def drained(self, binding: str, cause: int | None) -> None:
+    def end_if_drained(self, binding: str, cause: int | None) -> None:
         """End a binding that is ending and has no more work in progress."""
         record = self.index.get(binding)
         if record is None or record.status is not BindingStatus.ENDING or binding in self._under_way:
@@ -228,7 +228,7 @@ class LiveBindings:
         event, changes, story = self._ending(record, reason, None, cause, detail)
         self._note(record.binding_id, event, changes, story)
 
-    def gone(self, binding: str | None, reason: Reason, cause: int | None, detail: str = "") -> None:
+    def end_gone(self, binding: str | None, reason: Reason, cause: int | None, detail: str = "") -> None:
         """End a binding at once because its conversation no longer exists."""
         record = None if binding is None else self.index.get(binding)
         if record is None:
@@ -276,7 +276,7 @@ class LiveBindings:
 
     # ------------------------------------------------------------ webhook identities
 
-    def identity_failed(self, binding: str | None, most: int, cause: int | None) -> None:
+    def count_identity_failure(self, binding: str | None, most: int, cause: int | None) -> None:
         """Count a message that the bot had to post for a webhook; after `most` in a row the binding is degraded."""
         record = None if binding is None else self.index.get(binding)
         if record is None or record.identity is None:
@@ -294,7 +294,7 @@ class LiveBindings:
 
         self._note(record.binding_id, BindingEvent.IDENTITY, changes, story)
 
-    def identity_worked(self, binding: str | None) -> None:
+    def reset_identity_failures(self, binding: str | None) -> None:
         """Reset the count of messages that the bot had to post."""
         record = None if binding is None else self.index.get(binding)
         if record is not None and record.fallbacks:
@@ -322,7 +322,7 @@ class LiveBindings:
                 notify(after, cause)
         elif after.status is BindingStatus.ENDING:
             # The work in progress may have finished meanwhile.
-            self.drained(after.binding_id, None)
+            self.end_if_drained(after.binding_id, None)
 
 
 def _nothing() -> None: ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from trunkline.core.agent import Agent
 from trunkline.core.channels import ChannelAdapter
@@ -16,6 +16,14 @@ def check_agents(config: GatewayConfig, agents: Mapping[str, Agent]) -> None:
     missing = [agent.id for agent in config.agents if agent.id not in agents]
     if missing:
         raise ConfigError(f"no agent is installed for: {', '.join(missing)}")
+
+
+def check_adapters(adapters: Sequence[ChannelAdapter]) -> None:
+    """Raise `ConfigError` for two adapters of one account, and for one whose capabilities contradict each other."""
+    if len({(adapter.channel, adapter.account) for adapter in adapters}) != len(adapters):
+        raise ConfigError("two adapters serve the same channel and account")
+    for adapter in adapters:
+        check_adapter(adapter)
 
 
 def check_adapter(adapter: ChannelAdapter) -> None:

@@ -80,7 +80,7 @@ class Suspects:
         while self._waiting:
             together = self._next()
             with anyio.move_on_after(_PROBATION):
-                for ended in [self._begin(one) for one in together]:
+                for ended in [self._begin(suspect) for suspect in together]:
                     await ended.wait()
             if not together[0].alone:
                 self._size = min(self._size * 2, _MOST)
@@ -92,14 +92,14 @@ class Suspects:
         size = 1 if first.alone else self._size
         return [first, *(heapq.heappop(self._waiting) for _ in range(min(size - 1, len(self._waiting))))]
 
-    def _begin(self, one: _Suspect) -> anyio.Event:
+    def _begin(self, suspect: _Suspect) -> anyio.Event:
         assert self._group is not None
         ended = anyio.Event()
-        self._group.start_soon(self._run, one, ended, name=one.name)
+        self._group.start_soon(self._run, suspect, ended, name=suspect.name)
         return ended
 
-    async def _run(self, one: _Suspect, ended: anyio.Event) -> None:
+    async def _run(self, suspect: _Suspect, ended: anyio.Event) -> None:
         try:
-            await one.work()
+            await suspect.work()
         finally:
             ended.set()

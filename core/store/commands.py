@@ -22,6 +22,7 @@ from trunkline.core.records.rows import (
     CallbackChange,
     IntentRow,
     NewSession,
+    ProgressPart,
     ResetResult,
     SendAdmission,
     SendRow,
@@ -126,7 +127,7 @@ class MarkSending(Write[None], frozen=True, kw_only=True, gc=False):
     @property
     def after(self) -> IntentRow:
         """The intent once the attempt is recorded."""
-        return msgspec.structs.replace(self.intent, state=next_state(self.intent.state, DeliveryEvent.MARK))
+        return self.intent.with_progress(state=next_state(self.intent.progress.state, DeliveryEvent.MARK))
 
 
 class AckChunk(Write[Settlement], frozen=True, kw_only=True, dict=True):
@@ -140,28 +141,18 @@ class AckChunk(Write[Settlement], frozen=True, kw_only=True, dict=True):
     mirror_due: bool
     now: float
 
-    @property
-    def last(self) -> bool:
-        """Whether this receipt ends the intent."""
-        return self.intent.acked + 1 == len(self.intent.chunks)
-
     @cached_property
     def after(self) -> IntentRow:
-        """The intent once the receipt is stored."""
-        row, last = self.intent, self.last
-        return msgspec.structs.replace(
-            row,
-            state=next_state(row.state, DeliveryEvent.ACK_LAST if last else DeliveryEvent.ACK_CHUNK),
-            acked=row.acked + 1,
-            attempts=row.attempts if last else 0,
-            interrupted=row.interrupted if last else 0,
-            next_at=None,
+        """The intent once the receipt is stored: nothing is left of the attempts at the chunk."""
+        was, last = self.intent.progress, self.intent.is_last
+        progress = ProgressPart(
+            state=next_state(was.state, DeliveryEvent.ACK_LAST if last else DeliveryEvent.ACK_CHUNK),
+            acked=was.acked + 1,
+            attempts=was.attempts if last else 0,
+            interrupted=was.interrupted if last else 0,
             reason=Reason.ACCEPTED,
-            open_on=None,
-            transport=None,
-            marked=False,
-            doubt_at=None,
         )
+        return msgspec.structs.replace(self.intent, progress=progress)
 
 
 class Misplace(Write[Settlement], frozen=True, kw_only=True, dict=True):
@@ -179,9 +170,9 @@ class Misplace(Write[Settlement], frozen=True, kw_only=True, dict=True):
     @cached_property
     def after(self) -> IntentRow:
         """The intent once the receipt is stored."""
-        row = self.intent
-        state = next_state(row.state, DeliveryEvent.MISPLACE)
-        return msgspec.structs.replace(row, state=state, acked=row.acked + 1, next_at=None, reason=Reason.MISPLACED)
+        was = self.intent.progress
+        state = next_state(was.state, DeliveryEvent.MISPLACE)
+        return self.intent.with_progress(state=state, acked=was.acked + 1, next_at=None, reason=Reason.MISPLACED)
 
 
 class Defer(Write[None], frozen=True, kw_only=True):
@@ -195,8 +186,8 @@ class Defer(Write[None], frozen=True, kw_only=True):
     @property
     def after(self) -> IntentRow:
         """The intent once it is deferred."""
-        row, state = self.intent, next_state(self.intent.state, DeliveryEvent.DEFER)
-        return msgspec.structs.replace(row, state=state, next_at=self.next_at, reason=self.reason)
+        state = next_state(self.intent.progress.state, DeliveryEvent.DEFER)
+        return self.intent.with_progress(state=state, next_at=self.next_at, reason=self.reason)
 
 
 class EndIntent(Write[Settlement], frozen=True, kw_only=True, dict=True):
@@ -219,9 +210,9 @@ class EndIntent(Write[Settlement], frozen=True, kw_only=True, dict=True):
     @cached_property
     def after(self) -> IntentRow:
         """The intent once it has ended. Raises `IllegalTransition` for an event that does not end it."""
-        row = self.intent
-        state = end_state(row.state, self.event, accepted_chunks=row.acked, in_doubt=row.doubt_at is not None)
-        return msgspec.structs.replace(row, state=state, next_at=None, reason=self.reason)
+        was = self.intent.progress
+        state = end_state(was.state, self.event, accepted_chunks=was.acked, in_doubt=was.doubt_at is not None)
+        return self.intent.with_progress(state=state, next_at=None, reason=self.reason)
 
 
 class StoreMirror(Write[Settlement], frozen=True, kw_only=True, gc=False):

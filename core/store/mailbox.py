@@ -7,7 +7,7 @@ import msgspec
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.reasons import Reason
 from trunkline.core.records.inbound import TurnNote
-from trunkline.core.records.rows import Work
+from trunkline.core.records.rows import ContentPart, ExtraPart, Work
 from trunkline.core.states.delegation import CallbackState, WorkState
 from trunkline.core.store.commands import Write
 from trunkline.core.store.queries import Read
@@ -102,16 +102,9 @@ class CausedMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     state: IntentState
     reason: Reason | None = None
     address: Address
-    #: its text as prepared, in the chunks in which it is sent
-    chunks: tuple[str, ...]
-    media: tuple[str, ...] = ()
-    reply_to: str | None = None
-    poll: Poll | None = None
-    payload: str | None = None
-    parts: MessageParts | None = None
-    #: it changes a message instead of sending one, e.g. ``edit``
-    action: str = ""
-    recipient: Peer | None = None
+    #: as prepared
+    content: ContentPart
+    extra: ExtraPart
     #: of the chunks that were accepted
     receipts: tuple[Receipt, ...] = ()
 

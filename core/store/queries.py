@@ -10,13 +10,13 @@ import msgspec
 from trunkline.core.records.bindings import SessionBindingRecord
 from trunkline.core.records.messages import KnownMessage
 from trunkline.core.records.rows import (
-    DueMirror,
     IntentFate,
     IntentRow,
     LoadedIntents,
     SendRow,
     SessionRow,
     StoredBindings,
+    StoredIntent,
     Unfinished,
 )
 from trunkline.core.store.queue_admin import IntentDetails, QueueFilter, QueueRow
@@ -84,7 +84,7 @@ class FindSend(Read[SendRow | None], frozen=True, kw_only=True):
     key: str
 
 
-class ListDueMirrors(Read[tuple[DueMirror, ...]], frozen=True, kw_only=True):
+class ListDueMirrors(Read[tuple[StoredIntent, ...]], frozen=True, kw_only=True):
     """Intents whose transcript lines were refused and are stored later.
 
     An intent with a note of an operator comes after that note is taken: its lines follow from it.

@@ -7,7 +7,7 @@ from enum import StrEnum
 import msgspec
 
 from trunkline.core.reasons import Reason
-from trunkline.core.records.rows import CallbackChange, IntentRow
+from trunkline.core.records.rows import CallbackChange, IntentRow, ProgressPart
 from trunkline.core.states.intent import DeliveryEvent, next_state
 from trunkline.core.values import Address, IntentId, IntentKind, IntentState, Receipt
 
@@ -98,23 +98,15 @@ class PruneCounts(msgspec.Struct, frozen=True, kw_only=True):
 
 def reopened(row: IntentRow, event: DeliveryEvent, reason: Reason, now: float) -> IntentRow:
     """The intent once an operator has it sent: as young as a new one. Raises `IllegalTransition`."""
-    return msgspec.structs.replace(
-        row,
-        state=next_state(row.state, event),
-        attempts=0,
-        interrupted=0,
-        next_at=None,
-        reason=reason,
-        transport=None,
-        marked=False,
-        doubt_at=None,
-        created_at=now,
-    )
+    was = row.progress
+    progress = ProgressPart(state=next_state(was.state, event), acked=was.acked, reason=reason, open_on=was.open_on)
+    return msgspec.structs.replace(row, progress=progress, created_at=now)
 
 
 def resolved(row: IntentRow, event: DeliveryEvent, reason: Reason) -> IntentRow:
     """The intent once an operator has ended it. Raises `IllegalTransition`."""
-    return msgspec.structs.replace(row, state=next_state(row.state, event), reason=reason, next_at=None, doubt_at=None)
+    state = next_state(row.progress.state, event)
+    return row.with_progress(state=state, reason=reason, next_at=None, doubt_at=None)
 
 
 def purge_summary(which: QueueFilter, removed: int) -> str:

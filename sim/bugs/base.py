@@ -73,7 +73,7 @@ def making(part: str) -> Callable[[Callable[..., Any]], Installer]:
 
 
 def gateway_part(part: str) -> Callable[[type], Installer]:
-    """Installers that replace `Gateway.bindings_type` or `delivery_type`."""
+    """Installers that replace a type of `Gateway`, such as `delivery_type`."""
     return lambda kind: making("gateway")(type(kind.__name__, (Gateway,), {part: kind}))
 
 

@@ -110,11 +110,11 @@ class Steering(Gateway):
 
     def __init__(self, **parts: Any) -> None:
         super().__init__(**parts)
-        self._delegations.connect(start_turn=self._hand_over, busy=self._turns.lanes.busy)
+        self._delegations.endings.reporter.start_turn = self._hand_over
 
     def _hand_over(self, work: Work, session: SessionId, cause: int) -> None:
-        if not self._turns.lanes.busy(session):
-            self._turns.start(work, session, cause)
+        if not self._turn_queue.has_session(session):
+            self._turn_queue.enqueue(work, session, cause)
         elif self._group is not None:
             self._group.start_soon(self._count_as_read, work, name=f"steer {work.id}")
 

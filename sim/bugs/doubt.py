@@ -10,10 +10,10 @@ from trunkline.core.delivery.recovery import InterruptedIntent, RecoveryAction, 
 from trunkline.core.env import Env
 from trunkline.core.gateway import Gateway
 from trunkline.core.records.rows import IntentRow
-from trunkline.core.runtime.context import Context, QueuedIntent
+from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.outbound.delivery_loop import Delivery
 from trunkline.core.runtime.outbound.interrupted import Interrupted
-from trunkline.core.runtime.outbound.prepare import Preparer
+from trunkline.core.runtime.outbound.open_intents import QueuedIntent
 from trunkline.core.values import Capabilities
 from trunkline.sim.bugs.base import bug, deciding, gateway_part, making
 
@@ -32,8 +32,8 @@ class _Forgetful(Interrupted):
 class _EndsInCertainty(Delivery):
     """What reaches the age limit while its adapter is missing has expired, though it may have been accepted."""
 
-    def __init__(self, context: Context, preparer: Preparer) -> None:
-        super().__init__(context, preparer)
+    def __init__(self, context: Context, **parts: Any) -> None:
+        super().__init__(context, **parts)
         self._interrupted = _Forgetful(context)
 
 

@@ -9,6 +9,8 @@ from trunkline.core.channels import ChannelAdapter, InboundStream
 from trunkline.core.gateway import Gateway
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.outbound.delivery_loop import Delivery
+from trunkline.core.runtime.outbound.open_intents import OpenIntents
+from trunkline.core.runtime.outbound.settle import Settler
 from trunkline.core.store.lease import Lease, LeaseClaim
 from trunkline.core.store.queries import ListOpenIntents, LoadIntents
 from trunkline.core.store.sqlite import SqliteStore
@@ -41,10 +43,11 @@ class DrainingGateway(Gateway):
         ]
         loaded = await self._ctx.store.read(LoadIntents(ids=own))
         # Its own lanes: it does not see what the live path is sending.
-        drain = Delivery(self._ctx, self._preparer)
-        drain.lanes.start(self._group)
+        intents = OpenIntents(self._ctx, self._hooks)
+        settler = Settler(self._ctx, self._preparer, intents, self._turn_queue.enqueue)
+        Delivery(self._ctx, intents=intents, settler=settler, hooks=self._hooks).start(self._group)
         for row in loaded.rows:
-            drain.queue(row, None)
+            intents.enqueue(row, None)
 
 
 @bug("nobody-claims-the-store", making("store"), reports=("B005",), caught_by=("D5",))

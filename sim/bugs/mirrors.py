@@ -50,7 +50,7 @@ async def _finish_and_remember(store: RewiredStore, command: FinishTurn, story: 
     session = await store.inner.read(FindSession(key=command.work.session_key))
     for intent in command.intents if session is not None else ():
         assert session is not None
-        await _remember(store, session, "\n".join(intent.chunks), intent.id, command.now)
+        await _remember(store, session, intent.content.text, intent.id, command.now)
     return answer
 
 
@@ -80,7 +80,7 @@ async def _remember(store: RewiredStore, session: SessionRow, text: str, intent:
 async def _end_with_whole_text(store: RewiredStore, command: EndIntent, story: Any, then: Any) -> Any:
     """The transcript has the whole text, though the platform refused a part of it."""
     intent = command.intent
-    whole = "\n".join(intent.chunks)
+    whole = intent.content.text
 
     def with_whole_text(settled: Settlement) -> Any:
         return story(msgspec.structs.replace(settled, mirror_text=whole))

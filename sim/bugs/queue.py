@@ -18,9 +18,7 @@ from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.gateway import Gateway
 from trunkline.core.reasons import Reason
 from trunkline.core.records.rows import Unfinished
-from trunkline.core.runtime.context import Context, QueuedIntent
-from trunkline.core.runtime.outbound.delivery_loop import Delivery
-from trunkline.core.runtime.outbound.prepare import Preparer
+from trunkline.core.runtime.outbound.open_intents import IntentLane, OpenIntents, QueuedIntent
 from trunkline.core.states.intent import DeliveryEvent
 from trunkline.core.store.commands import Enqueue
 from trunkline.core.store.lease import LeaseClaim
@@ -34,7 +32,6 @@ from trunkline.sim.bugs.wrappers import swallowing
 from trunkline.sim.store.rewired import RewiredStore
 
 A = TypeVar("A")
-_Lane = tuple[str, str, str, str]
 #: longer than any run
 _NEVER = 1e6
 #: seconds that a recovery at the start may take
@@ -68,30 +65,30 @@ async def _enqueue_silently(store: RewiredStore, command: Enqueue, story: Any, t
     return await store.inner.write(command, story)
 
 
-@bug("parts-in-parallel", gateway_part("delivery_type"), reports=("B098",), caught_by=("O1",))
-class _EachByItself(Delivery):
+@bug("parts-in-parallel", gateway_part("intents_type"), reports=("B098",), caught_by=("O1",))
+class _EachByItself(OpenIntents):
     """Each part of an answer is sent by its own task, and they arrive in any order."""
 
-    def _put(self, lane: _Lane, item: QueuedIntent) -> None:
-        super()._put((*lane, item.id), item)  # pyright: ignore[reportArgumentType] -- a queue of its own is the defect
+    def put_in_lane(self, lane: IntentLane, item: QueuedIntent) -> None:
+        super().put_in_lane((*lane, item.id), item)  # pyright: ignore[reportArgumentType] -- a queue of its own is the defect
 
 
-@bug("tool-sends-bypass-the-queue", gateway_part("delivery_type"), reports=("B099",), caught_by=("O1",))
-class _ToolsApart(Delivery):
+@bug("tool-sends-bypass-the-queue", gateway_part("intents_type"), reports=("B099",), caught_by=("O1",))
+class _ToolsApart(OpenIntents):
     """Tool sends and replies have separate queues, and overtake each other."""
 
-    def _put(self, lane: _Lane, item: QueuedIntent) -> None:
+    def put_in_lane(self, lane: IntentLane, item: QueuedIntent) -> None:
         kind = "tool" if ".send" in item.id else "reply"
-        super()._put((*lane, kind), item)  # pyright: ignore[reportArgumentType] -- a queue of its own is the defect
+        super().put_in_lane((*lane, kind), item)  # pyright: ignore[reportArgumentType] -- a queue of its own is the defect
 
 
-@bug("notice-waits-for-room", gateway_part("delivery_type"), caught_by=("L1", "L6"))
-class _PoliteEnds(Delivery):
+@bug("notice-waits-for-room", making("gateway"), caught_by=("L1", "L6"))
+class _PoliteEnds(Gateway):
     """The notice of an end waits for the room that this end would free: with a full queue, everything stands still."""
 
-    def __init__(self, context: Context, preparer: Preparer) -> None:
-        super().__init__(context, preparer)
-        preparer.prepare_notice = preparer.prepare
+    def __init__(self, **parts: Any) -> None:
+        super().__init__(**parts)
+        self._preparer.prepare_notice = self._preparer.prepare
 
 
 def _roll_back(c: sqlite3.Connection) -> None:

@@ -22,7 +22,6 @@ from trunkline.core.values import (
     Capabilities,
     DeliveryMode,
     Envelope,
-    IntentState,
     Receipt,
     SendRequest,
     Transport,
@@ -136,12 +135,12 @@ class QuietGateway(Gateway):
 
     def __init__(self, **parts: Any) -> None:
         super().__init__(**parts)
-        notify = self._preparer.ended
+        notify = self._hooks.notify_soon
 
         def notify_unless_cancelled(
             row: IntentRow, reason: Reason, receipts: tuple[Receipt, ...], cause: int | None
         ) -> None:
-            if row.state is not IntentState.CANCELLED:
+            if not row.is_cancelled:
                 notify(row, reason, receipts, cause)
 
-        self._preparer.ended = notify_unless_cancelled
+        self._hooks.notify_soon = notify_unless_cancelled

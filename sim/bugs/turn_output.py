@@ -73,7 +73,7 @@ class _Silencer:
         def suppress_and_answer(done: TurnFinish) -> Any:
             answer = story(done)
             for intent in command.intents:
-                body = IntentSuppressed(reason=Reason.ALREADY_QUEUED, text="\n".join(intent.chunks))
+                body = IntentSuppressed(reason=Reason.ALREADY_QUEUED, text=intent.content.text)
                 store.events.record(body, inbound=work.id, turn=work.turn)
             return answer
 
@@ -98,19 +98,19 @@ def _without_answer(command: FinishTurn) -> FinishTurn:
 async def _answered_twice(store: RewiredStore, command: FinishTurn, story: Any, then: Any) -> Any:
     """The answer of a turn is queued once more under another id."""
     answer = await store.inner.write(command, story, then)
-    for intent in (prepared for prepared in command.intents if prepared.state is IntentState.PREPARED):
+    for intent in (prepared for prepared in command.intents if prepared.progress.state is IntentState.PREPARED):
         again = msgspec.structs.replace(intent, id=IntentId(f"{intent.id}.again"))
         body = IntentPrepared(
             intent_kind=again.kind,
             address=again.address,
             targeted=False,
-            text="\n".join(again.chunks),
-            chunks=len(again.chunks),
+            text=again.content.text,
+            chunks=len(again.content.chunks),
             key=again.id,
             reason=Reason.REPLY_TO_ORIGIN,
             mirror_key=again.mirror_key,
         )
         seq = store.events.record(body, None, intent=again.id, turn=again.turn, inbound=again.inbound)
         await store.inner.write(Enqueue(intent=again, now=command.now), lambda _, seq=seq: seq)
-        then([(again, seq)])
+        then((again, seq))
     return answer

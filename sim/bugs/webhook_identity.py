@@ -100,6 +100,8 @@ class _FirstTokenAdapter(FakeAdapter):
 @bug("missing-activity", changing_write(AckChunk), caught_by=("B2",))
 def _without_binding(command: AckChunk) -> AckChunk:
     """Webhook messages do not count as activity: a thread in use expires."""
-    if command.intent.identity is None:
+    intent, bound = command.intent, command.intent.bound
+    if bound.identity is None:
         return command
-    return msgspec.structs.replace(command, intent=msgspec.structs.replace(command.intent, binding=None))
+    unbound = msgspec.structs.replace(intent, bound=msgspec.structs.replace(bound, binding=None))
+    return msgspec.structs.replace(command, intent=unbound)

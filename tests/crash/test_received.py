@@ -69,7 +69,7 @@ async def dies_after(commits: int, path: Path) -> bool:
             assert again.status is InboundStatus.DUPLICATE
             assert (again.inbound, again.session_id) == (first.inbound, first.session_id)
         found = await outcome_of(one, again.inbound)
-        assert [message.chunks for message in found.messages] == [("you said hello",)]
+        assert [message.content.chunks for message in found.messages] == [("you said hello",)]
         assert [message.text for message in (await one.mailbox.read()).messages] == ["you said hello"]
     async with dying(path) as one:
         third = await one.gateway.receive(HELLO)

@@ -58,7 +58,7 @@ def answers_again(suffix: str):
                     return self._ctx.record_prepared(again, targeted=False, reason=Reason.REPLY_TO_ORIGIN, cause=None)
 
                 command = Enqueue(intent=again, now=self._ctx.env.now())
-                await self._ctx.store.write(command, story, then=lambda seq: self._delivery.queue(again, seq))
+                await self._ctx.store.write(command, story, then=lambda seq: self._intents.enqueue(again, seq))
 
         wiring.make_gateway = Doubling
 

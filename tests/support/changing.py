@@ -85,7 +85,7 @@ class ChangingGateway(Gateway):
 
     async def changes(self) -> Changes:
         await self._until_up()
-        return Changes(self._ctx, self._preparer, self._delivery.queue)
+        return Changes(self._ctx, self._preparer, self._intents.enqueue)
 
 
 class Changing(Running):

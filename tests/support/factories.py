@@ -1,10 +1,14 @@
 """Small values for tests: every field has a harmless default, a test names only what it is about."""
 
+from types import SimpleNamespace
 from typing import Any
+
+import msgspec
 
 from trunkline.core.config import GatewayConfig, RouteRuleConfig
 from trunkline.core.records.delegations import DelegationRow
-from trunkline.core.records.rows import IntentRow, NewSession, Work
+from trunkline.core.records.rows import BoundPart, ContentPart, ExtraPart, IntentRow, NewSession, ProgressPart, Work
+from trunkline.core.runtime.outbound.open_intents import OpenIntents
 from trunkline.core.values import (
     Address,
     ChatKind,
@@ -96,7 +100,26 @@ def intent(name: str = "m1.reply", *chunks: str, **fields: Any) -> IntentRow:
         "inbound": InboundId("m1"),
         "created_at": 1.0,
     }
-    return IntentRow(id=IntentId(name), chunks=chunks or ("hello back",), **{**defaults, **fields})
+    given = {"chunks": chunks or ("hello back",), **defaults, **fields}
+    own = {name: given.pop(name) for name in tuple(given) if name not in PART_OF}
+    return changed(IntentRow(id=IntentId(name), **own), **given)
+
+
+def changed(row: IntentRow, **fields: Any) -> IntentRow:
+    """An intent with other fields, in whichever part they are."""
+    for name, value in fields.items():
+        part = PART_OF.get(name)
+        value = value if part is None else msgspec.structs.replace(getattr(row, part), **{name: value})
+        row = msgspec.structs.replace(row, **{part or name: value})
+    return row
+
+
+#: the part of an intent that has a field
+PART_OF = {
+    field.name: part
+    for part, kind in (("content", ContentPart), ("progress", ProgressPart), ("bound", BoundPart), ("extra", ExtraPart))
+    for field in msgspec.structs.fields(kind)
+}
 
 
 def delegation(name: str = "m1.hand1", **fields: Any) -> DelegationRow:
@@ -123,3 +146,11 @@ def request(address: Address, text: str = "hello", *, key: str = "k1/0", **field
     """A chunk on its way."""
     defaults: dict[str, Any] = {"intent": IntentId("k1"), "chunk": 0, "attempt": 1}
     return SendRequest(address=address, text=text, key=key, **{**defaults, **fields})
+
+
+def open_intents(**context: Any) -> OpenIntents:
+    """The open intents of a gateway that has no other parts than these, and no hooks."""
+    env = SimpleNamespace(steady=lambda: 0.0, steady_of=lambda at: at)
+    whole: Any = SimpleNamespace(config=config(), env=env, **context)
+    hooks: Any = SimpleNamespace(notify_soon=lambda *_: None)
+    return OpenIntents(whole, hooks)

@@ -164,7 +164,8 @@ def _why(note: RouteNote) -> tuple[Reason, str]:
 
 
 def _payload(message: CausedMessage) -> OutboundPayload:
-    chunks = message.chunks
+    content, extra = message.content, message.extra
+    chunks = content.chunks
     return OutboundPayload(
         intent_id=message.intent,
         kind=message.kind,
@@ -173,12 +174,12 @@ def _payload(message: CausedMessage) -> OutboundPayload:
         address=message.address,
         text=said(chunks),
         chunks=chunks if len(chunks) > 1 else (),
-        media=message.media,
-        reply_to=message.reply_to,
-        poll=message.poll,
-        payload=message.payload,
-        parts=message.parts,
-        action=message.action,
-        recipient=message.recipient,
+        media=content.media,
+        reply_to=content.reply_to,
+        poll=content.poll,
+        payload=content.payload,
+        parts=extra.parts,
+        action="" if extra.action is None else extra.action.action.value,
+        recipient=extra.recipient,
         receipts=message.receipts,
     )

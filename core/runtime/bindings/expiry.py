@@ -66,7 +66,7 @@ class BindingExpiry:
             if not len(self._bound.index):
                 await self._some.wait()
             await anyio.sleep(self._every())
-            active = (one for one in self._bound.index if one.status is BindingStatus.ACTIVE)
+            active = (record for record in self._bound.index if record.status is BindingStatus.ACTIVE)
             records = sorted(active, key=attrgetter("binding_id"))
             some = [record for record in records if record.binding_id > after][:_PROBES]
             for record in some:
@@ -91,4 +91,4 @@ class BindingExpiry:
         except Exception:  # noqa: BLE001 -- the next probe asks again
             return
         if state is PlaceState.GONE:
-            self._bound.gone(record.binding_id, Reason.THREAD_GONE, None)
+            self._bound.end_gone(record.binding_id, Reason.THREAD_GONE, None)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import anyio.abc
+
 from trunkline.core.errors import InvalidSend
 from trunkline.core.events.delivery import IntentSuppressed
 from trunkline.core.reasons import Reason
@@ -18,7 +20,6 @@ from trunkline.core.runtime.intent_drafts import IntentDrafts
 from trunkline.core.runtime.lanes import Lanes
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.store.commands import Enqueue
-from trunkline.core.values import IntentState
 
 _Lane = tuple[str, str, str, str]
 #: number of notices prepared concurrently
@@ -33,14 +34,18 @@ class ExpiryNotice:
         self._preparer = preparer
         self._deliver = deliver
         self._drafts = IntentDrafts(context)
-        self.lanes: Lanes[_Lane, tuple[SessionBindingRecord, Reason, int | None]] = Lanes(
-            "farewells", self._handle, workers=_WORKERS, now=context.env.steady
+        self._lanes: Lanes[_Lane, tuple[SessionBindingRecord, Reason, int | None]] = Lanes(
+            "farewells", workers=_WORKERS, now=context.env.steady
         )
+
+    def start(self, group: anyio.abc.TaskGroup) -> None:
+        """Start to post messages."""
+        self._lanes.start(group, self._handle)
 
     def post(self, record: SessionBindingRecord, reason: Reason, cause: int | None) -> None:
         """Queue the message, if one is configured."""
         if self._text(record):
-            self.lanes.put(record.conversation.lane, (record, reason, cause))
+            self._lanes.put(record.conversation.lane, (record, reason, cause))
 
     def _text(self, record: SessionBindingRecord) -> str:
         return self._ctx.config.channel(record.conversation.channel).thread_bindings.farewell
@@ -48,7 +53,7 @@ class ExpiryNotice:
     async def _handle(self, _lane: _Lane, item: tuple[SessionBindingRecord, Reason, int | None]) -> None:
         ctx, (record, reason, cause), text = self._ctx, item, self._text(item[0])
         draft = self._drafts.farewell(record)
-        if draft.binding is not None:
+        if draft.bound.binding is not None:
             # The conversation has been bound again.
             return
         try:
@@ -56,7 +61,7 @@ class ExpiryNotice:
         except InvalidSend as error:
             ctx.events.record(IntentSuppressed(reason=error.reason, text=text), cause, binding=record.binding_id)
             return
-        if not row.chunks and row.state is not IntentState.CANCELLED:
+        if row.is_invisible:
             return
 
         def story(new: bool) -> int | None:

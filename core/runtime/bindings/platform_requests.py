@@ -35,7 +35,7 @@ class PlatformRequests:
         current = Placement.CURRENT
         if place.kind is ChatKind.DIRECT:
             return
-        state = await self._asked(lambda: adapter.inspect(place), place, current)
+        state = await self._ask_in_time(lambda: adapter.inspect(place), place, current)
         if state is PlaceState.GONE:
             raise BindingError(f"{place} does not exist: name another", Reason.BINDING_CREATE_FAILED, current.value)
         if state is PlaceState.OPEN:
@@ -43,7 +43,7 @@ class PlatformRequests:
         if not self._ctx.config.channel(place.channel).thread_bindings.unarchive:
             facts = f"{place} is archived: unarchive it, or allow it with thread_bindings.unarchive"
             raise BindingError(facts, Reason.THREAD_ARCHIVED, current.value)
-        await self._asked(lambda: adapter.reopen(place), place, current)
+        await self._ask_in_time(lambda: adapter.reopen(place), place, current)
         self._ctx.events.record(PlaceReopened(address=place), cause)
 
     async def open_child(self, adapter: BindsConversations, place: Address, title: str, key: str) -> Address:
@@ -55,9 +55,9 @@ class PlatformRequests:
             if not isinstance(error, TimeoutError | Ambiguous):
                 facts = f"{place}: {_failure(error, self._ctx.config.delivery.request_timeout)}"
                 raise BindingError(facts, Reason.BINDING_CREATE_FAILED, Placement.CHILD.value) from error
-        return await self._asked(lambda: adapter.open_child(place, title, key), place, Placement.CHILD)
+        return await self._ask_in_time(lambda: adapter.open_child(place, title, key), place, Placement.CHILD)
 
-    async def _asked(self, call: Callable[[], Awaitable[T]], place: Address, placement: Placement) -> T:
+    async def _ask_in_time(self, call: Callable[[], Awaitable[T]], place: Address, placement: Placement) -> T:
         """Await an adapter's answer with a timeout. Raises `BindingError`."""
         limit = self._ctx.config.delivery.request_timeout
         try:

@@ -60,7 +60,7 @@ T = TypeVar("T")
 class SessionBindingService:
     """Binds conversations of any channel to sessions."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, expired: Callable[[SessionBindingRecord, Reason, int | None], None]) -> None:
         self._ctx = context
         self._bound = context.bindings
         self._platforms = PlatformRequests(context)
@@ -68,35 +68,31 @@ class SessionBindingService:
         self._busy: dict[tuple[str, str, str], anyio.Lock] = {}
         self._expiry = BindingExpiry(context)
         #: called with each expired binding and the seq of its end
-        self._expired: Callable[[SessionBindingRecord, Reason, int | None], None] = _nobody
+        self._expired = expired
         #: set once the bindings are loaded
         self.up = anyio.Event()
-        context.bindings.connect(changed=self._expiry.changed, ended=self._ended)
-
-    def connect(self, *, expired: Callable[[SessionBindingRecord, Reason, int | None], None]) -> None:
-        """Set the callback for expired bindings. Set late: the two parts depend on each other."""
-        self._expired = expired
+        context.bindings.connect(changed=self._expiry.changed, ended=self._notify_if_expired)
 
     async def load(self, cause: int | None) -> None:
         """Load the bindings that have not ended."""
         stored = await self._ctx.store.read(ListBindings())
         for binding, problem in stored.broken.items():
-            self._not_loaded(binding, "", "", BindingError(problem, Reason.BROKEN_ROW), cause)
+            self._record_unusable(binding, "", "", BindingError(problem, Reason.BROKEN_ROW), cause)
         for record in stored.rows:
             try:
                 read_key(record.target_session_key, self._ctx.config.profile, self._ctx.config.session.main_key)
             except KeyFormatError as error:
                 wrong = BindingError(error.facts, Reason.BAD_SESSION_KEY)
                 where = str(record.conversation)
-                self._not_loaded(record.binding_id, where, record.target_session_key, wrong, cause)
+                self._record_unusable(record.binding_id, where, record.target_session_key, wrong, cause)
                 continue
             self._bound.add(record)
         for binding, count in (await self._ctx.store.read(CountOpenByBinding())).items():
             self._bound.hold_open(binding, count)
         for channel, webhook in await self._ctx.store.read(ListOwnWebhooks()):
-            self._bound.own(channel, webhook)
+            self._bound.remember_webhook(channel, webhook)
 
-    def _not_loaded(self, binding: str, place: str, key: str, error: BindingError, cause: int | None) -> None:
+    def _record_unusable(self, binding: str, place: str, key: str, error: BindingError, cause: int | None) -> None:
         """Record an unusable binding, which does not prevent the start; its conversation takes the default route."""
         body = BindingRefused(
             verb="load", conversation=place, session_key=key, reason=error.reason, detail=well_formed(error.facts)
@@ -106,7 +102,7 @@ class SessionBindingService:
     def settle(self, cause: int | None) -> None:
         """After start, end the ending bindings without work in progress."""
         for record in self._bound.index:
-            self._bound.drained(record.binding_id, cause)
+            self._bound.end_if_drained(record.binding_id, cause)
 
     # ------------------------------------------------------------ public API
 
@@ -131,7 +127,7 @@ class SessionBindingService:
             return await self._in_turn(asked, place, cause)
         except BindingError as error:
             where, key, by = shown(asked, fields)
-            self._refused("bind", where, key, error, by, cause)
+            self._record_refusal("bind", where, key, error, by, cause)
             raise
 
     def list_by_session(self, target_session_key: str) -> tuple[SessionBindingRecord, ...]:
@@ -160,7 +156,7 @@ class SessionBindingService:
             error = BindingError(
                 f"{binding_id}: {at!r} is no time: give seconds on the gateway's clock", Reason.BAD_TTL
             )
-            self._refused("touch", "", "", error, by, cause)
+            self._record_refusal("touch", "", "", error, by, cause)
             raise error
         self._bound.touch(binding_id, by, cause, now if at is None else min(at, now))
 
@@ -185,7 +181,7 @@ class SessionBindingService:
         binding_id, target_session_key = (binding_id or "").strip(), self._stored_key(target_session_key or "")
         if not (binding_id or target_session_key or conversation is not None):
             error = BindingError("name a binding, a session or a conversation", Reason.BINDING_SELECTOR_MISSING)
-            self._refused("unbind", "", "", error, by, cause)
+            self._record_refusal("unbind", "", "", error, by, cause)
             raise error
         found = [
             record
@@ -198,7 +194,7 @@ class SessionBindingService:
         try:
             code, note = end_reason(reason, note)
         except BindingError as error:
-            self._refused("unbind", "", target_session_key, error, by, cause)
+            self._record_refusal("unbind", "", target_session_key, error, by, cause)
             raise
         ended: list[SessionBindingRecord] = []
         for record in found:
@@ -306,7 +302,9 @@ class SessionBindingService:
         stored = await ctx.store.write(Bind(record=record, session=session, now=ctx.env.now()), story, then=then)
         return stored.record
 
-    def _refused(self, verb: str, conversation: str, key: str, error: BindingError, by: str, cause: int | None) -> None:
+    def _record_refusal(
+        self, verb: str, conversation: str, key: str, error: BindingError, by: str, cause: int | None
+    ) -> None:
         body = BindingRefused(
             verb=verb,
             conversation=well_formed(conversation),
@@ -323,13 +321,10 @@ class SessionBindingService:
         """End expired bindings until cancelled; see `trunkline.core.runtime.bindings.expiry`."""
         await self._expiry.run()
 
-    def _ended(self, record: SessionBindingRecord, cause: int | None) -> None:
+    def _notify_if_expired(self, record: SessionBindingRecord, cause: int | None) -> None:
         """Notify the callback if a binding ended because it expired."""
         if record.reason is Reason.IDLE_EXPIRED or record.reason is Reason.MAX_AGE_EXPIRED:
             self._expired(record, record.reason, cause)
-
-
-def _nobody(_record: SessionBindingRecord, _reason: Reason, _cause: int | None) -> None: ...
 
 
 def _is_at(record: SessionBindingRecord, conversation: Address | ConversationRef) -> bool:

@@ -11,12 +11,21 @@ from trunkline.core.errors import IllegalTransition, InvalidSend, StoreError
 from trunkline.core.events.gateway import StoreFailed
 from trunkline.core.reasons import Reason
 from trunkline.core.records.bindings import SessionBindingRecord
-from trunkline.core.records.rows import IntentFate, IntentRow, NewSession, SendAdmission, SendRow, send_intent
+from trunkline.core.records.rows import (
+    ContentPart,
+    ExtraPart,
+    IntentFate,
+    IntentRow,
+    NewSession,
+    SendAdmission,
+    SendRow,
+    send_intent,
+)
 from trunkline.core.runtime.client_sends.planner import SendResult, StoredSend
 from trunkline.core.runtime.client_sends.target_resolution import DirectoryAnswer, TargetResolver
 from trunkline.core.runtime.context import Context
-from trunkline.core.runtime.intent_drafts import identity_of
-from trunkline.core.runtime.outbound.delivery_loop import Delivery
+from trunkline.core.runtime.intent_drafts import bound_part
+from trunkline.core.runtime.outbound.open_intents import OpenIntents
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.sends.api import SendPlan, may_try_again
 from trunkline.core.states.intent import is_final
@@ -36,9 +45,9 @@ _MOST_SEEN = 10_000
 class GatewaySendPorts:
     """The `trunkline.core.runtime.client_sends.planner.SendPorts` of a running gateway."""
 
-    def __init__(self, context: Context, delivery: Delivery, targets: TargetResolver, preparer: Preparer) -> None:
+    def __init__(self, context: Context, intents: OpenIntents, targets: TargetResolver, preparer: Preparer) -> None:
         self._ctx = context
-        self._delivery = delivery
+        self._intents = intents
         self._targets = targets
         self._preparer = preparer
         #: keys of sessions that exist
@@ -72,7 +81,7 @@ class GatewaySendPorts:
         waited = False
         while True:
             # Registered before the state is read, so that an end in between is not missed.
-            ended = self._delivery.settler.on_end(send.intent)
+            ended = self._intents.wait_for(send.intent)
             try:
                 fate = await self._ctx.store.read(FindIntentFate(intent=send.intent))
                 if fate is None or is_final(fate.state):
@@ -80,7 +89,7 @@ class GatewaySendPorts:
                 waited = True
                 await ended.wait()
             finally:
-                self._delivery.settler.forget(send.intent, ended)
+                self._intents.forget(send.intent, ended)
 
     async def store(self, plan: SendPlan, cause: int | None) -> StoredSend:
         while True:
@@ -90,7 +99,7 @@ class GatewaySendPorts:
             if isinstance(before, StoredSend):
                 return before
             # The binding that the plan counts on does not end while the send waits for room or in a hook.
-            with self._ctx.bindings.hold(draft.binding) as hold:
+            with self._ctx.bindings.hold(draft.bound.binding) as hold:
                 hold.cause = cause
                 stored = await self._store(plan, draft, before, cause)
             if stored is not None:
@@ -119,11 +128,11 @@ class GatewaySendPorts:
         def then(answer: tuple[SendAdmission, int]) -> None:
             begun, prepared = answer
             if begun.intent is not None:
-                self._delivery.queue(begun.intent, prepared)
+                self._intents.enqueue(begun.intent, prepared)
 
         now, again = ctx.env.now(), self._may_try_again
         # A message that a hook cancelled creates no session.
-        entry = None if moved or is_final(row.state) else self._entry(plan, row.address)
+        entry = None if moved or is_final(row.progress.state) else self._entry(plan, row.address)
         begin = BeginSend(send=send, intent=row, entry=entry, again=again, now=now)
         try:
             begun, _ = await ctx.store.write(begin, story, then=then)
@@ -142,9 +151,10 @@ class GatewaySendPorts:
         fate = begun.fate
         if row.hooks_pending and not begun.new and fate is not None and again(fate.state):
             return None
-        if begun.intent is not None and is_final(begun.intent.state):
+        if begun.intent is not None and is_final(begun.intent.progress.state):
             # A hook cancelled it.
-            fate = IntentFate(state=begun.intent.state, reason=begun.intent.reason, receipts=())
+            ended = begun.intent.progress
+            fate = IntentFate(state=ended.state, reason=ended.reason, receipts=())
         return _stored(plan, begun.send, fate, new=begun.new)
 
     def _note_seen(self, key: str) -> bool:
@@ -168,7 +178,7 @@ class GatewaySendPorts:
             return 1
         return send.tries + 1 if self._may_try_again(fate.state) else _stored(plan, send, fate, new=False)
 
-    async def ended(self, stored: StoredSend) -> SendResult:
+    async def wait_for_end(self, stored: StoredSend) -> SendResult:
         return await self._wait(stored.send)
 
     def bound(self, address: Address) -> SessionBindingRecord | None:
@@ -176,7 +186,7 @@ class GatewaySendPorts:
 
     def preview(self, plan: SendPlan) -> tuple[Address, tuple[str, ...]]:
         row = self._preparer.preview(self._draft(plan), well_formed(plan.text))
-        return row.address, row.chunks
+        return row.address, row.content.chunks
 
     def _may_try_again(self, state: IntentState) -> bool:
         # Upstream stores failures too, so a key never sends again.
@@ -198,24 +208,23 @@ class GatewaySendPorts:
         """The draft of the first try. Raises `InvalidSend` if the adapter lacks a capability."""
         address, ctx = _address(plan), self._ctx
         poll = self._check_able(plan, address)
-        bound = ctx.bindings.at(address)
         return IntentRow(
             id=send_intent(plan.key, 1),
             kind=IntentKind.SEND,
             address=address,
-            chunks=(),
             agent=plan.agent,
             mirror_key=plan.session_key,
             named_session=plan.named_session,
-            media=tuple([well_formed(one) for one in plan.media]) if plan.media else (),
-            reply_to=plan.reply_to,
-            poll=poll,
-            payload=plan.payload,
-            parts=plan.parts,
             best_effort=plan.best_effort,
-            binding=None if bound is None else bound.binding_id,
-            identity=identity_of(bound),
             created_at=ctx.env.now(),
+            content=ContentPart(
+                media=tuple([well_formed(path) for path in plan.media]) if plan.media else (),
+                reply_to=plan.reply_to,
+                poll=poll,
+                payload=plan.payload,
+            ),
+            bound=bound_part(ctx.bindings.at(address)),
+            extra=ExtraPart(parts=plan.parts),
         )
 
     def _check_able(self, plan: SendPlan, address: Address) -> Poll | None:

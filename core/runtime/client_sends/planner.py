@@ -87,7 +87,7 @@ class SendPorts(Protocol):
         """Store and queue the send, unless its key was used before. Raises `InvalidSend`."""
         ...
 
-    async def ended(self, stored: StoredSend) -> SendResult:
+    async def wait_for_end(self, stored: StoredSend) -> SendResult:
         """Wait for the end of a send."""
         ...
 
@@ -119,14 +119,14 @@ class SendPlanner:
             self._known.clear()
             self._config = self._ports.config
         if not isinstance(message.to, Address):
-            plan, resolved = await self._planned(message, asked)
+            plan, resolved = await self._plan(message, asked)
         else:
             what = _asked(message)
             known = self._known.get(what)
             if known is not None:
                 plan, resolved = _with_content(known[0], message, self._config), known[1]
             else:
-                plan, resolved = await self._planned(message, asked)
+                plan, resolved = await self._plan(message, asked)
                 if resolved is not None:
                     # The oldest goes: an LRU cache costs more at each send than planning a few places again.
                     if len(self._known) >= _MOST_KNOWN:
@@ -150,7 +150,7 @@ class SendPlanner:
             resolved = msgspec.structs.replace(resolved, session_key=key, steps=steps, answered_by=None)
         return plan, resolved
 
-    async def _planned(self, message: SendMessage, asked: int) -> tuple[SendPlan, TargetResolved | None]:
+    async def _plan(self, message: SendMessage, asked: int) -> tuple[SendPlan, TargetResolved | None]:
         ports = self._ports
         check_send(message, ports.config.profile)
         channel = choose_channel(message, ports.channels, ports.config.profile)

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 import anyio
 import msgspec
 
 from trunkline.core.decisions import Decisions
 from trunkline.core.delivery.mirror_text import media_name
-from trunkline.core.errors import SendFailed, StoreError, UsageError
+from trunkline.core.errors import InvalidSend, SendFailed, StoreError, UsageError
 from trunkline.core.events import EventSink
 from trunkline.core.events.delivery import SendJoined, SendPreviewed, SendRequested
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.client_sends.planner import SendPlanner, SendPorts, SendResult, StoredSend, refused
 from trunkline.core.sends.api import (
+    Broadcasted,
     SendMessage,
     SendOutcome,
     SendPlan,
     SendStatus,
+    Target,
     check_key,
+    spread,
 )
 from trunkline.core.sends.check_message import check_message
 from trunkline.core.well_formed import well_formed
@@ -77,6 +80,28 @@ class Sends:
         except StoreError as error:
             raise SendFailed(f"send {message.key!r}: {error.facts}; retry with the same key") from error
 
+    async def broadcast(
+        self, message: SendMessage, targets: Sequence[Target], cause: int | None
+    ) -> tuple[Broadcasted, ...]:
+        """Send to several targets, each with its own key; see `core.gateway.Gateway.broadcast`."""
+        try:
+            messages = spread(message, targets)
+        except InvalidSend as error:
+            self._events.record(refused(message.key, error), cause)
+            raise
+        results: dict[int, Broadcasted] = {}
+
+        async def send_to(n: int) -> None:
+            try:
+                results[n] = Broadcasted(target=targets[n], outcome=await self.send(messages[n], cause))
+            except (UsageError, SendFailed) as error:
+                results[n] = Broadcasted(target=targets[n], error=error.facts)
+
+        async with anyio.create_task_group() as group:
+            for n in range(len(messages)):
+                group.start_soon(send_to, n, name=f"broadcast {messages[n].key}")
+        return tuple(results[n] for n in range(len(messages)))
+
     async def _while_up(self, message: SendMessage, do: Callable[[], Awaitable[SendOutcome]]) -> SendOutcome:
         """Execute a call while the gateway is up, waiting for its start."""
         with anyio.CancelScope() as scope:
@@ -98,7 +123,7 @@ class Sends:
         if message.dry_run:
             return await self._first(message, cause, wait=True)
         while (running := self._flights.get(message.key)) is not None:
-            joined = await self._join(message, running, cause)
+            joined = await self._join_running_send(message, running, cause)
             if joined is not None:
                 return joined
         # Registered before anything is awaited: two calls in the same tick are one send.
@@ -113,19 +138,19 @@ class Sends:
             flight.done.set()
         return flight.outcome
 
-    async def _join(self, message: SendMessage, flight: _Flight, cause: int | None) -> SendOutcome | None:
+    async def _join_running_send(self, message: SendMessage, flight: _Flight, cause: int | None) -> SendOutcome | None:
         """Wait for a running send and return its result.
 
         None if it has no result because it was refused or its caller was cancelled. Then this call sends itself, and
         finds by its key what was stored meanwhile.
         """
-        self._joined(message.key, cause, ended=False)
+        self._record_join(message.key, cause, ended=False)
         await flight.done.wait()
         if flight.failure is not None:
             raise SendFailed(flight.failure.facts, cached=True, final=flight.failure.final)
         return None if flight.outcome is None else msgspec.structs.replace(flight.outcome, cached=True)
 
-    def _joined(self, key: str, cause: int | None, *, ended: bool) -> None:
+    def _record_join(self, key: str, cause: int | None, *, ended: bool) -> None:
         body = SendJoined(key=well_formed(key), reason=Reason.IDEMPOTENT_REPEAT, ended=ended)
         self._events.record(body, cause)
 
@@ -134,7 +159,7 @@ class Sends:
         try:
             check_key(message.key)
             self._check_spent(message.key, asked)
-            plan, planned = await self._planned(message, asked)
+            plan, planned = await self._plan_or_repeat(message, asked)
             if isinstance(plan, SendOutcome):
                 return plan
             if message.dry_run:
@@ -145,14 +170,14 @@ class Sends:
             raise
         if not wait and stored.fate is None:
             if not stored.new:
-                self._joined(message.key, asked, ended=False)
+                self._record_join(message.key, asked, ended=False)
             return _queued(message.key, stored)
-        fate = stored.fate or await self._ports.ended(stored)
+        fate = stored.fate or await self._ports.wait_for_end(stored)
         if not stored.new:
-            self._joined(message.key, asked, ended=not fate.waited)
+            self._record_join(message.key, asked, ended=not fate.waited)
         return _outcome(message, fate, cached=not stored.new)
 
-    async def _planned(self, message: SendMessage, asked: int) -> tuple[SendPlan | SendOutcome, int]:
+    async def _plan_or_repeat(self, message: SendMessage, asked: int) -> tuple[SendPlan | SendOutcome, int]:
         """The plan of a send, or the outcome of an earlier one with its key if it can no longer be planned."""
         try:
             return await self._planner.plan(message, asked)
@@ -162,20 +187,20 @@ class Sends:
             upstream = self._ports.config.profile.upstream
             if before is None or (before.receipt is None and not before.final and not upstream):
                 raise
-            self._joined(message.key, asked, ended=not before.waited)
+            self._record_join(message.key, asked, ended=not before.waited)
             return _outcome(message, before, cached=True), asked
 
     def _check_spent(self, key: str, cause: int) -> None:
         """Upstream: a key with a remembered failure never sends again."""
         spent = self._planner.spent
         if key in spent and self._ports.config.profile.upstream:
-            self._joined(key, cause, ended=True)
+            self._record_join(key, cause, ended=True)
             raise SendFailed(spent[key], cached=True, final=True)
 
     def _preview(self, plan: SendPlan, cause: int) -> SendOutcome:
         """The outcome of a dry run, which has no effects (invariant P2)."""
         address, chunks = self._ports.preview(plan)
-        media = tuple(media_name(one) for one in plan.media)
+        media = tuple(media_name(path) for path in plan.media)
         body = SendPreviewed(
             key=plan.key,
             address=address,

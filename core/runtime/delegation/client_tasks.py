@@ -20,7 +20,6 @@ from trunkline.core.records.rows import SessionRow
 from trunkline.core.routing.scopes import place_key
 from trunkline.core.runtime.client_sends.target_resolution import TargetResolver, ToolSend
 from trunkline.core.runtime.context import Context
-from trunkline.core.runtime.delegation.acceptance import accept_delegation
 from trunkline.core.runtime.delegation.delegations import DelegationRunner
 from trunkline.core.runtime.delegation.known_hands import hands_for, kind_of
 from trunkline.core.store.commands import EnsureSession
@@ -83,19 +82,19 @@ class ClientTasks:
                 agent, ToolSend(running=SessionId(""), to=asked.to, channel=asked.channel), None, called, ids
             )
             assert aim is not None
-            kind = await self._admitted(asked, agent, aim.address)
+            kind = await self._admit(asked, agent, aim.address)
         except UsageError as error:
             reason: Reason = getattr(error, "reason", Reason.BAD_TARGET)
             ctx.events.record(ToolRefused(tool=DELEGATE, reason=reason, detail=error.facts), called, **ids)
             raise
         session = await self._session(agent, aim.address, called)
         row = self._row(asked, agent, aim.address, session, kind)
-        await accept_delegation(ctx, self._runner, row, called, _as_it_is)
+        await self._runner.accept(row, called, _as_it_is)
         return Delegated(delegation=row.id, hand=row.hand)
 
     def _agent(self, asked: ClientTask) -> str:
         config = self._ctx.config
-        agent, known = asked.agent or config.default_agent, [one.id for one in config.agents]
+        agent, known = asked.agent or config.default_agent, [configured.id for configured in config.agents]
         if agent not in known:
             raise UnknownName(f"no agent {agent!r}; there are: {', '.join(known)}")
         return agent
@@ -111,7 +110,7 @@ class ClientTasks:
 
         return await ctx.store.write(EnsureSession(session=session, now=ctx.env.now()), story)
 
-    async def _admitted(self, asked: ClientTask, agent: str, place: Address) -> HandKind:
+    async def _admit(self, asked: ClientTask, agent: str, place: Address) -> HandKind:
         ctx, opened = self._ctx, self._runner.open
         session = await ctx.store.read(FindSession(key=ctx.key_text(place_key(agent, place, ctx.config))))
         facts = AdmissionFacts(

@@ -9,7 +9,6 @@ import msgspec
 from trunkline.core.bindings.bind_request import spawn_request
 from trunkline.core.bindings.completion_router import TASK_COMPLETION
 from trunkline.core.delivery.mirror_text import said
-from trunkline.core.errors import InvariantBroken
 from trunkline.core.events.bindings import FallbackDenied, RouterDecided
 from trunkline.core.events.delivery import Fallback, IntentSuppressed
 from trunkline.core.events.gateway import TranscriptAppended
@@ -35,16 +34,16 @@ from trunkline.core.reasons import Reason
 from trunkline.core.records.delegations import DelegationRow, HandResult
 from trunkline.core.records.reserved_sender import hand_sender
 from trunkline.core.records.rows import CallbackFacts, IntentRow, SessionRow, Work
-from trunkline.core.runtime.admission_story import record_admitted
 from trunkline.core.runtime.bindings.service import SessionBindingService
-from trunkline.core.runtime.callback_story import record_callback
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.intent_drafts import IntentDrafts
 from trunkline.core.runtime.outbound.prepare import Preparer
+from trunkline.core.runtime.stories import record_admitted, record_callback
+from trunkline.core.runtime.turn_queue import TurnQueue
 from trunkline.core.store.commands import Admit, FinishTurn, TurnFinish
 from trunkline.core.store.delegations import FinishDelegation, HandFinish
 from trunkline.core.store.queries import FindBindingOfRequest, FindRequester
-from trunkline.core.values import Address, InboundId, IntentKind, IntentState, SessionId, WorkKind
+from trunkline.core.values import Address, InboundId, IntentKind, SessionId, WorkKind
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,11 +64,28 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     turn_ended: Callable[[TurnFinish], int] | None = None
 
 
-class _Stored(msgspec.Struct, frozen=True):
+class _Report(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that reports a result, ready to be stored with it."""
+
+    done: HandCompletion
+    plan: CompletionPlan
+    #: the turn that brings the result back
+    work: Work | None
+    #: the steps that post something, and the intent of each
+    posted: list[CompletionStep]
+    intents: list[IntentRow]
+    #: the result for the requester's transcript
+    line: str | None
+    #: the formerly bound conversation that the result belongs to
+    belongs: Address | None
+
+
+class _Stored(msgspec.Struct, frozen=True, kw_only=True):
     """What the store answered to an ending, once it is recorded."""
 
-    first: bool
-    prepared: list[tuple[IntentRow, int]]
+    first: bool = False
+    prepared: Sequence[tuple[IntentRow, int]] = ()
+    turn: tuple[Work, SessionId, int] | None = None
 
 
 class CompletionReporter:
@@ -82,24 +98,19 @@ class CompletionReporter:
         deliver: Callable[[IntentRow, int | None], None],
         preparer: Preparer,
         bindings: SessionBindingService,
+        turns: TurnQueue,
+        ended: Callable[[DelegationRow, Work | None], None],
     ) -> None:
         self._ctx = context
         self._preparer = preparer
         self._drafts = IntentDrafts(context)
         self._bindings = bindings
         self._deliver = deliver
-        self._start_turn: Callable[[Work, SessionId, int], None] = _nobody
-        self._busy: Callable[[str], bool] = _never
-        self._ended: Callable[[DelegationRow, Work | None], None] = _unwatched
-
-    def connect(self, *, start_turn: Callable[[Work, SessionId, int], None], busy: Callable[[str], bool]) -> None:
-        """Set the callbacks into turns. Set late: turns and delegations depend on each other."""
-        self._start_turn = start_turn
-        self._busy = busy
-
-    def connect_end(self, ended: Callable[[DelegationRow, Work | None], None]) -> None:
-        """Set what is called on the loop when a delegation has ended, with its callback, before that is started."""
+        self._turns = turns
+        #: called on the loop when a delegation has ended, with its callback, before that is started
         self._ended = ended
+        #: starts the turn that brings a result back
+        self.start_turn: Callable[[Work, SessionId, int], None] = turns.enqueue
 
     async def report(self, ending: Ending) -> bool:
         """Store the result together with everything that reports it. Answers whether it is the first, which counts."""
@@ -118,7 +129,7 @@ class CompletionReporter:
     async def _report_once(self, ending: Ending) -> _Stored | None:
         """Decide how to report a result and store both; None if the requester's session was reset meanwhile."""
         ctx = self._ctx
-        done, decided = await self._completed(ending)
+        done, decided = await self._record_completion(ending)
         plan = ctx.decisions.plan_completion(done, ctx.config.hands)
         if done.requester_replaced and any(step.mode == TURN for step in plan.steps):
             # A custom decision that ignores resets: the store would refuse its turn forever (invariant S5).
@@ -128,8 +139,8 @@ class CompletionReporter:
             hold.cause = decided
             return await self._store(ending, done, plan, decided)
 
-    async def _completed(self, ending: Ending) -> tuple[HandCompletion, int | None]:
-        """The facts of the ended hand, with the router's decision if the work has its own session."""
+    async def _record_completion(self, ending: Ending) -> tuple[HandCompletion, int | None]:
+        """Gather the facts of an ended hand, and record the router's decision if the work has its own session."""
         ctx, row, result, cause = self._ctx, ending.row, ending.result, ending.cause
         key, replaced = await self._requester(row)
         done = HandCompletion(
@@ -139,7 +150,7 @@ class CompletionReporter:
             session_key=key,
             reply_to=row.reply_to,
             result=result,
-            requester_busy=row.session is not None and self._busy(row.session),
+            requester_busy=row.session is not None and self._turns.has_session(row.session),
             requester_replaced=replaced,
             reason=ending.reason,
         )
@@ -177,44 +188,23 @@ class CompletionReporter:
         self, ending: Ending, done: HandCompletion, plan: CompletionPlan, cause: int | None
     ) -> _Stored | None:
         """Store a result with everything that reports it; None if the requester's session was reset meanwhile."""
-        ctx, row, result = self._ctx, ending.row, done.result
-        work = self._callback(row, done.session_key, result, plan)
-        session = None if work is None else ctx.new_session(done.session_key, row.agent, row.reply_to)
-        posted = [step for step in plan.steps if step.mode in (DIRECT, NOTICE) and step.address is not None]
-        intents = [await self._announcement(row, result, step, n, cause) for n, step in enumerate(posted, 1)]
-        line = None if work is not None or done.requester_replaced else _line(row, result, posted, intents)
-        belongs = await self._belongs(row, done)
-        silent = next((step.reason for step in plan.steps if step.mode == KEPT), None)
+        ctx, row, now = self._ctx, ending.row, self._ctx.env.now()
+        report = await self._prepare_report(row, done, plan, cause)
+        work, callback = report.work, None
+        if work is not None:
+            session = ctx.new_session(done.session_key, row.agent, row.reply_to)
+            callback = Admit(work=work, identity=f"callback/{row.id}", session=session, now=now)
 
         def story(finish: HandFinish) -> _Stored | None:
             if finish.replaced:
                 return None
             if finish.again:
-                return _Stored(False, [])
+                return _Stored()
             after = cause if ending.turn_ended is None else ending.turn_ended(finish.turn or TurnFinish())
-            if not finish.first:
-                self._record_ignored(ending, after)
-                return _Stored(False, [])
-            finished = DelegationFinished(
-                hand=row.hand, outcome=result.outcome, text=result.text, reason=ending.reason, by=ending.by
-            )
-            seq = ctx.events.record(finished, after, **ids_of_delegation(row))
-            record_callback(ctx.events, finish.change, seq, **ids_of_delegation(row))
-            body = CompletionPlanned(steps=plan.steps, requester_busy=done.requester_busy)
-            planned = self._elsewhere(row, done, plan, belongs, ctx.events.record(body, seq, **ids_of_delegation(row)))
-            if all(step.address is None and step.mode == DIRECT for step in plan.steps):
-                lost = IntentSuppressed(reason=Reason.NO_ORIGIN, text=result.text)
-                ctx.events.record(lost, planned, **ids_of_delegation(row))
-            if line is not None and finish.session is not None:
-                self._record_line(row, finish.session, line, planned)
-            if work is not None and finish.session is not None:
-                admitted = record_admitted(ctx, work, finish.session, planned)
-                started.append((work, finish.session.id, admitted))
-            prepared = [
-                (intent, ctx.record_prepared(intent, targeted=False, reason=step.reason, cause=planned))
-                for intent, step in zip(intents, posted, strict=True)
-            ]
-            return _Stored(True, prepared)
+            if finish.first:
+                return self._record_report(ending, report, finish, after)
+            self._record_ignored(ending, after)
+            return _Stored()
 
         def then(stored: _Stored | None) -> None:
             if stored is None:
@@ -223,34 +213,59 @@ class CompletionReporter:
                 self._ended(row, work)
             for intent, seq in stored.prepared:
                 self._deliver(intent, seq)
-            for turn in started:
-                self._start_turn(*turn)
+            if stored.turn is not None:
+                self.start_turn(*stored.turn)
 
-        started: list[tuple[Work, SessionId, int]] = []
-        now = ctx.env.now()
-        callback = (
-            None
-            if work is None or session is None
-            else Admit(work=work, identity=f"callback/{row.id}", session=session, now=now)
+        command = FinishDelegation(
+            delegation=row.id,
+            result=done.result,
+            callback=callback,
+            intents=report.intents,
+            now=now,
+            line=report.line,
+            keep_text=plan.denied or (work is None and not report.posted),
+            callback_reason=next((step.reason for step in plan.steps if step.mode == KEPT), None),
+            ticket=ending.ticket,
+            inline=ctx.config.hands.limits.inline_result,
+            turn=ending.turn,
+            post=ending.post,
         )
-        return await ctx.store.write(
-            FinishDelegation(
-                delegation=row.id,
-                result=result,
-                callback=callback,
-                intents=intents,
-                now=now,
-                line=line,
-                keep_text=plan.denied or (work is None and not posted),
-                callback_reason=silent,
-                ticket=ending.ticket,
-                inline=ctx.config.hands.limits.inline_result,
-                turn=ending.turn,
-                post=ending.post,
-            ),
-            story,
-            then=then,
+        return await ctx.store.write(command, story, then=then)
+
+    async def _prepare_report(
+        self, row: DelegationRow, done: HandCompletion, plan: CompletionPlan, cause: int | None
+    ) -> _Report:
+        """Prepare what reports a result: its callback, its messages, and its line in the requester's transcript."""
+        work = self._callback(row, done.session_key, done.result, plan)
+        posted = [step for step in plan.steps if step.mode in (DIRECT, NOTICE) and step.address is not None]
+        intents = [await self._announcement(row, done.result, step, n, cause) for n, step in enumerate(posted, 1)]
+        line = None if work is not None or done.requester_replaced else _line(row, done.result, posted, intents)
+        belongs = await self._belongs(row, done)
+        return _Report(done=done, plan=plan, work=work, posted=posted, intents=intents, line=line, belongs=belongs)
+
+    def _record_report(self, ending: Ending, report: _Report, finish: HandFinish, cause: int | None) -> _Stored:
+        """Record a first result with everything that reports it."""
+        ctx, row, result, ids = self._ctx, ending.row, report.done.result, ids_of_delegation(ending.row)
+        finished = DelegationFinished(
+            hand=row.hand, outcome=result.outcome, text=result.text, reason=ending.reason, by=ending.by
         )
+        seq = ctx.events.record(finished, cause, **ids)
+        record_callback(ctx.events, finish.change, seq, **ids)
+        steps = report.plan.steps
+        body = CompletionPlanned(steps=steps, requester_busy=report.done.requester_busy)
+        planned = self._record_elsewhere(row, report, ctx.events.record(body, seq, **ids))
+        if all(step.address is None and step.mode == DIRECT for step in steps):
+            ctx.events.record(IntentSuppressed(reason=Reason.NO_ORIGIN, text=result.text), planned, **ids)
+        session, work, turn = finish.session, report.work, None
+        if report.line is not None and session is not None:
+            self._record_line(row, session, report.line, planned)
+        if work is not None and session is not None:
+            turn = work, session.id, record_admitted(ctx, work, session, planned)
+        prepared = [
+            (intent, ctx.record_prepared(intent, targeted=False, reason=step.reason, cause=planned))
+            for intent, step in zip(report.intents, report.posted, strict=True)
+        ]
+        return _Stored(first=True, prepared=prepared, turn=turn)
 
     def _record_ignored(self, ending: Ending, cause: int | None) -> None:
         """Record a result that came after the first one: it is kept, and changes nothing."""
@@ -272,14 +287,13 @@ class CompletionReporter:
         record = await self._ctx.store.read(FindBindingOfRequest(request=spawn_request(row.id)))
         return None if record is None else record.conversation
 
-    def _elsewhere(
-        self, row: DelegationRow, done: HandCompletion, plan: CompletionPlan, belongs: Address | None, cause: int
-    ) -> int:
+    def _record_elsewhere(self, row: DelegationRow, report: _Report, cause: int) -> int:
         """Record that a result goes to another place than its bound conversation, or nowhere (invariant R2)."""
-        if done.routed is None or done.routed.binding is not None:
+        routed, belongs = report.done.routed, report.belongs
+        if routed is None or routed.binding is not None:
             return cause
-        reason, notice = done.routed.reason, any(step.mode == NOTICE for step in plan.steps)
-        if plan.denied:
+        reason, notice = routed.reason, any(step.mode == NOTICE for step in report.plan.steps)
+        if report.plan.denied:
             denied = FallbackDenied(asked=belongs, refused=row.reply_to, reason=reason, notice=notice)
             return self._ctx.events.record(denied, cause, **ids_of_delegation(row))
         if row.reply_to is None:
@@ -354,23 +368,11 @@ def _line(
     if own is None or row.session is None:
         return None
     intent = intents[own]
-    if intent.state is IntentState.CANCELLED:
-        return Reason.CANCELLED_BY_HOOK.sentence if intent.reason is None else intent.reason.sentence
-    return said(intent.chunks) if intent.hooks_pending else result.text
+    if intent.is_cancelled:
+        return (intent.progress.reason or Reason.CANCELLED_BY_HOOK).sentence
+    return said(intent.content.chunks) if intent.hooks_pending else result.text
 
 
 def _fitting(text: str, most: int) -> str:
     """A text that can be sent: visible, and not longer than allowed."""
     return cut(text, most) if text.strip() else "(no text)"
-
-
-def _nobody(_work: Work, _session: SessionId, _cause: int) -> None:
-    raise InvariantBroken("a hand ended before the turns were connected")
-
-
-def _never(_session: str) -> bool:
-    return False
-
-
-def _unwatched(_row: DelegationRow, _callback: Work | None) -> None:
-    """Nothing counts open delegations."""

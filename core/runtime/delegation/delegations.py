@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import anyio
 import anyio.abc
+import anyio.lowlevel
 import msgspec
 
-from trunkline.core.errors import IllegalTransition
-from trunkline.core.events.hands import DelegationProgressed, DelegationStarted
+from trunkline.core.errors import HandError, IllegalTransition
+from trunkline.core.events.hands import DelegationAccepted, DelegationProgressed, DelegationStarted
 from trunkline.core.hands.deadlines import TimeLimits
-from trunkline.core.hands.port import HandTask
-from trunkline.core.hands.result_limits import LONGEST_PROGRESS, cut
+from trunkline.core.hands.port import HandRunner, HandTask
+from trunkline.core.hands.result_limits import LONGEST_PROGRESS, bounded_result, cut
 from trunkline.core.keys import SessionKey
 from trunkline.core.reasons import Reason
 from trunkline.core.records.delegations import DelegationRow, HandKind, HandResult
 from trunkline.core.records.reserved_sender import caller_sender
 from trunkline.core.records.rows import Admission, IntentRow, Work
-from trunkline.core.runtime.admission_story import record_admitted
 from trunkline.core.runtime.bindings.service import SessionBindingService
 from trunkline.core.runtime.context import Context
-from trunkline.core.runtime.delegation.completions import CompletionReporter, Ending, ids_of_delegation
+from trunkline.core.runtime.delegation.completions import Ending, ids_of_delegation
 from trunkline.core.runtime.delegation.endings import Endings
-from trunkline.core.runtime.delegation.hand_run import run_hand
 from trunkline.core.runtime.delegation.open_delegations import OpenDelegation, OpenDelegations
+from trunkline.core.runtime.delegation.posts import Posts
 from trunkline.core.runtime.outbound.prepare import Preparer
+from trunkline.core.runtime.stories import record_admitted
 from trunkline.core.runtime.suspects import Suspects
+from trunkline.core.runtime.turn_queue import TurnQueue
+from trunkline.core.runtime.user_code import UserCode
 from trunkline.core.states.delegation import HandOutcome, WorkState
 from trunkline.core.store.commands import Admit
-from trunkline.core.store.delegations import NoteProgress, StartDelegation
+from trunkline.core.store.delegations import AcceptDelegation, NoteProgress, StartDelegation
 from trunkline.core.values import InboundId, SessionId, WorkKind
-from trunkline.core.well_formed import plain_text
+from trunkline.core.well_formed import describe, plain_text
 
 
 class DelegationRunner:
@@ -45,26 +48,39 @@ class DelegationRunner:
         preparer: Preparer,
         bindings: SessionBindingService,
         suspects: Suspects,
+        posts: Posts,
+        turns: TurnQueue,
     ) -> None:
         self._ctx = context
         self._suspects = suspects
-        self._reporter = CompletionReporter(context, deliver=deliver, preparer=preparer, bindings=bindings)
+        self._turns = turns
+        self._posts = posts
         self._group: anyio.abc.TaskGroup | None = None
-        self._start_turn: Callable[[Work, SessionId, int], None] | None = None
-        #: those that have not ended
+        #: delegations that have not ended
         self.open = OpenDelegations()
         self.endings = Endings(
-            context, open_delegations=self.open, reporter=self._reporter, begin=self._run_in_background
+            context,
+            open_delegations=self.open,
+            deliver=deliver,
+            preparer=preparer,
+            bindings=bindings,
+            turns=turns,
+            posts=posts,
+            begin=self._run_in_background,
         )
 
-    def connect(self, *, start_turn: Callable[[Work, SessionId, int], None], busy: Callable[[str], bool]) -> None:
-        """Set the callbacks into turns. Set late: turns and delegations depend on each other."""
-        self._start_turn = start_turn
-        self._reporter.connect(start_turn=start_turn, busy=busy)
-
     def start(self, group: anyio.abc.TaskGroup) -> None:
+        """Set the gateway's tasks."""
         self._group = group
         self.endings.start(group)
+
+    async def watch_deadlines(self) -> None:
+        """Time delegations out, for as long as the gateway runs."""
+        await self.endings.clock.run()
+
+    def begin_waiting(self) -> None:
+        """Begin the runs that wait, as far as there is room: the limit may have changed."""
+        self.endings.slots.fill()
 
     def limits_of(self, row: DelegationRow) -> TimeLimits:
         """The time limits of a delegation."""
@@ -76,32 +92,82 @@ class DelegationRunner:
             parent=None if parent is None else parent.row.deadline,
         )
 
-    def begin(self, one: OpenDelegation) -> None:
+    def begin(self, delegation: OpenDelegation) -> None:
         """Begin the work of a delegation that is durable now: at once, or when a place for a run is free."""
-        row = one.row
+        row = delegation.row
         if row.parent is not None and self.open.find(row.parent) is None:
             # The task that it was delegated for has ended while it was being stored.
-            self.endings.end_soon(one, HandOutcome.CANCELLED, Reason.PARENT_ENDED)
+            self.endings.end_soon(delegation, HandOutcome.CANCELLED, Reason.PARENT_ENDED)
             return
         self.endings.clock.set(row.id, self._deadline(row))
         if row.kind is not HandKind.WORKER:
-            self.endings.slots.put(one)
+            self.endings.slots.put(delegation)
+
+    async def accept(
+        self, row: DelegationRow, cause: int, complete: Callable[[DelegationRow], Awaitable[DelegationRow]]
+    ) -> None:
+        """Store a task and have its hand begin. It counts from now on, so that no other call takes its place.
+
+        `complete`: what is done between the two, and the row after it.
+        """
+        delegation = OpenDelegation(row=row, cause=cause)
+        self.open.add(delegation)
+        try:
+            delegation.row = row = await complete(row)
+        except BaseException:
+            self.open.remove(delegation)
+            raise
+
+        body = self._accepted_event(row)
+
+        def story(new: bool) -> int | None:
+            return self._ctx.events.record(body, cause, **ids_of_delegation(row)) if new else None
+
+        def then(accepted: int | None) -> None:
+            # Also for a caller that was cancelled during the write: the task is stored.
+            if accepted is None:
+                self.open.remove(delegation)
+                return
+            delegation.stored, delegation.cause = True, accepted
+            self.begin(delegation)
+
+        try:
+            await self._ctx.store.write(AcceptDelegation(row=row), story, then=then)
+        except Exception:
+            self.open.remove(delegation)
+            raise
+
+    def _accepted_event(self, row: DelegationRow) -> DelegationAccepted:
+        origin = row.origin
+        return DelegationAccepted(
+            hand=row.hand,
+            task=row.task,
+            origin=row.reply_to,
+            session_key=row.session_key,
+            deadline=self.limits_of(row).of_run(row.accepted_at),
+            label=row.label,
+            hand_kind=row.kind.value,
+            asked_by=None if origin is None else origin.asked_by,
+            message_id="" if origin is None else origin.message_id,
+            parent=row.parent,
+            depth=row.depth,
+        )
 
     async def cancel(
-        self, one: OpenDelegation, reason: Reason, by: str, cause: int | None, post: int | None = None
+        self, delegation: OpenDelegation, reason: Reason, by: str, cause: int | None, post: int | None = None
     ) -> bool:
         """End a delegation, with its children; answers whether that is what has ended it.
 
         An answer that a worker has left before counts.
         """
-        if one.row.kind is HandKind.WORKER and post is None:
-            await self.endings.take_posts()
-            if self.open.find(one.row.id) is not one:
+        if delegation.row.kind is HandKind.WORKER and post is None:
+            await self._posts.take_all(None)
+            if self.open.find(delegation.row.id) is not delegation:
                 return False
         result = HandResult(outcome=HandOutcome.CANCELLED, text=reason.sentence)
-        after = one.cause if cause is None else cause
-        ending = Ending(row=one.row, result=result, reason=reason, by=by, cause=after, post=post)
-        return await self.endings.end_for(one, ending)
+        after = delegation.cause if cause is None else cause
+        ending = Ending(row=delegation.row, result=result, reason=reason, by=by, cause=after, post=post)
+        return await self.endings.end_for(delegation, ending)
 
     # ------------------------------------------------------------ recovery
 
@@ -110,105 +176,105 @@ class DelegationRunner:
         for row in rows:
             self.open.add(OpenDelegation(row=row, cause=cause, stored=True))
         for work, _ in works:
-            one = self.open.find(work.serves)
-            if one is not None:
-                one.turns += 1
+            served = self.open.find(work.serves)
+            if served is not None:
+                served.turns += 1
 
     def recover(self, row: DelegationRow, runs: int, cause: int) -> None:
         """Go on with a delegation whose process died: run it again if that is allowed, else report it as lost.
 
         `runs`: how many of its runs ended with their process.
         """
-        one = self.open.find(row.id)
-        if one is None:
+        delegation = self.open.find(row.id)
+        if delegation is None:
             # A worker has answered meanwhile.
             return
-        row = one.row
+        row = delegation.row
         if row.parent is not None and self.open.find(row.parent) is None:
-            self.endings.end_soon(one, HandOutcome.CANCELLED, Reason.PARENT_ENDED)
+            self.endings.end_soon(delegation, HandOutcome.CANCELLED, Reason.PARENT_ENDED)
         elif row.kind is HandKind.FUNCTION:
-            self._recover_function(one, runs)
-        elif self._is_late(one):
-            self.endings.expire(one)
+            self._recover_function(delegation, runs)
+        elif self._is_late(delegation):
+            self.endings.expire(delegation)
         elif row.kind is HandKind.AGENT and row.state is WorkState.RUNNING:
             self.endings.clock.set(row.id, self._deadline(row))
-            self.endings.settle(one)
+            self.endings.settle(delegation)
         else:
-            self.begin(one)
+            self.begin(delegation)
 
     def _deadline(self, row: DelegationRow) -> float:
         return self.limits_of(row).latest if row.deadline is None else row.deadline
 
-    def _is_late(self, one: OpenDelegation) -> bool:
+    def _is_late(self, delegation: OpenDelegation) -> bool:
         """Whether its deadline passed while no process ran: then nothing of it runs again."""
-        return self._deadline(one.row) <= self._ctx.env.now()
+        return self._deadline(delegation.row) <= self._ctx.env.now()
 
-    def _recover_function(self, one: OpenDelegation, runs: int) -> None:
-        row, settings = one.row, self._ctx.config.hands.of(one.row.hand)
+    def _recover_function(self, delegation: OpenDelegation, runs: int) -> None:
+        row, settings = delegation.row, self._ctx.config.hands.of(delegation.row.hand)
         allowed = settings.on_restart == "rerun" or row.state is WorkState.ACCEPTED
         if not allowed or runs >= settings.max_attempts:
             reason = Reason.RUNS_EXHAUSTED if allowed else Reason.PROCESS_DIED
-            self.endings.end_soon(one, HandOutcome.LOST, reason)
+            self.endings.end_soon(delegation, HandOutcome.LOST, reason)
             return
         # A new run has a new deadline, within the age that the delegation may have.
-        one.row = msgspec.structs.replace(row, deadline=self.limits_of(row).latest)
-        if self._is_late(one):
-            self.endings.expire(one)
+        delegation.row = msgspec.structs.replace(row, deadline=self.limits_of(row).latest)
+        if self._is_late(delegation):
+            self.endings.expire(delegation)
         elif runs:
-            self.endings.clock.set(row.id, self._deadline(one.row))
-            self.endings.slots.occupy(one)
+            self.endings.clock.set(row.id, self._deadline(delegation.row))
+            self.endings.slots.occupy(delegation)
             self._suspects.run(
-                lambda: self._run(one),
+                lambda: self._run(delegation),
                 name=f"hand {row.id}",
                 runs=runs,
                 most=settings.max_attempts,
                 since=row.started_at or row.accepted_at,
             )
         else:
-            self.begin(one)
+            self.begin(delegation)
 
     # ------------------------------------------------------------ runs
 
-    def _run_in_background(self, one: OpenDelegation) -> None:
+    def _run_in_background(self, delegation: OpenDelegation) -> None:
         assert self._group is not None
-        self._group.start_soon(self._run, one, name=f"hand {one.row.id}")
+        self._group.start_soon(self._run, delegation, name=f"hand {delegation.row.id}")
 
-    async def _run(self, one: OpenDelegation) -> None:
-        if self.open.find(one.row.id) is not one:
+    async def _run(self, delegation: OpenDelegation) -> None:
+        if self.open.find(delegation.row.id) is not delegation:
             # It has ended before it began.
             return
         try:
-            if one.row.kind is HandKind.AGENT:
-                await self._run_agent(one)
+            if delegation.row.kind is HandKind.AGENT:
+                await self._run_agent(delegation)
             else:
-                await self._run_function(one)
+                await self._run_function(delegation)
         except IllegalTransition:
             # It has ended while its start was being stored.
             return
 
-    def _started(self, one: OpenDelegation, now: float) -> DelegationRow:
+    def _started(self, delegation: OpenDelegation, now: float) -> DelegationRow:
         """The row of a delegation whose run begins now."""
-        deadline = self.limits_of(one.row).of_run(now)
-        return msgspec.structs.replace(one.row, state=WorkState.RUNNING, started_at=now, deadline=deadline)
+        deadline = self.limits_of(delegation.row).of_run(now)
+        return msgspec.structs.replace(delegation.row, state=WorkState.RUNNING, started_at=now, deadline=deadline)
 
-    def _record_started(self, one: OpenDelegation, row: DelegationRow) -> int:
-        return self._ctx.events.record(DelegationStarted(hand=row.hand), one.cause, **ids_of_delegation(row))
+    def _record_started(self, delegation: OpenDelegation, row: DelegationRow) -> int:
+        return self._ctx.events.record(DelegationStarted(hand=row.hand), delegation.cause, **ids_of_delegation(row))
 
-    def _note_started(self, one: OpenDelegation, row: DelegationRow, started: int) -> bool:
+    def _note_started(self, delegation: OpenDelegation, row: DelegationRow, started: int) -> bool:
         """Take over the row of a run that has begun; False if it has ended meanwhile."""
-        if self.open.find(row.id) is not one:
+        if self.open.find(row.id) is not delegation:
             return False
-        one.row, one.cause = row, started
+        delegation.row, delegation.cause = row, started
         if row.deadline is not None:
             self.endings.clock.set(row.id, row.deadline)
         return True
 
-    async def _run_function(self, one: OpenDelegation) -> None:
+    async def _run_function(self, delegation: OpenDelegation) -> None:
         ctx, now = self._ctx, self._ctx.env.now()
-        row = self._started(one, now)
+        row = self._started(delegation, now)
         command = StartDelegation(delegation=row.id, now=now, deadline=row.deadline)
-        started = await ctx.store.write(command, lambda _: self._record_started(one, row))
-        if not self._note_started(one, row, started):
+        started = await ctx.store.write(command, lambda _: self._record_started(delegation, row))
+        if not self._note_started(delegation, row, started):
             return
         task = HandTask(
             delegation=row.id,
@@ -217,25 +283,25 @@ class DelegationRunner:
             label=row.label,
             asked_by=None if row.origin is None else row.origin.asked_by,
             timeout=row.timeout,
-            progress=lambda text: self._heard(one, text),
+            progress=lambda text: self._note_progress(delegation, text),
         )
         ended: tuple[HandResult, Reason | None] | None = None
         with anyio.CancelScope() as scope:
-            one.scope = scope
-            ended = await run_hand(ctx.hands, task, ctx.config.hands.limits.max_result)
-        one.scope = None
+            delegation.scope = scope
+            ended = await _run_hand(ctx.hands, task, ctx.config.hands.limits.max_result)
+        delegation.scope = None
         if ended is not None:
             # One that returns although it was cancelled is late: its result is kept.
             result, reason = ended
-            await self.endings.end(one, Ending(row=row, result=result, reason=reason, cause=started))
+            await self.endings.end(delegation, Ending(row=row, result=result, reason=reason, cause=started))
 
-    async def _heard(self, one: OpenDelegation, text: str) -> None:
-        await self.progress(one, text)
+    async def _note_progress(self, delegation: OpenDelegation, text: str) -> None:
+        await self.progress(delegation, text)
 
-    async def _run_agent(self, one: OpenDelegation) -> None:
+    async def _run_agent(self, delegation: OpenDelegation) -> None:
         """Give the task to the agent, as the first turn of a session of its own."""
         ctx, now = self._ctx, self._ctx.env.now()
-        row = self._started(one, now)
+        row = self._started(delegation, now)
         key = row.child_key or ctx.key_text(SessionKey(agent=row.hand, subagent=row.id))
         work = Work(
             id=InboundId(f"{row.id}.task"),
@@ -249,40 +315,66 @@ class DelegationRunner:
             depth=row.depth,
         )
         admit = Admit(work=work, identity=f"task/{row.id}", session=ctx.new_session(key, row.hand, None), now=now)
-        one.turns += 1
+        delegation.turns += 1
 
         def story(admission: Admission | None) -> tuple[SessionId, int, int] | None:
             if admission is None or admission.session is None:
                 return None
-            started = self._record_started(one, row)
+            started = self._record_started(delegation, row)
             return admission.session.id, started, record_admitted(ctx, work, admission.session, started)
 
         def then(admitted: tuple[SessionId, int, int] | None) -> None:
-            assert self._start_turn is not None
             if admitted is None:
-                one.turns -= 1
+                delegation.turns -= 1
                 return
             session, started, seq = admitted
-            self._note_started(one, row, started)
-            self._start_turn(work, session, seq)
+            self._note_started(delegation, row, started)
+            self._turns.enqueue(work, session, seq)
 
         command = StartDelegation(delegation=row.id, now=now, deadline=row.deadline, admit=admit)
         await ctx.store.write(command, story, then=then)
 
     async def progress(
-        self, one: OpenDelegation, text: object, *, ticket: str | None = None, post: int | None = None
+        self, delegation: OpenDelegation, text: object, *, ticket: str | None = None, post: int | None = None
     ) -> bool:
         """Store and show what a hand reports of its progress; False if it has ended. Raises `AnswerRefused`."""
         ctx, said = self._ctx, cut(plain_text(text) or "", LONGEST_PROGRESS)
-        row = one.row
+        row = delegation.row
 
         def story(open_still: bool) -> bool:
             if open_still:
                 body = DelegationProgressed(hand=row.hand, text=said)
-                ctx.events.record(body, one.cause, **ids_of_delegation(row))
+                ctx.events.record(body, delegation.cause, **ids_of_delegation(row))
             return open_still
 
         if not await ctx.store.write(NoteProgress(delegation=row.id, text=said, ticket=ticket, post=post), story):
             return False
-        one.row = msgspec.structs.replace(one.row, progress=said)
+        delegation.row = msgspec.structs.replace(delegation.row, progress=said)
         return True
+
+
+async def _run_hand(hands: HandRunner, task: HandTask, most: int) -> tuple[HandResult, Reason | None]:
+    """Run a hand; returns its result of at most `most` characters, and why it is none of its own."""
+    try:
+        with UserCode():
+            if not hands.has(task.hand):
+                # Accepted by an earlier process, which had it.
+                text = f"no hand {task.hand!r} is installed any more"
+                return HandResult(outcome=HandOutcome.ERROR, text=text), Reason.UNKNOWN_HAND
+            result: object = await hands.run(task)
+    except HandError as error:
+        return _bounded(HandResult(outcome=HandOutcome.ERROR, text=error.facts), Reason.HAND_RAISED, most)
+    except Exception as error:  # noqa: BLE001 -- any error of a hand is reported to the requester
+        # A hand may turn a cancellation into an error: then it is not the hand that failed.
+        await anyio.lowlevel.checkpoint_if_cancelled()
+        return HandResult(outcome=HandOutcome.ERROR, text=describe(error)), Reason.HAND_RAISED
+    text = plain_text(result)
+    if text is None:
+        text = f"the hand returned a value of type {type(result).__name__} instead of a str"
+        return HandResult(outcome=HandOutcome.ERROR, text=text), Reason.BAD_RESULT
+    return _bounded(HandResult(outcome=HandOutcome.OK, text=text), None, most)
+
+
+def _bounded(result: HandResult, reason: Reason | None, most: int) -> tuple[HandResult, Reason | None]:
+    shorter = bounded_result(result, most)
+    return (result, reason) if shorter is None else (shorter, Reason.RESULT_TOO_LARGE)

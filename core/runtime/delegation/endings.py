@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import anyio
 import anyio.abc
 
+from trunkline.core.env import Env
 from trunkline.core.errors import StoreError
+from trunkline.core.hands.deadlines import DeadlinePlan
+from trunkline.core.hands.fair_queue import FairQueue
 from trunkline.core.reasons import Reason
 from trunkline.core.records.delegations import DelegationRow, HandKind, HandResult
-from trunkline.core.records.rows import Work
+from trunkline.core.records.rows import IntentRow, Work
+from trunkline.core.runtime.bindings.service import SessionBindingService
 from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.deadlines import wait_at_most
 from trunkline.core.runtime.delegation.completions import CompletionReporter, Ending
-from trunkline.core.runtime.delegation.deadline_clock import DeadlineClock
 from trunkline.core.runtime.delegation.open_delegations import OpenDelegation, OpenDelegations
-from trunkline.core.runtime.delegation.run_slots import RunSlots
+from trunkline.core.runtime.delegation.posts import Posts
+from trunkline.core.runtime.outbound.prepare import Preparer
+from trunkline.core.runtime.turn_queue import TurnQueue
 from trunkline.core.states.delegation import HandOutcome, WorkState
-from trunkline.core.values import DelegationId
+from trunkline.core.values import DelegationId, SessionId
 
 #: seconds that two times may differ by rounding
 _EQUAL = 1e-6
+#: minimum seconds between two looks of the clock
+_LEAST = 0.001
 
 
 class Endings:
@@ -32,37 +40,35 @@ class Endings:
         context: Context,
         *,
         open_delegations: OpenDelegations,
-        reporter: CompletionReporter,
+        deliver: Callable[[IntentRow, int | None], None],
+        preparer: Preparer,
+        bindings: SessionBindingService,
+        turns: TurnQueue,
+        posts: Posts,
         begin: Callable[[OpenDelegation], None],
     ) -> None:
         self._ctx = context
         self._open = open_delegations
-        self._reporter = reporter
+        self._posts = posts
+        self.reporter = CompletionReporter(
+            context, deliver=deliver, preparer=preparer, bindings=bindings, turns=turns, ended=self._note_end
+        )
         self._group: anyio.abc.TaskGroup | None = None
-        self.clock = DeadlineClock(context.env, self._passed)
+        self.clock = DeadlineClock(context.env, self._expire_passed)
         self.slots = RunSlots(lambda: context.config.hands.limits.running, begin)
-        self._take_posts: Callable[[], Awaitable[None]] = _nothing_left
-        reporter.connect_end(self._ended)
-
-    def connect(self, *, take_posts: Callable[[], Awaitable[None]]) -> None:
-        """Set what applies the answers that other processes have left. Set late: it needs the delegations."""
-        self._take_posts = take_posts
-
-    async def take_posts(self) -> None:
-        """Apply the answers that other processes have left."""
-        await self._take_posts()
 
     def start(self, group: anyio.abc.TaskGroup) -> None:
+        """Set the gateway's tasks."""
         self._group = group
 
-    async def end(self, one: OpenDelegation, ending: Ending) -> bool:
+    async def end(self, delegation: OpenDelegation, ending: Ending) -> bool:
         """End a delegation, unless it has ended; answers whether this end is the one that counts."""
-        if one.scope is not None:
-            one.scope.cancel()
-        async with one.ending:
-            return await self._reporter.report(ending)
+        if delegation.scope is not None:
+            delegation.scope.cancel()
+        async with delegation.ending:
+            return await self.reporter.report(ending)
 
-    async def end_for(self, one: OpenDelegation, ending: Ending) -> bool:
+    async def end_for(self, delegation: OpenDelegation, ending: Ending) -> bool:
         """As `end`, for a caller that may stop waiting: its run is cancelled by then, so the end must be stored.
 
         Raises `StoreError` if the gateway stops first; then the delegation goes on at the next start.
@@ -71,78 +77,85 @@ class Endings:
 
         async def store() -> None:
             try:
-                answers.append(await self.end(one, ending))
+                answers.append(await self.end(delegation, ending))
             except Exception as error:  # noqa: BLE001 -- it is the caller's
                 errors.append(error)
             finally:
                 ended.set()
 
-        self.apart(store, f"hand {one.row.id} ends")
+        self.run_apart(store, f"hand {delegation.row.id} ends")
         await ended.wait()
         if errors:
             raise errors[0]
         if not answers:
-            raise StoreError(f"the gateway stopped before the end of {one.row.id} was stored")
+            raise StoreError(f"the gateway stopped before the end of {delegation.row.id} was stored")
         return answers[0]
 
-    async def late(self, ending: Ending) -> bool:
+    async def keep_late_result(self, ending: Ending) -> bool:
         """Keep a result that came after the end of its delegation; answers whether it is the first nevertheless."""
-        return await self._reporter.report(ending)
+        return await self.reporter.report(ending)
 
-    def end_soon(self, one: OpenDelegation, outcome: HandOutcome, reason: Reason, text: str = "") -> None:
+    def end_soon(self, delegation: OpenDelegation, outcome: HandOutcome, reason: Reason, text: str = "") -> None:
         """End a delegation in the background."""
         assert self._group is not None
         result = HandResult(outcome=outcome, text=text or reason.sentence)
-        ending = Ending(row=one.row, result=result, reason=reason, cause=one.cause)
-        self._group.start_soon(self.end, one, ending, name=f"hand {one.row.id} {outcome}")
+        ending = Ending(row=delegation.row, result=result, reason=reason, cause=delegation.cause)
+        self._group.start_soon(self.end, delegation, ending, name=f"hand {delegation.row.id} {outcome}")
 
-    def settle(self, one: OpenDelegation) -> None:
+    def settle(self, delegation: OpenDelegation) -> None:
         """End the task of an agent that has returned nothing, and that nothing works on any more, with no text."""
-        row = one.row
-        if row.kind is not HandKind.AGENT or row.state is not WorkState.RUNNING or one.turns or one.children:
+        row = delegation.row
+        if (
+            row.kind is not HandKind.AGENT
+            or row.state is not WorkState.RUNNING
+            or delegation.turns
+            or delegation.children
+        ):
             return
         assert self._group is not None
-        ending = Ending(row=row, result=HandResult(outcome=HandOutcome.OK, text=""), cause=one.cause)
-        self._group.start_soon(self.end, one, ending, name=f"hand {row.id} empty")
+        ending = Ending(row=row, result=HandResult(outcome=HandOutcome.OK, text=""), cause=delegation.cause)
+        self._group.start_soon(self.end, delegation, ending, name=f"hand {row.id} empty")
 
-    def expire(self, one: OpenDelegation) -> None:
+    def expire(self, delegation: OpenDelegation) -> None:
         """End a delegation whose deadline has passed; a worker's only if it has left no answer in time."""
-        if one.row.kind is HandKind.WORKER:
-            self.apart(lambda: self._look_first(one), f"hand {one.row.id} due")
+        if delegation.row.kind is HandKind.WORKER:
+            self.run_apart(lambda: self._look_first(delegation), f"hand {delegation.row.id} due")
         else:
-            self._time_out(one)
+            self._time_out(delegation)
 
-    async def _look_first(self, one: OpenDelegation) -> None:
+    async def _look_first(self, delegation: OpenDelegation) -> None:
         """Time a worker out, unless it has left an answer that nobody has taken yet."""
-        await self._take_posts()
-        if self._open.find(one.row.id) is one:
-            self._time_out(one)
+        await self._posts.take_all(None)
+        if self._open.find(delegation.row.id) is delegation:
+            self._time_out(delegation)
 
-    def _time_out(self, one: OpenDelegation) -> None:
-        seconds = _allowed(one.row, self._ctx.env.now())
-        self.end_soon(one, HandOutcome.TIMEOUT, Reason.HAND_DEADLINE, f"no result within {round(seconds, 3):g} s")
+    def _time_out(self, delegation: OpenDelegation) -> None:
+        seconds = _allowed(delegation.row, self._ctx.env.now())
+        self.end_soon(
+            delegation, HandOutcome.TIMEOUT, Reason.HAND_DEADLINE, f"no result within {round(seconds, 3):g} s"
+        )
 
-    def apart(self, work: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
+    def run_apart(self, work: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
         """Run something beside everything else."""
         assert self._group is not None
         self._group.start_soon(work, name=name)
 
-    def _passed(self, delegation: DelegationId) -> None:
-        one = self._open.find(delegation)
-        if one is not None:
-            self.expire(one)
+    def _expire_passed(self, delegation: DelegationId) -> None:
+        known = self._open.find(delegation)
+        if known is not None:
+            self.expire(known)
 
-    def _ended(self, row: DelegationRow, callback: Work | None) -> None:
-        """A delegation has ended, durably. `callback`: the turn that gets its result."""
+    def _note_end(self, row: DelegationRow, callback: Work | None) -> None:
+        """Forget an ended delegation, and end its children. `callback`: the turn that gets its result."""
         parent = self._open.find(row.parent)
         if callback is not None and parent is not None:
             parent.turns += 1
-        one = self._open.find(row.id)
-        if one is not None:
-            self._open.remove(one)
+        ended = self._open.find(row.id)
+        if ended is not None:
+            self._open.remove(ended)
             self.clock.remove(row.id)
-            self.slots.release(one)
-            for child in tuple(one.children):
+            self.slots.release(ended)
+            for child in tuple(ended.children):
                 left = self._open.find(child)
                 if left is not None and left.stored:
                     self.end_soon(left, HandOutcome.CANCELLED, Reason.PARENT_ENDED)
@@ -158,5 +171,75 @@ def _allowed(row: DelegationRow, now: float) -> float:
     return row.timeout if whole and row.timeout is not None else max(ended - row.accepted_at, 0.0)
 
 
-async def _nothing_left() -> None:
-    """Nobody else can have left anything."""
+class DeadlineClock:
+    """Says which delegations have passed their deadline, by the steady clock."""
+
+    def __init__(self, env: Env, passed: Callable[[DelegationId], None]) -> None:
+        self._env = env
+        self._passed = passed
+        self._plan: DeadlinePlan[DelegationId] = DeadlinePlan()
+        self._changed = anyio.Event()
+
+    def set(self, delegation: DelegationId, at: float) -> None:
+        """Set or move the deadline of a delegation; `at`: by the wall clock."""
+        before = self._plan.next()
+        steady = self._env.steady_of(at)
+        self._plan.set(delegation, steady)
+        if before is None or steady < before:
+            self._changed.set()
+
+    def remove(self, delegation: DelegationId) -> None:
+        self._plan.remove(delegation)
+
+    async def run(self) -> None:
+        """Watch the deadlines for as long as the gateway runs."""
+        while True:
+            for delegation in self._plan.due(self._env.steady()):
+                self._passed(delegation)
+            changed = self._changed = anyio.Event()
+            after = self._plan.next()
+            if after is None:
+                await changed.wait()
+            else:
+                await wait_at_most(changed, max(after - self._env.steady(), _LEAST))
+
+
+class RunSlots:
+    """Begins runs as long as there are fewer than allowed. A task of an agent counts while its first turn is due.
+
+    Later turns of that task do not count: an agent that waits for a hand of its own would keep that one waiting.
+    """
+
+    def __init__(self, most: Callable[[], int], begin: Callable[[OpenDelegation], None]) -> None:
+        self._most = most
+        self._begin = begin
+        self._waiting: FairQueue[SessionId | None, OpenDelegation] = FairQueue()
+        self._running = 0
+
+    def put(self, delegation: OpenDelegation) -> None:
+        """Begin a run, or have it wait for its turn."""
+        self._waiting.put(delegation.row.session, delegation)
+        self.fill()
+
+    def occupy(self, delegation: OpenDelegation) -> None:
+        """Count a run that begins in any case."""
+        if not delegation.runs:
+            delegation.runs = True
+            self._running += 1
+
+    def release(self, delegation: OpenDelegation) -> None:
+        """A run has ended, or will not begin; the next one may."""
+        self._waiting.discard(delegation.row.session, delegation)
+        if delegation.runs:
+            delegation.runs = False
+            self._running -= 1
+            self.fill()
+
+    def fill(self) -> None:
+        """Begin what waits, as far as there is room: also after the limit has changed."""
+        while self._running < self._most():
+            delegation = self._waiting.take()
+            if delegation is None:
+                return
+            self.occupy(delegation)
+            self._begin(delegation)

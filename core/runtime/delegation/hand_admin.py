@@ -16,11 +16,11 @@ from trunkline.core.hands.port import HandTask
 from trunkline.core.reasons import Reason
 from trunkline.core.records.delegations import DelegationRow, HandKind, HandResult
 from trunkline.core.records.rows import CallbackChange, Work
-from trunkline.core.runtime.callback_story import record_callback
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.delegation.completions import Ending, ids_of_delegation
 from trunkline.core.runtime.delegation.delegations import DelegationRunner
 from trunkline.core.runtime.delegation.open_delegations import OpenDelegation
+from trunkline.core.runtime.stories import record_callback
 from trunkline.core.states.delegation import OPEN_WORK, CallbackEvent, HandOutcome
 from trunkline.core.store.delegations import (
     CallbackRetry,
@@ -76,7 +76,9 @@ class HandAdmin:
         await self._up()
         ctx = self._ctx
         if hand not in ctx.config.hands.each or not ctx.config.hands.each[hand].worker:
-            there = ", ".join(sorted(name for name, one in ctx.config.hands.each.items() if one.worker)) or "none"
+            there = (
+                ", ".join(sorted(name for name, settings in ctx.config.hands.each.items() if settings.worker)) or "none"
+            )
             raise AnswerRefused(f"hands.each.{hand}.worker is not set; workers are: {there}", Reason.NOT_A_WORKER)
         name, now = plain_text(worker) or "", ctx.env.now()
         ticket = ctx.env.ids.new("ticket", hand, name)
@@ -98,23 +100,23 @@ class HandAdmin:
             asked_by=None if row.origin is None else row.origin.asked_by,
             timeout=None if row.deadline is None else row.deadline - now,
             ticket=ticket,
-            progress=lambda text: self._heard(row.id, text, ticket, name),
+            progress=lambda text: self._note_progress(row.id, text, ticket, name),
         )
 
-    async def _heard(self, delegation: DelegationId, text: str, ticket: str, by: str) -> None:
+    async def _note_progress(self, delegation: DelegationId, text: str, ticket: str, by: str) -> None:
         await self.progress(delegation, text, ticket=ticket, by=by)
 
     def _record_taken(self, row: DelegationRow, cause: int | None) -> int:
-        one = self._open.find(row.id)
-        after = cause if one is None else one.cause
+        known = self._open.find(row.id)
+        after = cause if known is None else known.cause
         return self._ctx.events.record(
             DelegationStarted(hand=row.hand, worker=row.worker), after, **ids_of_delegation(row)
         )
 
     def _note_taken(self, taken: tuple[DelegationRow, int] | None) -> None:
-        one = None if taken is None else self._open.find(taken[0].id)
-        if one is not None and taken is not None:
-            one.row, one.cause = taken
+        known = None if taken is None else self._open.find(taken[0].id)
+        if known is not None and taken is not None:
+            known.row, known.cause = taken
 
     async def progress(self, delegation: str, text: str, *, ticket: str | None = None, by: str = "") -> bool:
         """Store and show how far a worker has come; False if the delegation has ended. Raises `AnswerRefused`."""
@@ -122,10 +124,10 @@ class HandAdmin:
         return await self._recording(PostVerb.PROGRESS, delegation, by, self._progress(delegation, text, ticket))
 
     async def _progress(self, delegation: str, text: str, ticket: str | None, post: int | None = None) -> bool:
-        one, row = await self._known(delegation)
+        known, row = await self._find(delegation)
         if row.kind is not HandKind.WORKER:
             raise AnswerRefused(f"{row.id}: its hand is no worker", Reason.NOT_A_WORKER)
-        return one is not None and await self._runner.progress(one, text, ticket=ticket, post=post)
+        return known is not None and await self._runner.progress(known, text, ticket=ticket, post=post)
 
     async def answer(
         self,
@@ -150,7 +152,7 @@ class HandAdmin:
         cause: int | None,
         post: int | None = None,
     ) -> bool:
-        one, row = await self._known(delegation)
+        known, row = await self._find(delegation)
         if row.kind is not HandKind.WORKER:
             raise AnswerRefused(f"{row.id}: its hand is no worker", Reason.NOT_A_WORKER)
         text = plain_text(getattr(outcome, "text", None))
@@ -164,13 +166,13 @@ class HandAdmin:
             row=row,
             result=HandResult(outcome=outcome.outcome, text=text),
             by=plain_text(by) or "",
-            cause=cause if cause is not None or one is None else one.cause,
+            cause=cause if cause is not None or known is None else known.cause,
             ticket=ticket,
             post=post,
         )
-        if one is not None:
-            return await self._runner.endings.end(one, ending)
-        return await self._runner.endings.late(ending)
+        if known is not None:
+            return await self._runner.endings.end(known, ending)
+        return await self._runner.endings.keep_late_result(ending)
 
     # ------------------------------------------------------------ operators
 
@@ -195,10 +197,10 @@ class HandAdmin:
         post: int | None = None,
         reason: Reason = Reason.CANCELLED_BY_OPERATOR,
     ) -> bool:
-        one, _ = await self._known(delegation)
-        if one is None:
+        known, _ = await self._find(delegation)
+        if known is None:
             return False
-        return await self._runner.cancel(one, reason, plain_text(by) or "", cause, post)
+        return await self._runner.cancel(known, reason, plain_text(by) or "", cause, post)
 
     async def list(
         self,
@@ -228,7 +230,7 @@ class HandAdmin:
 
     async def _retry(self, delegation: str, by: str, cause: int | None, post: int | None = None) -> CallbackRetry:
         ctx = self._ctx
-        _, row = await self._known(delegation)
+        _, row = await self._find(delegation)
 
         def story(retry: CallbackRetry) -> tuple[CallbackRetry, int | None]:
             seq = self._record_acted(PostVerb.RETRY_CALLBACK, row, by, retry.change, cause)
@@ -242,9 +244,9 @@ class HandAdmin:
         def then(stored: tuple[CallbackRetry, int | None]) -> None:
             retry, seq = stored
             if retry.work is not None and retry.session is not None and seq is not None:
-                one = self._open.find(retry.work.serves)
-                if one is not None:
-                    one.turns += 1
+                served = self._open.find(retry.work.serves)
+                if served is not None:
+                    served.turns += 1
                 self._start_turn(retry.work, retry.session, seq)
             if retry.intents:
                 self._reopened()
@@ -261,7 +263,7 @@ class HandAdmin:
         return await self._recording(PostVerb.DISCARD, delegation, by, self._discard(delegation, by, cause))
 
     async def _discard(self, delegation: str, by: str, cause: int | None, post: int | None = None) -> CallbackChange:
-        _, row = await self._known(delegation)
+        _, row = await self._find(delegation)
 
         def story(change: CallbackChange | None) -> CallbackChange | None:
             if change is not None:
@@ -326,11 +328,11 @@ class HandAdmin:
 
         await self._ctx.store.write(DropPost(n=post.n), story, then=self._note_taken)
 
-    async def _known(self, delegation: str) -> tuple[OpenDelegation | None, DelegationRow]:
+    async def _find(self, delegation: str) -> tuple[OpenDelegation | None, DelegationRow]:
         """A delegation, as open one if it is. Raises `AnswerRefused` if there is none with this id."""
-        one = self._open.find(delegation)
-        if one is not None and one.stored:
-            return one, one.row
+        known = self._open.find(delegation)
+        if known is not None and known.stored:
+            return known, known.row
         row = await self._ctx.store.read(FindDelegation(delegation=delegation)) if _may_be_an_id(delegation) else None
         if row is None:
             raise AnswerRefused(f"no delegation {delegation!r}", Reason.UNKNOWN_DELEGATION)

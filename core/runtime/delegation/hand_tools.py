@@ -21,7 +21,6 @@ from trunkline.core.records.rows import Work
 from trunkline.core.runtime.bindings.service import SessionBindingService
 from trunkline.core.runtime.client_sends.target_resolution import TargetResolver, ToolSend, refusal
 from trunkline.core.runtime.context import Context
-from trunkline.core.runtime.delegation.acceptance import accept_delegation
 from trunkline.core.runtime.delegation.delegations import DelegationRunner
 from trunkline.core.runtime.delegation.known_hands import hands_for, kind_of
 from trunkline.core.runtime.message_tool.tool_call import ToolCall
@@ -52,7 +51,7 @@ class HandTools:
 
     def open_of(self, session: SessionId) -> tuple[DelegationStatus, ...]:
         """The open delegations of a session."""
-        return tuple(one.status for one in self._open.of_session(session))
+        return tuple(delegation.status for delegation in self._open.of_session(session))
 
     def names_for(self, agent: str) -> tuple[str, ...]:
         """The hands that an agent may use, as far as their names are known."""
@@ -75,7 +74,7 @@ class HandTools:
             self._compare(call, asked, before, called)
             return msgspec.structs.replace(accepted, hand=before.hand)
         try:
-            kind = self._admitted(call, asked)
+            kind = self._admit(call, asked)
             await self._accept(call, asked, kind, accepted.delegation, called)
         except (DelegationRefused, BindingError) as error:
             self._refuse(call, DELEGATE, error, error.reason, called)
@@ -100,7 +99,7 @@ class HandTools:
         body = ToolRefused(tool=DELEGATE, reason=Reason.CALL_CHANGED, detail=facts)
         self._ctx.events.record(body, called, **{**call.ids, "delegation": before.id})
 
-    def _admitted(self, call: ToolCall, asked: DelegationRequest) -> HandKind:
+    def _admit(self, call: ToolCall, asked: DelegationRequest) -> HandKind:
         """What will work on a task. Raises `DelegationRefused`."""
         ctx, work = self._ctx, call.work
         own = asked.hand == work.agent
@@ -129,10 +128,10 @@ class HandTools:
         """Store a task and have its hand begin. It counts from now on, so that no other call takes its place."""
 
         async def complete(row: DelegationRow) -> DelegationRow:
-            return await self._placed(call, asked, row, called)
+            return await self._place_row(call, asked, row, called)
 
         row = self._row(call, asked, kind, delegation)
-        await accept_delegation(self._ctx, self._runner, row, called, complete)
+        await self._runner.accept(row, called, complete)
 
     def _row(self, call: ToolCall, asked: DelegationRequest, kind: HandKind, delegation: DelegationId) -> DelegationRow:
         """The row of a task, with everything that is fixed at the call."""
@@ -162,7 +161,9 @@ class HandTools:
             return row
         return msgspec.structs.replace(row, deadline=self._runner.limits_of(row).of_run(now))
 
-    async def _placed(self, call: ToolCall, asked: DelegationRequest, row: DelegationRow, called: int) -> DelegationRow:
+    async def _place_row(
+        self, call: ToolCall, asked: DelegationRequest, row: DelegationRow, called: int
+    ) -> DelegationRow:
         """The row with the place that the turn named for the answer, and with the thread of its own, if it gets one."""
         if asked.reply_to is not None:
             place, mark = await self._named_place(call, asked.reply_to, called)
@@ -219,14 +220,14 @@ class HandTools:
         """End a delegation of the session; False if it has ended. Raises `AnswerRefused` for any other."""
         ctx = self._ctx
         called = ctx.events.record(ToolCalled(tool=CANCEL, detail=delegation), call.cause, **call.ids)
-        one = self._open.find(delegation)
-        if one is None or not one.stored:
+        known = self._open.find(delegation)
+        if known is None or not known.stored:
             row = await ctx.store.read(FindDelegation(delegation=delegation))
             if row is not None and row.session == call.session:
                 return False
-        elif one.row.session == call.session:
+        elif known.row.session == call.session:
             by = f"agent:{call.work.agent}"
-            return await self._runner.cancel(one, Reason.CANCELLED_BY_AGENT, by, called)
+            return await self._runner.cancel(known, Reason.CANCELLED_BY_AGENT, by, called)
         error = AnswerRefused(f"this session has no delegation {delegation!r}")
         self._refuse(call, CANCEL, error, error.reason, called)
         raise error

@@ -31,7 +31,7 @@ def kind_of(ctx: Context, hand: str) -> HandKind | None:
 def hands_for(ctx: Context, agent: str) -> tuple[str, ...]:
     """The hands that an agent may use, as far as their names are known: a runner need not list its own."""
     config = ctx.config.hands
-    names = {name for name, one in config.each.items() if one.worker or _quietly_has(ctx.hands, name)}
+    names = {name for name, settings in config.each.items() if settings.worker or _quietly_has(ctx.hands, name)}
     names |= set(_listed(ctx.hands))
     if config.agents:
         names |= set(ctx.agents)
@@ -40,7 +40,7 @@ def hands_for(ctx: Context, agent: str) -> tuple[str, ...]:
 
 def check_hands(config: GatewayConfig, agents: Mapping[str, Agent], hands: HandRunner) -> None:
     """Raise `ConfigError` for a name that two of them would have: nobody could say who works on its tasks."""
-    workers = {name for name, one in config.hands.each.items() if one.worker}
+    workers = {name for name, settings in config.hands.each.items() if settings.worker}
     for name in sorted(workers):
         if _quietly_has(hands, name):
             raise ConfigError(f"hands.each.{name} is a worker, and a hand of the runner has the same name; rename one")

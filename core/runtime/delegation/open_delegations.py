@@ -60,10 +60,10 @@ class OpenDelegations:
     def __len__(self) -> int:
         return len(self._all)
 
-    def add(self, one: OpenDelegation) -> None:
-        row = one.row
-        self._all[row.id] = one
-        self._of_session.setdefault(row.session, {})[row.id] = one
+    def add(self, delegation: OpenDelegation) -> None:
+        row = delegation.row
+        self._all[row.id] = delegation
+        self._of_session.setdefault(row.session, {})[row.id] = delegation
         if row.kind is HandKind.WORKER:
             self._workers += 1
             self._some_worker.set()
@@ -71,8 +71,8 @@ class OpenDelegations:
         if parent is not None:
             parent.children[row.id] = None
 
-    def remove(self, one: OpenDelegation) -> None:
-        row = one.row
+    def remove(self, delegation: OpenDelegation) -> None:
+        row = delegation.row
         if self._all.pop(row.id, None) is None:
             return
         if row.kind is HandKind.WORKER:
@@ -87,7 +87,7 @@ class OpenDelegations:
         if parent is not None:
             parent.children.pop(row.id, None)
 
-    async def worker(self) -> None:
+    async def wait_for_worker(self) -> None:
         """Wait until a task of a worker is open."""
         await self._some_worker.wait()
 
@@ -101,8 +101,8 @@ class OpenDelegations:
 
     def of_session(self, session: SessionId) -> tuple[OpenDelegation, ...]:
         """The stored ones of a session, in order of acceptance."""
-        return tuple(one for one in self._of_session.get(session, {}).values() if one.stored)
+        return tuple(delegation for delegation in self._of_session.get(session, {}).values() if delegation.stored)
 
     def all(self) -> tuple[OpenDelegation, ...]:
         """Every stored one, in order of acceptance."""
-        return tuple(one for one in self._all.values() if one.stored)
+        return tuple(delegation for delegation in self._all.values() if delegation.stored)

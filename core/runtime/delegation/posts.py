@@ -37,23 +37,23 @@ class Posts:
         """
         self._apply = apply
 
-    async def take(self, cause: int | None) -> None:
+    async def take_all(self, cause: int | None) -> None:
         """Apply everything that is there."""
         if self._apply is None or not await self._ctx.store.read(HasPosts()):
             return
         async with self._one:
             while found := await self._ctx.store.read(ReadPosts()):
                 for post in found:
-                    await self._take(post, self._apply, cause)
+                    await self._apply_or_refuse(post, self._apply, cause)
 
     async def watch(self, worker: Callable[[], Awaitable[None]]) -> None:
         """Look more often than maintenance does while workers may answer. `worker`: waits for a task of one."""
         while True:
             await worker()
             await anyio.sleep(max(self._ctx.config.hands.watch, _LEAST))
-            await self.take(None)
+            await self.take_all(None)
 
-    async def _take(self, post: HandPost, apply: Apply, cause: int | None) -> None:
+    async def _apply_or_refuse(self, post: HandPost, apply: Apply, cause: int | None) -> None:
         try:
             if post.problem:
                 raise AnswerRefused(f"the post cannot be read ({post.problem})", Reason.BROKEN_ROW)

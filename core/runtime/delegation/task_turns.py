@@ -18,11 +18,10 @@ from trunkline.core.hands.result_limits import bounded_result
 from trunkline.core.reasons import Reason
 from trunkline.core.records.delegations import HandResult
 from trunkline.core.records.rows import Work
-from trunkline.core.runtime.callback_story import record_callback
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.delegation.completions import Ending
-from trunkline.core.runtime.delegation.endings import Endings
-from trunkline.core.runtime.delegation.open_delegations import OpenDelegations
+from trunkline.core.runtime.delegation.delegations import DelegationRunner
+from trunkline.core.runtime.stories import record_callback
 from trunkline.core.states.delegation import CallbackEvent, HandOutcome
 from trunkline.core.store.commands import FinishTurn, TurnFinish
 from trunkline.core.store.delegations import FindDelegation
@@ -32,57 +31,57 @@ from trunkline.core.values import WorkKind
 class TaskTurns:
     """Ends turns that work on delegations together with these."""
 
-    def __init__(self, context: Context, open_delegations: OpenDelegations, endings: Endings) -> None:
+    def __init__(self, context: Context, runner: DelegationRunner) -> None:
         self._ctx = context
-        self._open = open_delegations
-        self._endings = endings
+        self._open = runner.open
+        self._endings = runner.endings
 
     def is_over(self, work: Work) -> bool:
         """Whether the delegation that a turn works on has ended: then there is nothing left to do."""
-        one = self._open.find(work.serves)
-        return one is None or one.ending.locked()
+        served = self._open.find(work.serves)
+        return served is None or served.ending.locked()
 
-    def apart(self, work: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
+    def run_apart(self, work: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
         """Run a turn beside those of people."""
-        self._endings.apart(work, name)
+        self._endings.run_apart(work, name)
 
     @contextmanager
     def running(self, work: Work) -> Generator[anyio.CancelScope]:
         """A scope around the agent of a turn, which is cancelled when its delegation ends."""
-        one = self._open.find(work.serves)
+        served = self._open.find(work.serves)
         with anyio.CancelScope() as scope:
-            if one is not None:
-                one.scope = scope
+            if served is not None:
+                served.scope = scope
             try:
                 yield scope
             finally:
-                if one is not None:
-                    one.scope = None
+                if served is not None:
+                    served.scope = None
 
     async def drop(self, work: Work, cause: int) -> None:
         """End a turn without running it, because its delegation has ended."""
         ended = TurnEnded(outcome="silent", reason=Reason.PARENT_ENDED)
         await self._ctx.store.write(self._finish_of(work, ended), lambda done: self._record(work, ended, done, cause))
 
-    def discarded(self, work: Work) -> None:
-        """An operator has discarded the callback of a turn that was due: it does not run."""
-        one = self._open.find(work.serves)
-        if one is not None:
-            one.turns -= 1
-            self._endings.settle(one)
+    def note_discarded(self, work: Work) -> None:
+        """Count a turn that does not run, because an operator has discarded its callback."""
+        served = self._open.find(work.serves)
+        if served is not None:
+            served.turns -= 1
+            self._endings.settle(served)
 
     async def finish(self, work: Work, answer: str | None, failure: TurnEnded | None, cause: int) -> None:
         """End a turn with what its agent returned, or with how it failed."""
         over = failure is not None and failure.reason is Reason.PARENT_ENDED
         result, reason = (None, None) if over else self._result_of(answer, failure)
         ended = failure or TurnEnded(outcome="silent" if result is None else "replied")
-        one, turn = self._open.find(work.serves), self._finish_of(work, ended)
-        row = None if one is None else one.row
-        if one is not None:
-            one.turns -= 1
+        served, turn = self._open.find(work.serves), self._finish_of(work, ended)
+        row = None if served is None else served.row
+        if served is not None:
+            served.turns -= 1
             if work.kind is WorkKind.TASK:
-                self._endings.slots.release(one)
-            if result is None and not over and not one.turns and not one.children:
+                self._endings.slots.release(served)
+            if result is None and not over and not served.turns and not served.children:
                 result = HandResult(outcome=HandOutcome.OK, text="")
         elif failure is None and result is not None and work.serves is not None:
             # Its delegation has ended meanwhile: the result is late.
@@ -98,10 +97,10 @@ class TaskTurns:
             turn=turn,
             turn_ended=lambda done: self._record(work, ended, done, cause),
         )
-        if one is None:
-            await self._endings.late(ending)
+        if served is None:
+            await self._endings.keep_late_result(ending)
         else:
-            await self._endings.end(one, ending)
+            await self._endings.end(served, ending)
 
     def _result_of(self, answer: str | None, failure: TurnEnded | None) -> tuple[HandResult | None, Reason | None]:
         """What the end of a turn means for the delegation that it works on; none: the turn returned nothing."""

@@ -2,38 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
-
 from trunkline.core.events import Body
 from trunkline.core.records.rows import Admission, Work
-from trunkline.core.runtime.admission_story import record_admitted
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.heartbeat.timers import Timers
+from trunkline.core.runtime.stories import record_admitted
+from trunkline.core.runtime.turn_queue import TurnQueue
 from trunkline.core.store.commands import Admit
 from trunkline.core.store.schedule import Fire, Timer
-from trunkline.core.values import SessionId, WorkKind
-
-
-class Busy(Protocol):
-    """What turns are queued or run."""
-
-    def session(self, session: SessionId) -> bool:
-        """Whether a session has work."""
-        ...
-
-    def agent(self, agent: str, kind: WorkKind | None = None) -> bool:
-        """Whether an agent has work, of a kind if one is given."""
-        ...
+from trunkline.core.values import SessionId
 
 
 class Admissions:
     """Admits work that no message started."""
 
-    def __init__(self, context: Context, timers: Timers, start_turn: Callable[[Work, SessionId, int], None]) -> None:
+    def __init__(self, context: Context, timers: Timers, turns: TurnQueue) -> None:
         self._ctx = context
         self._timers = timers
-        self._start_turn = start_turn
+        self._turns = turns
 
     async def start(
         self, work: Work, body: Body, again: Body, cause: int | None, *, timer: Timer | None, taken: int = 0
@@ -54,6 +40,6 @@ class Admissions:
 
         def then(admitted: tuple[SessionId, int] | None) -> None:
             if admitted is not None:
-                self._start_turn(work, *admitted)
+                self._turns.enqueue(work, *admitted)
 
         await ctx.store.write(Fire(timer=timer, admit=admit, taken=taken, now=ctx.env.now()), story, then=then)

@@ -77,7 +77,7 @@ class Destinations:
         self._ctx = context
         self._targets = targets
 
-    async def of(
+    async def for_agent(
         self, agent: str, session_key: str | None, cause: int | None, *, entry: CronConfig | None = None
     ) -> Destination:
         """The place of an agent's heartbeat, or of an entry of the schedule. `session_key`: only its last route."""
@@ -147,7 +147,7 @@ async def _people(adapter: Recipients) -> tuple[str, ...]:
         return ()
     if not isinstance(named, tuple):
         return ()
-    return tuple(text for one in cast("tuple[object, ...]", named) if (text := plain_text(one)))
+    return tuple(text for name in cast("tuple[object, ...]", named) if (text := plain_text(name)))
 
 
 def _route(place: Address | None) -> Route:

@@ -22,10 +22,11 @@ from trunkline.core.records.heartbeat import HeartbeatRun, SystemEvent
 from trunkline.core.records.rows import Work
 from trunkline.core.routing.key_text import config_key
 from trunkline.core.runtime.context import Context
-from trunkline.core.runtime.heartbeat.admissions import Admissions, Busy
+from trunkline.core.runtime.heartbeat.admissions import Admissions
 from trunkline.core.runtime.heartbeat.facts import Destination, Destinations, Instructions, instructions_of
 from trunkline.core.runtime.heartbeat.timers import HEARTBEAT, Timers, moved, stamp
 from trunkline.core.runtime.outbound.heartbeat_outcome import in_hours, visibility_of
+from trunkline.core.runtime.turn_queue import TurnQueue
 from trunkline.core.sends.api import named_session
 from trunkline.core.store.queries import FindSession
 from trunkline.core.store.schedule import MOST_EVENTS, ListSystemEvents, Timer
@@ -71,13 +72,13 @@ class Passes:
     """Tries to run heartbeats."""
 
     def __init__(
-        self, context: Context, *, timers: Timers, destinations: Destinations, admissions: Admissions, busy: Busy
+        self, context: Context, *, timers: Timers, destinations: Destinations, admissions: Admissions, turns: TurnQueue
     ) -> None:
         self._ctx = context
         self._timers = timers
         self._destinations = destinations
         self._admissions = admissions
-        self._busy = busy
+        self._turns = turns
         #: when the last runs of each agent began, on the steady clock
         self._starts: dict[str, deque[float]] = {}
         #: agents whose run waits -> the event that says that it is due, and the reasons recorded since
@@ -96,7 +97,7 @@ class Passes:
             # The schedule was changed meanwhile.
             self._waiting.pop(agent, None)
             return Later()
-        cause = self._announced(wake, due)
+        cause = self._record_due(wake, due)
         try:
             tried = self._try(wake, heartbeat, timer, due, cause)
             decision = ctx.decisions.decide_run(await self._facts(tried))
@@ -124,7 +125,7 @@ class Passes:
             await self._record(after, body, cause)
             return Later()
 
-    def _announced(self, wake: WakeRequest, due: float | None) -> int:
+    def _record_due(self, wake: WakeRequest, due: float | None) -> int:
         """The event that says that a heartbeat is due; recorded once for a run that has to wait."""
         known = self._waiting.get(wake.agent)
         if known is not None:
@@ -163,7 +164,7 @@ class Passes:
             events=await ctx.store.read(ListSystemEvents(agent=agent)),
             instructions=found,
             assignment=assignment(found.text, last, tried.due),
-            destination=await self._destinations.of(agent, tried.routed_by, tried.cause),
+            destination=await self._destinations.for_agent(agent, tried.routed_by, tried.cause),
         )
 
     async def _facts(self, tried: _Pass) -> GuardFacts:
@@ -181,9 +182,9 @@ class Passes:
             next_due=None if next_at is None else ctx.env.steady_of(next_at),
             starts=() if tried.due is not None else tuple(self._recent(agent)),
             active=self.active(agent, tried.now),
-            session_busy=session is not None and self._busy.session(session.id),
-            schedule_busy=self._busy.agent(agent, WorkKind.CRON),
-            agent_busy=heartbeat.skip_when_busy and self._busy.agent(agent),
+            session_busy=session is not None and self._turns.has_session(session.id),
+            schedule_busy=self._turns.has_agent(agent, WorkKind.CRON),
+            agent_busy=heartbeat.skip_when_busy and self._turns.has_agent(agent),
             skip_when_busy=heartbeat.skip_when_busy,
             instructions=tried.assignment.text,
             tasks_due=tried.assignment.due,

@@ -23,7 +23,7 @@ from trunkline.core.runtime.outbound.heartbeat_outcome import in_hours, visibili
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.store.commands import FinishTurn, TurnFinish
 from trunkline.core.store.schedule import FindSaid
-from trunkline.core.values import IntentId, IntentKind, IntentState, SessionId, WorkKind
+from trunkline.core.values import IntentId, IntentKind, SessionId, WorkKind
 from trunkline.core.well_formed import describe
 
 #: statuses of runs whose text goes nowhere, by the reason; else it is skipped
@@ -75,24 +75,24 @@ class Replies:
         row = None if answer is None else answer.row
         ended = failure or TurnEnded(outcome="silent" if row is None else "replied")
 
-        def story(done: TurnFinish) -> list[tuple[IntentRow, int]]:
+        def story(done: TurnFinish) -> tuple[IntentRow, int] | None:
             seq = ctx.events.record(ended, started, inbound=work.id, turn=work.turn)
             stored = row is not None and row.id in done.new
             if failure is None and not stored:
                 reason = Reason.NO_REPLY if answer is None or not (text or "").strip() else answer.reason
                 body = IntentSuppressed(reason=reason, text=text or "")
                 ctx.events.record(body, seq, inbound=work.id, turn=work.turn)
-            prepared: list[tuple[IntentRow, int]] = []
+            prepared = None
             if row is not None and stored:
                 reason = Reason.HEARTBEAT_TARGET if work.kind is WorkKind.HEARTBEAT else Reason.CRON_DUE
-                prepared = [(row, ctx.record_prepared(row, targeted=False, reason=reason, cause=seq))]
-            if work.kind is WorkKind.CRON or not stored or (row and row.state is IntentState.CANCELLED):
-                self.ended(work, ended, seq, answer)
+                prepared = row, ctx.record_prepared(row, targeted=False, reason=reason, cause=seq)
+            if work.kind is WorkKind.CRON or not stored or (row and row.is_cancelled):
+                self.record_end(work, ended, seq, answer)
             return prepared
 
-        def then(prepared: list[tuple[IntentRow, int]]) -> None:
-            for one, cause in prepared:
-                self._deliver(one, cause)
+        def then(prepared: tuple[IntentRow, int] | None) -> None:
+            if prepared is not None:
+                self._deliver(*prepared)
 
         intents = () if row is None else (row,)
         said = None if answer is None else answer.said
@@ -117,7 +117,7 @@ class Replies:
             ready: Destination = await readiness_of(self._ctx, run.target)
             if ready.address is None:
                 return answer.stop(ready.reason or Reason.NOT_READY, ready.detail)
-        return await self._prepared(answer, work, run, session, started)
+        return await self._prepare(answer, work, run, session, started)
 
     def _decide(self, work: Work, run: HeartbeatRun, text: str | None) -> ReplyDecision:
         ctx = self._ctx
@@ -146,7 +146,7 @@ class Replies:
             return False
         return self._ctx.decisions.is_duplicate(says, says, now if said.at is None else said.at, now)
 
-    async def _prepared(
+    async def _prepare(
         self, answer: _Answer, work: Work, run: HeartbeatRun, session: SessionId, started: int
     ) -> _Answer:
         """The answer with its intent."""
@@ -163,18 +163,18 @@ class Replies:
             row = await self._preparer.prepare(self._drafts.of_turn(work, session, what), whole, started)
         except InvalidSend as error:
             return answer.stop(error.reason, error.facts, failed=True)
-        if not row.chunks and row.state is not IntentState.CANCELLED:
+        if row.is_invisible:
             return answer.stop(Reason.NO_REPLY)
         answer.row = row
-        if row.state is IntentState.CANCELLED:
-            return answer.stop(row.reason or Reason.CANCELLED_BY_HOOK)
+        if row.is_cancelled:
+            return answer.stop(row.progress.reason or Reason.CANCELLED_BY_HOOK)
         if is_heartbeat and decision.says:
             answer.said = HeartbeatText(agent=work.agent, address=run.target, text=decision.says.strip(), intent=row.id)
         return answer
 
     # ------------------------------------------------------------ records
 
-    def ended(self, work: Work, ended: TurnEnded, cause: int, answer: _Answer | None = None) -> None:
+    def record_end(self, work: Work, ended: TurnEnded, cause: int, answer: _Answer | None = None) -> None:
         """Record the end of a run that sends nothing, or of a turn of the schedule. Called with its commit."""
         ctx, run = self._ctx, work.heartbeat or HeartbeatRun(wake="")
         if work.kind is WorkKind.CRON:

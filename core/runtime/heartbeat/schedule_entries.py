@@ -55,7 +55,7 @@ class ScheduleEntries:
     async def fire(self, timer: Timer) -> str | None:
         """Fire an entry, however often it was due meanwhile. Returns the agent whose heartbeat it wakes, if any."""
         ctx = self._ctx
-        entry = next((one for one in ctx.config.cron if f"{CRON}{one.id}" == timer.name), None)
+        entry = next((configured for configured in ctx.config.cron if f"{CRON}{configured.id}" == timer.name), None)
         now, due = ctx.env.now(), timer.next_at
         if entry is None or due is None or due > now:
             return None
@@ -80,7 +80,7 @@ class ScheduleEntries:
         """Start the turn of an entry."""
         ctx = self._ctx
         try:
-            place = await self._destinations.of(body.agent, None, None, entry=entry)
+            place = await self._destinations.for_agent(body.agent, None, None, entry=entry)
         except StoreError:
             raise
         except Exception:  # noqa: BLE001 -- adapters and decisions may be user code; the turn takes place all the same

@@ -6,8 +6,6 @@ takes place in the lane of its session, so a hanging agent does not stop the clo
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import anyio
 import anyio.abc
 import msgspec
@@ -18,18 +16,17 @@ from trunkline.core.events.heartbeat import HeartbeatScheduled, SystemEventAdded
 from trunkline.core.heartbeat.schedule import Plan, next_due, plan_at_start
 from trunkline.core.heartbeat.settings import heartbeat_of
 from trunkline.core.heartbeat.wake import WakeKind, WakeQueue, WakeRequest, finished, request, take
-from trunkline.core.records.rows import Work
 from trunkline.core.runtime.client_sends.target_resolution import TargetResolver
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.deadlines import wait_at_most
-from trunkline.core.runtime.heartbeat.admissions import Admissions, Busy
+from trunkline.core.runtime.heartbeat.admissions import Admissions
 from trunkline.core.runtime.heartbeat.facts import Destinations
 from trunkline.core.runtime.heartbeat.passes import Passes
 from trunkline.core.runtime.heartbeat.schedule_entries import ScheduleEntries
 from trunkline.core.runtime.heartbeat.timers import CRON, HEARTBEAT, Timers
+from trunkline.core.runtime.turn_queue import TurnQueue
 from trunkline.core.store.schedule import AddSystemEvent, ListWaitingAgents, NewSystemEvent, Timer
 from trunkline.core.untrusted import check_texts
-from trunkline.core.values import SessionId
 
 #: seconds after which the wall clock is looked at again: somebody may have set it
 _LOOK = 300.0
@@ -57,13 +54,11 @@ class Scheduler:
         self._clock: float | None = None
 
     @classmethod
-    def of(
-        cls, context: Context, targets: TargetResolver, start_turn: Callable[[Work, SessionId, int], None], busy: Busy
-    ) -> Scheduler:
+    def with_parts(cls, context: Context, targets: TargetResolver, turns: TurnQueue) -> Scheduler:
         """A scheduler with its parts."""
         timers, destinations = Timers(context), Destinations(context, targets)
-        admissions = Admissions(context, timers, start_turn)
-        passes = Passes(context, timers=timers, destinations=destinations, admissions=admissions, busy=busy)
+        admissions = Admissions(context, timers, turns)
+        passes = Passes(context, timers=timers, destinations=destinations, admissions=admissions, turns=turns)
         entries = ScheduleEntries(context, timers=timers, destinations=destinations, admissions=admissions)
         return cls(context, timers, passes, entries)
 

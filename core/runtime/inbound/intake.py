@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import anyio.abc
 import msgspec
 
 from trunkline.core.channels import ChannelAdapter
@@ -24,10 +25,10 @@ from trunkline.core.records.inbound import InboundReceipt, InboundStatus, RouteN
 from trunkline.core.records.reserved_sender import as_person
 from trunkline.core.records.rows import Admission, NewSession, Work
 from trunkline.core.routing.key_text import config_key
-from trunkline.core.runtime.admission_story import record_admitted
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.deadlines import Deadlines
 from trunkline.core.runtime.lanes import Lanes
+from trunkline.core.runtime.stories import record_admitted
 from trunkline.core.sessions.entries import person_in_shared
 from trunkline.core.store.commands import Admit
 from trunkline.core.store.mailbox import FindInbound
@@ -36,28 +37,7 @@ from trunkline.core.values import Envelope, InboundId, Peer, SessionId, WorkKind
 from trunkline.core.well_formed import describe
 
 _Lane = tuple[str, str, str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class _Taken:
-    """A message: as received, and in canonical form, or what is wrong with it."""
-
-    adapter: ChannelAdapter
-    came: Envelope
-    envelope: Envelope | None
-    #: id of the reply chain that was removed from the address
-    chain: str | None = None
-    problem: str = ""
-    reason: Reason = Reason.BAD_ENVELOPE
-    #: who waits for what becomes of it; none: it came from the adapter, which gets an acknowledgement
-    waiting: _Waiting | None = None
-    #: the id that it gets; none: a new one
-    inbound: InboundId | None = None
-
-
-_Waiting = asyncio.Future[InboundReceipt]
-#: the answer of the store, and the seq of the admission or of the drop
-_Stored = tuple[Admission, int]
+_Waiter = asyncio.Future[InboundReceipt]
 #: characters of a key
 _LONGEST_KEY = 500
 #: number of concurrent admissions
@@ -65,24 +45,57 @@ _WORKERS = 64
 _ENDED = "the gateway ended before the message was answered for: repeat it with the same message id"
 
 
+class _Problem(msgspec.Struct, frozen=True):
+    """Why a message cannot be handled at all."""
+
+    reason: Reason
+    detail: str
+
+
+class _Message(msgspec.Struct, frozen=True):
+    """A message in canonical form."""
+
+    envelope: Envelope
+    lane: _Lane
+    #: id of the reply chain that was removed from the address
+    chain: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrival:
+    """What an adapter or a client handed over, in the lane of its conversation."""
+
+    adapter: ChannelAdapter
+    #: unchanged, as the platform knows it
+    received: Envelope
+    found: _Message | _Problem
+    #: future of the `receive` caller. None for a message of an adapter, which is acknowledged instead
+    waiter: _Waiter | None = None
+    #: the id that it gets; none: a new one
+    inbound: InboundId | None = None
+
+
 class Intake:
     """Admits envelopes from adapters, in order per conversation, and starts their turns."""
 
-    def __init__(
-        self,
-        context: Context,
-        start_turn: Callable[[Work, SessionId, int], None],
-    ) -> None:
+    def __init__(self, context: Context, start_turn: Callable[[Work, SessionId, int], None]) -> None:
         self._ctx = context
         self._start_turn = start_turn
         self._limits = Deadlines()
-        #: those who wait for what became of a message; none: the gateway has ended
-        self._waiting: set[_Waiting] | None = set()
-        self.lanes: Lanes[_Lane, _Taken] = Lanes("intake", self._handle, workers=_WORKERS, now=context.env.steady)
+        #: futures of the running `receive` calls; none: the gateway has ended
+        self._waiters: set[_Waiter] | None = set()
+        self._lanes: Lanes[_Lane, _Arrival] = Lanes("intake", workers=_WORKERS, now=context.env.steady)
 
-    def take(self, adapter: ChannelAdapter, envelope: Envelope) -> None:
-        """Queue a message of an adapter, which gets an acknowledgement once the message is durable or dropped."""
-        self._put(adapter, envelope)
+    def start(self, group: anyio.abc.TaskGroup) -> None:
+        """Start to admit messages."""
+        self._lanes.start(group, self._handle)
+
+    def stop(self) -> None:
+        """Admit nothing any more: running `receive` calls get an error."""
+        waiters, self._waiters = self._waiters or set(), None
+        for waiter in waiters:
+            if not waiter.done():
+                waiter.set_exception(StoreError(_ENDED))
 
     async def receive(self, envelope: Envelope, inbound: InboundId | None = None) -> InboundReceipt:
         """See `core.gateway.Gateway.receive`."""
@@ -91,149 +104,142 @@ class Intake:
         if adapter is None:
             there = ", ".join(f"{channel}:{account}" for channel, account in sorted(adapters)) or "none"
             raise UnknownName(f"no account {place.channel}:{place.account}; there are: {there}")
-        if self._waiting is None:
+        if self._waiters is None:
             raise StoreError(_ENDED)
-        waiting: _Waiting = asyncio.get_running_loop().create_future()
-        self._waiting.add(waiting)
+        waiter: _Waiter = asyncio.get_running_loop().create_future()
+        self._waiters.add(waiter)
         try:
-            self._put(adapter, envelope, waiting, inbound)
-            return await waiting
+            self.take_envelope(adapter, envelope, waiter, inbound)
+            return await waiter
         finally:
-            self._waiting.discard(waiting)
+            self._waiters.discard(waiter)
 
-    def stop(self) -> None:
-        """Nothing is admitted any more: those who wait get an error."""
-        waiting, self._waiting = self._waiting or set(), None
-        for one in waiting:
-            if not one.done():
-                one.set_exception(StoreError(_ENDED))
-
-    def _put(
+    def take_envelope(
         self,
         adapter: ChannelAdapter,
         envelope: Envelope,
-        waiting: _Waiting | None = None,
+        waiter: _Waiter | None = None,
         inbound: InboundId | None = None,
     ) -> None:
-        """Queue a message; one that cannot be handled waits apart from all conversations."""
-        stable = adapter.capabilities.stable_ids
-        problem = check_envelope(envelope, adapter.channel, adapter.account, stable=stable)
-        item = _Taken(adapter, envelope, None, problem=problem, waiting=waiting)
-        if not problem:
-            try:
-                known = self._ctx.decisions.canonical(storable(envelope))
-                chain = envelope.address.thread if known.address != envelope.address else None
-                item = _Taken(adapter, envelope, known, chain, waiting=waiting, inbound=inbound)
-                self.lanes.put(known.address.lane, item)
-                return
-            except Exception as error:  # noqa: BLE001 -- a decision may be user code; the next message may be sound
-                detail = describe(error)
-                item = _Taken(adapter, envelope, None, problem=detail, reason=Reason.UNDECIDABLE, waiting=waiting)
-        self.lanes.put((adapter.channel, adapter.account, "", ""), item)
+        """Queue a message; one that cannot be handled waits apart from all conversations.
 
-    async def _handle(self, _lane: _Lane, item: _Taken) -> None:
-        receipt, inbound, seq = await self._judge(item)
-        if item.waiting is not None:
-            if not item.waiting.done():
-                item.waiting.set_result(receipt)
-        elif receipt.reason is not Reason.UNDECIDABLE:
-            # Else a process with a sound decision can still answer it.
-            await self._acknowledge(item.adapter, item.came, inbound, seq)
+        A message of an adapter, which has no `waiter`, is acknowledged once it is durable or dropped.
+        """
+        found = self._read(adapter, envelope)
+        problem = isinstance(found, _Problem)
+        lane = (adapter.channel, adapter.account, "", "") if problem else found.lane
+        self._lanes.put(lane, _Arrival(adapter, envelope, found, waiter, None if problem else inbound))
 
-    async def _judge(self, item: _Taken) -> tuple[InboundReceipt, InboundId | None, int]:
-        """Admit or drop a message; returns what became of it, its id, and the seq of its receipt."""
-        ctx = self._ctx
-        if item.envelope is None:
-            seq = ctx.events.record(InboundDropped(reason=item.reason, detail=item.problem))
-            return _dropped(item.reason, item.problem), None, seq
-        inbound, seq = self._received(item)
+    def _read(self, adapter: ChannelAdapter, envelope: Envelope) -> _Message | _Problem:
+        """The message in the form in which it is handled, or why it cannot be."""
+        wrong = check_envelope(envelope, adapter.channel, adapter.account, stable=adapter.capabilities.stable_ids)
+        if wrong:
+            return _Problem(Reason.BAD_ENVELOPE, wrong)
         try:
-            return await self._admit(item, item.envelope, inbound, seq), inbound, seq
-        except StoreError:
-            raise
-        except Exception as error:  # noqa: BLE001 -- a decision may be user code; nobody else may wait for it
-            dropped = InboundDropped(reason=Reason.UNDECIDABLE, detail=describe(error))
-            ctx.events.record(dropped, seq, inbound=inbound)
-            return _dropped(Reason.UNDECIDABLE, describe(error)), inbound, seq
+            known = self._ctx.decisions.canonical(storable(envelope))
+            chain = envelope.address.thread if known.address != envelope.address else None
+            return _Message(known, known.address.lane, chain)
+        except Exception as error:  # noqa: BLE001 -- a decision may be user code; the next message may be sound
+            return _Problem(Reason.UNDECIDABLE, describe(error))
+
+    # ------------------------------------------------------------ the message at the head of its conversation
+
+    async def _handle(self, _lane: _Lane, arrival: _Arrival) -> None:
+        """Handle a message: record it, admit or drop it, and answer for it once that is durable."""
+        inbound, seq, found = None, None, arrival.found
+        if isinstance(found, _Problem):
+            seq = self._record_drop(found.reason, found.detail)
+            receipt = _dropped(found.reason, found.detail)
+        else:
+            inbound, seq = self._record_inbound(found, arrival.inbound)
+            try:
+                receipt = await self._admit(arrival, found.envelope, inbound, seq)
+            except StoreError:
+                raise
+            except Exception as error:  # noqa: BLE001 -- a decision may be user code; it blocks no other message
+                self._record_drop(Reason.UNDECIDABLE, describe(error), seq, inbound)
+                receipt = _dropped(Reason.UNDECIDABLE, describe(error))
+        if arrival.waiter is not None:
+            if not arrival.waiter.done():
+                arrival.waiter.set_result(receipt)
+        elif receipt.reason is not Reason.UNDECIDABLE:
+            # An undecidable one comes again, perhaps to a process with a sound decision.
+            await self._acknowledge(arrival.adapter, arrival.received, inbound, seq)
 
     async def _acknowledge(
-        self, adapter: ChannelAdapter, came: Envelope, inbound: InboundId | None, cause: int
+        self, adapter: ChannelAdapter, received: Envelope, inbound: InboundId | None, cause: int
     ) -> None:
         """Acknowledge the original envelope, which the platform knows. If it comes again, it is dropped again."""
         detail = "no answer in time"
         try:
             with self._limits.within(self._ctx.config.delivery.request_timeout):
-                await adapter.ack(came)
+                await adapter.ack(received)
                 return
         except Exception as error:  # noqa: BLE001 -- any error of an adapter is recorded
             detail = describe(error)
         self._ctx.events.record(InboundAckFailed(detail=detail), cause, inbound=inbound)
 
-    def _received(self, item: _Taken) -> tuple[InboundId, int]:
-        """Record a message; returns its id and the seq of its receipt."""
-        ctx, envelope = self._ctx, item.envelope
-        assert envelope is not None
-        place = envelope.address
-        inbound = item.inbound or InboundId(ctx.env.ids.new("inbound", *place.lane, envelope.message_id))
-        received = ctx.events.record(
-            InboundReceived(
-                address=place,
-                peer=envelope.peer,
-                message_id=envelope.message_id,
-                text=envelope.text,
-                reply_chain=item.chain,
-                pressed=envelope.pressed,
-            ),
-            envelope.cause,
-            inbound=inbound,
+    def _record_drop(
+        self, reason: Reason, detail: str = "", cause: int | None = None, inbound: InboundId | None = None
+    ) -> int:
+        return self._ctx.events.record(InboundDropped(reason=reason, detail=detail), cause, inbound=inbound)
+
+    def _record_inbound(self, message: _Message, wanted: InboundId | None) -> tuple[InboundId, int]:
+        """Give a message its id, and record it; returns the id and the seq."""
+        ctx, envelope, place = self._ctx, message.envelope, message.envelope.address
+        inbound = wanted or InboundId(ctx.env.ids.new("inbound", *place.lane, envelope.message_id))
+        body = InboundReceived(
+            address=place,
+            peer=envelope.peer,
+            message_id=envelope.message_id,
+            text=envelope.text,
+            reply_chain=message.chain,
+            pressed=envelope.pressed,
         )
+        received = ctx.events.record(body, envelope.cause, inbound=inbound)
         shown = as_person(envelope.peer)
         if shown is not envelope.peer:
             escaped = SenderEscaped(peer=envelope.peer, shown=shown, reason=Reason.RESERVED_SENDER)
             ctx.events.record(escaped, received, inbound=inbound)
         return inbound, received
 
-    async def _admit(self, item: _Taken, envelope: Envelope, inbound: InboundId, received: int) -> InboundReceipt:
+    async def _admit(self, arrival: _Arrival, envelope: Envelope, inbound: InboundId, received: int) -> InboundReceipt:
         """Make a message durable, or drop it."""
-        ctx, place = self._ctx, envelope.address
+        ctx, place, can = self._ctx, envelope.address, arrival.adapter.capabilities
         reason = self._why_dropped(envelope)
         if reason is not None:
-            ctx.events.record(InboundDropped(reason=reason), received, inbound=inbound)
+            self._record_drop(reason, cause=received, inbound=inbound)
             return _dropped(reason)
-        ctx.activity.inbound(place.channel, place.account, ctx.env.now())
-        work, routed = self._route(inbound, envelope, received)
-        can = item.adapter.capabilities
+        ctx.activity.note_inbound(place.channel, place.account, ctx.env.now())
+        work, routed = self._decide_and_record_route(inbound, envelope, received)
         identities = (ctx.decisions.identify(envelope, can), *ctx.decisions.also_known_as(envelope, can))
         person = person_in_shared(work.agent, work.reply_to or place, envelope.peer, ctx.config)
         # A bound session does not belong to this place.
         tied = work.reply_to if work.binding is None else None
         session = ctx.new_session(work.session_key, work.agent, tied, person=None if work.binding else person)
-        repeated = _repeated(envelope, stable=can.stable_ids)
-        # Work in progress from now on: if the binding ends meanwhile, it waits for the answer.
+        repeats = _repeat_reason(envelope, stable=can.stable_ids)
+        # Work in progress from now on: if the binding ends before the answer, it waits for it.
         with ctx.bindings.hold(work.binding) as hold:
             hold.cause = received
-            admission, _ = await self._store(work, identities, session, routed, repeated)
+            admission = await self._store(work, identities, session, routed, repeats)
         if admission.session is not None:
             return _admitted(work, admission.session.id)
-        return await self._repeats(admission, envelope, repeated, asked=item.waiting is not None)
-
-    async def _repeats(
-        self, admission: Admission, envelope: Envelope, reason: Reason, *, asked: bool
-    ) -> InboundReceipt:
-        """The receipt of a message that repeats another one. `asked`: somebody wants to know of the first one."""
-        receipt = InboundReceipt(status=InboundStatus.DUPLICATE, inbound=admission.first, reason=reason)
-        if not asked or admission.first is None:
-            return receipt
-        first = await self._ctx.store.read(FindInbound(inbound=admission.first))
-        if first is None:
-            return receipt
-        work = first.work
-        return msgspec.structs.replace(
-            _admitted(work, first.session),
-            status=InboundStatus.DUPLICATE,
-            reason=reason,
-            differs=(work.text, work.peer.id, work.place) != (envelope.text, envelope.peer.id, envelope.address),
+        if arrival.waiter is None:
+            return _repeated(admission.first, repeats)
+        said = (envelope.text, envelope.peer.id, envelope.address)
+        return await self._receipt_of_first(
+            admission.first, repeats, lambda first: (first.text, first.peer.id, first.place) == said
         )
+
+    async def _receipt_of_first(
+        self, first: InboundId | None, reason: Reason, is_same: Callable[[Work], bool]
+    ) -> InboundReceipt:
+        """The receipt of a message or wake-up that repeats another one, which it is about."""
+        found = None if first is None else await self._ctx.store.read(FindInbound(inbound=first))
+        if found is None:
+            return _repeated(first, reason)
+        receipt, differs = _admitted(found.work, found.session), not is_same(found.work)
+        return msgspec.structs.replace(receipt, status=InboundStatus.DUPLICATE, reason=reason, differs=differs)
 
     def _why_dropped(self, envelope: Envelope) -> Reason | None:
         """Why a message is dropped before admission; None: it is not."""
@@ -248,7 +254,7 @@ class Intake:
         allowed = self._ctx.config.channel(envelope.address.channel).bots == "allow"
         return Reason.BOT_IGNORED if bot and not allowed else None
 
-    def _route(self, inbound: InboundId, envelope: Envelope, cause: int) -> tuple[Work, int]:
+    def _decide_and_record_route(self, inbound: InboundId, envelope: Envelope, cause: int) -> tuple[Work, int]:
         """Decide and record agent, session and return address."""
         ctx = self._ctx
         bound = ctx.bindings.at(envelope.address)
@@ -281,15 +287,7 @@ class Intake:
         )
         return work, ctx.events.record(decided, cause, inbound=inbound, binding=work.binding)
 
-    def _story(self, work: Work, admission: Admission, cause: int | None, repeated: Reason) -> _Stored:
-        """Record an admission: admitted, or dropped as a duplicate."""
-        events = self._ctx.events
-        if admission.session is None:
-            body = InboundDropped(reason=repeated, first=admission.first)
-            return admission, events.record(body, cause, inbound=work.id)
-        admitted = record_admitted(self._ctx, work, admission.session, cause)
-        self._ctx.bindings.record_touch(admission.touched, "inbound", admitted)
-        return admission, admitted
+    # ------------------------------------------------------------ wake-ups
 
     async def wake(self, agent: str, text: str, cause: int | None = None, *, key: str | None = None) -> InboundReceipt:
         """Start a turn without an inbound message, in the agent's main session; its answer has no destination.
@@ -314,43 +312,46 @@ class Intake:
         )
         session = ctx.new_session(work.session_key, agent, None)
         identity = f"wake/{inbound}" if key is None else f"wake/key/{key}"
-        admission, _ = await self._store(work, (identity,), session, cause, Reason.DUPLICATE_MESSAGE)
+        admission = await self._store(work, (identity,), session, cause, Reason.DUPLICATE_MESSAGE)
         if admission.session is not None:
             return _admitted(work, admission.session.id)
-        return await self._woken_before(work, admission)
-
-    async def _woken_before(self, work: Work, admission: Admission) -> InboundReceipt:
-        """The receipt of a wake-up whose key came before."""
-        reason = Reason.DUPLICATE_MESSAGE
-        found = None if admission.first is None else await self._ctx.store.read(FindInbound(inbound=admission.first))
-        if found is None:
-            return InboundReceipt(status=InboundStatus.DUPLICATE, inbound=admission.first, reason=reason)
-        first = found.work
-        differs = (first.agent, first.text) != (work.agent, work.text)
-        receipt = _admitted(first, found.session)
-        return msgspec.structs.replace(receipt, status=InboundStatus.DUPLICATE, reason=reason, differs=differs)
-
-    async def _store(
-        self, work: Work, identities: Sequence[str], session: NewSession, cause: int | None, repeated: Reason
-    ) -> _Stored:
-        """Admit work and start its turn, unless one of its identities is known: then drop it for `repeated`."""
-        identity, *also = identities
-        return await self._ctx.store.write(
-            Admit(work=work, identity=identity, also=tuple(also), session=session, now=self._ctx.env.now()),
-            lambda admission: self._story(work, admission, cause, repeated),
-            then=lambda stored: self._start(work, *stored),
+        return await self._receipt_of_first(
+            admission.first,
+            Reason.DUPLICATE_MESSAGE,
+            lambda first: (first.agent, first.text) == (work.agent, work.text),
         )
 
-    def _start(self, work: Work, admission: Admission, cause: int) -> None:
-        """Start the turn of admitted work, in the order of admission."""
-        if admission.session is not None:
-            if work.binding is not None:
-                self._ctx.bindings.apply_touches()
-            self._start_turn(work, admission.session.id, cause)
+    async def _store(
+        self, work: Work, identities: Sequence[str], session: NewSession, cause: int | None, repeats: Reason
+    ) -> Admission:
+        """Store work and start its turn, unless one of its identities is known: then drop it for `repeats`."""
+        ctx, (identity, *also) = self._ctx, identities
+
+        def story(admission: Admission) -> tuple[Admission, int]:
+            if admission.session is None:
+                body = InboundDropped(reason=repeats, first=admission.first)
+                return admission, ctx.events.record(body, cause, inbound=work.id)
+            admitted = record_admitted(ctx, work, admission.session, cause)
+            ctx.bindings.record_touch(admission.touched, "inbound", admitted)
+            return admission, admitted
+
+        def then(stored: tuple[Admission, int]) -> None:
+            admission, admitted = stored
+            if admission.session is not None:
+                if work.binding is not None:
+                    ctx.bindings.apply_touches()
+                self._start_turn(work, admission.session.id, admitted)
+
+        admit = Admit(work=work, identity=identity, also=tuple(also), session=session, now=ctx.env.now())
+        return (await ctx.store.write(admit, story, then=then))[0]
 
 
 def _dropped(reason: Reason, detail: str = "") -> InboundReceipt:
     return InboundReceipt(status=InboundStatus.DROPPED, reason=reason, detail=detail)
+
+
+def _repeated(first: InboundId | None, reason: Reason) -> InboundReceipt:
+    return InboundReceipt(status=InboundStatus.DUPLICATE, inbound=first, reason=reason)
 
 
 def _admitted(work: Work, session: SessionId | None) -> InboundReceipt:
@@ -364,7 +365,7 @@ def _admitted(work: Work, session: SessionId | None) -> InboundReceipt:
     )
 
 
-def _repeated(envelope: Envelope, *, stable: bool) -> Reason:
+def _repeat_reason(envelope: Envelope, *, stable: bool) -> Reason:
     if envelope.stands_for is not None:
         return Reason.DUPLICATE_PROXY
     return Reason.DUPLICATE_MESSAGE if stable else Reason.DUPLICATE_REPLAY

@@ -3,71 +3,98 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
 from typing import cast
 
+import anyio
+import anyio.abc
 import anyio.lowlevel
 import msgspec
 
 from trunkline.core.delivery.answers import AnswerFacts, SaidInTurn
 from trunkline.core.delivery.notes import NOTICE_SUFFIX
-from trunkline.core.errors import AgentFailed, InvalidSend, StoreError, UsageError
+from trunkline.core.errors import AgentFailed, InvalidSend, StoreError, TrunklineError, UsageError
 from trunkline.core.events.delivery import IntentSuppressed
 from trunkline.core.events.gateway import ToolRefused, TurnEnded, TurnStarted
+from trunkline.core.prompts import Prompt, PromptQuestion, check_prompts
 from trunkline.core.reasons import Reason
 from trunkline.core.records.inbound import TurnNote
 from trunkline.core.records.rows import IntentRow, Work
-from trunkline.core.runtime.callback_story import record_callback
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.delegation.task_turns import TaskTurns
 from trunkline.core.runtime.heartbeat.replies import Replies
-from trunkline.core.runtime.inbound.callback_turns import begin_callback
-from trunkline.core.runtime.inbound.last_answers import LastAnswers
 from trunkline.core.runtime.inbound.live_turn import Hands, LiveTurn
-from trunkline.core.runtime.inbound.turn_prompts import UnusablePrompts, prompts_of
 from trunkline.core.runtime.intent_drafts import IntentDrafts, TurnMessage
-from trunkline.core.runtime.lanes import HELD, Lanes
-from trunkline.core.runtime.live_bindings import Hold
+from trunkline.core.runtime.lanes import HELD
 from trunkline.core.runtime.message_tool.message_tool import MessageTool
+from trunkline.core.runtime.outbound.open_intents import OpenIntents
 from trunkline.core.runtime.outbound.prepare import Preparer
-from trunkline.core.runtime.outbound.settle import Settler
+from trunkline.core.runtime.stories import record_callback
 from trunkline.core.runtime.suspects import Suspects
+from trunkline.core.runtime.turn_queue import QueuedTurn, TurnQueue
 from trunkline.core.runtime.user_code import UserCode
 from trunkline.core.states.delegation import CallbackEvent
 from trunkline.core.store.commands import BeginRun, FinishTurn, TurnFinish
+from trunkline.core.store.delegations import BeginCallback, CallbackBegun
 from trunkline.core.store.port import answer
-from trunkline.core.store.queries import ReadTranscript
+from trunkline.core.store.queries import OpenIntent, ReadTranscript
 from trunkline.core.values import (
+    Address,
     IntentId,
     IntentKind,
-    IntentState,
     SessionId,
     TranscriptLine,
     WorkKind,
 )
 from trunkline.core.well_formed import describe, plain_text
 
-#: number of concurrent turns
-_WORKERS = 256
+#: answers on their way at which those that have ended are forgotten
+_MANY = 256
 #: reasons for the destination of an answer, where the work does not state one
 _REASONS = {WorkKind.CALLBACK: Reason.CALLBACK_TURN, WorkKind.CONTROL: Reason.CONTROL_REPLY}
 
 
-class _Queued(msgspec.Struct, frozen=True, kw_only=True):
-    """Work in the lane of its session."""
+class UnusablePrompts(TrunklineError):
+    """The system prompts of a turn cannot be composed."""
 
-    work: Work
-    session: SessionId
-    cause: int
-    #: its binding does not end before it is done
-    hold: Hold
-    #: how many counted runs ended with their process; None: no process has begun it
-    runs: int | None = None
+
+class _Reply(msgspec.Struct, frozen=True, kw_only=True):
+    """What an agent returned, or how its run failed; and what it has sent with the message tool."""
+
+    text: str | None = None
+    failure: TurnEnded | None = None
+    said: Sequence[SaidInTurn] = ()
+
+
+class _TurnEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """The end of a turn, decided: what is recorded of it, and the message that is stored with it."""
+
+    ended: TurnEnded
+    #: the answer, or a notice instead of it; none: nobody gets anything
+    row: IntentRow | None = None
+    #: why the message has its destination
+    reason: Reason = Reason.REPLY_TO_ORIGIN
+    #: why the answer `text` is not sent; none: there is no answer, or it is sent
+    suppressed: Reason | None = None
+    text: str = ""
 
     @property
-    def attempts(self) -> int:
-        """Runs that ended with their process. The first is not counted in the store, so it is assumed."""
-        return 0 if self.runs is None else self.runs + 1
+    def failed(self) -> bool:
+        return self.ended.outcome == "failed"
+
+    @property
+    def note(self) -> TurnNote:
+        """How the turn ended, as it is stored with its message."""
+        # A turn that failed has its reason also if the person got a notice.
+        return TurnNote(
+            outcome=self.ended.outcome, reason=self.ended.reason or self.suppressed, detail=self.ended.detail
+        )
+
+    @property
+    def callback_event(self) -> CallbackEvent:
+        """What the end of a callback turn means for the callback."""
+        if self.failed:
+            return CallbackEvent.FAIL
+        return CallbackEvent.SUPPRESS if self.row is None else CallbackEvent.ENQUEUE
 
 
 class Turns:
@@ -77,7 +104,8 @@ class Turns:
         self,
         context: Context,
         *,
-        deliver: Callable[[IntentRow, int | None], None],
+        queue: TurnQueue,
+        intents: OpenIntents,
         hands: Hands,
         tasks: TaskTurns,
         control: Callable[[Work, int], Awaitable[str]],
@@ -85,289 +113,274 @@ class Turns:
         preparer: Preparer,
         suspects: Suspects,
         replies: Replies,
-        settler: Settler,
     ) -> None:
         self._ctx = context
+        self._queue = queue
         self._control = control
         self._message_tool = message_tool
         self._preparer = preparer
         self._drafts = IntentDrafts(context)
-        self._deliver = deliver
+        self._deliver = intents.enqueue
         self._hands = hands
         self._tasks = tasks
         self._suspects = suspects
         self._replies = replies
-        self.answers = LastAnswers(context, settler)
-        self.lanes: Lanes[str, _Queued] = Lanes("turns", self._handle, workers=_WORKERS, now=context.env.steady)
+        self.answers = LastAnswers(context, intents)
 
-    def start(self, work: Work, session: SessionId, cause: int) -> None:
-        """Queue work behind the other work of its session (by id: the key may have changed)."""
-        self._queue(work, session, None, cause)
+    def start(self, group: anyio.abc.TaskGroup) -> None:
+        """Start to run turns."""
+        self._queue.lanes.start(group, self._handle)
 
-    def recover(self, work: Work, session: SessionId, runs: int, cause: int) -> None:
-        """Queue work that an earlier process may have begun; `runs` counted ones ended with their process."""
-        self._queue(work, session, runs, cause)
+    async def _handle(self, lane: str, turn: QueuedTurn) -> float | None:
+        """Decide on the turn at the head of a session: whether it runs, and where.
 
-    def _queue(self, work: Work, session: SessionId, runs: int | None, cause: int) -> None:
-        hold = self._ctx.bindings.hold(work.binding)
-        self.lanes.put(session, _Queued(work=work, session=session, cause=cause, hold=hold, runs=runs))
+        A first run and a later one are runs; a turn that every allowed run has ended with its process is given up.
+        """
+        most, serves = self._ctx.config.turns.max_attempts, turn.work.serves
+        given_up = turn.runs is not None and turn.attempts >= most
+        end_or_run = self._give_up if given_up else self._run
 
-    def session(self, session: SessionId) -> bool:
-        """Whether a session has work."""
-        return self.lanes.busy(session)
+        async def run_apart() -> None:
+            # Outside the worker pool, so that its wait does not occupy a worker.
+            await end_or_run(turn)
+            self._queue.lanes.finish_head(lane)
 
-    def agent(self, agent: str, kind: WorkKind | None = None) -> bool:
-        """Whether an agent has work, of a kind if one is given."""
-        return any(one.work.agent == agent and kind in (None, one.work.kind) for one in self.lanes.heads())
-
-    async def _handle(self, lane: str, item: _Queued) -> float | None:
-        name, most = f"turn {item.work.turn}", self._ctx.config.turns.max_attempts
-        if item.runs and item.attempts < most:
-            self._suspects.run(lambda: self._run_apart(lane, item), name=name, runs=item.runs, most=most)
-        elif item.work.serves is not None:
+        name = f"turn {turn.work.turn}"
+        if turn.runs and not given_up:
+            self._suspects.run(run_apart, name=name, runs=turn.runs, most=most)
+        elif serves is not None:
             # Tasks of hands are bounded by `hands.limits`, and do not take the places of people's turns.
-            self._tasks.apart(lambda: self._run_apart(lane, item), name)
+            self._tasks.run_apart(run_apart, name)
         else:
-            await self._proceed(item)
+            await end_or_run(turn)
             return None
         return HELD
 
-    async def _proceed(self, item: _Queued) -> None:
-        if item.runs is None:
-            await self._run(item, 1)
-        elif item.attempts >= self._ctx.config.turns.max_attempts:
-            await self._give_up(item)
-        else:
-            await self._run_again(item)
-
-    async def _run_apart(self, lane: str, item: _Queued) -> None:
-        """Run a turn outside of the workers, whom its wait must not occupy."""
-        await self._proceed(item)
-        self.lanes.done(lane)
-
-    async def _run_again(self, item: _Queued) -> None:
-        # Stored before the run, which may end the process. A first run has no such mark, and costs no commit for it.
-        await self._ctx.store.write(BeginRun(work=item.work.id), answer)
-        await self._run(item, item.attempts + 1)
-
-    async def _run(self, item: _Queued, attempt: int) -> None:
-        ctx, session = self._ctx, item.session
-        if item.work.serves is not None and self._tasks.is_over(item.work):
-            with item.hold:
-                await self._tasks.drop(item.work, item.cause)
+    async def _run(self, turn: QueuedTurn) -> None:
+        """Run a turn: from what has to be known before it, to its end with everything that it says."""
+        ctx, session, cause, attempt = self._ctx, turn.session, turn.cause, turn.attempts + 1
+        if turn.runs is not None:
+            # Stored before the run, which may end the process. A first run has no mark, which would cost a commit.
+            await ctx.store.write(BeginRun(work=turn.work.id), answer)
+        if turn.work.serves is not None and self._tasks.is_over(turn.work):
+            with turn.hold:
+                await self._tasks.drop(turn.work, cause)
             return
-        await self.answers.known(session)
-        work = await begin_callback(ctx, item.work, item.cause)
+        await self.answers.wait_for_last(session)
+        work = await self._begin_callback(turn.work, cause)
         if work is None:
-            item.hold.release(item.cause)
-            self._tasks.discarded(item.work)
+            turn.hold.release(cause)
+            self._tasks.note_discarded(turn.work)
             return
-        started = ctx.events.record(
-            TurnStarted(
-                agent=work.agent,
-                session_id=session,
-                session_key=work.session_key,
-                work=work.kind,
-                origin=work.place,
-                attempt=attempt,
-            ),
-            item.cause,
-            inbound=work.id,
-            turn=work.turn,
-            delegation=None if work.callback is None else work.callback.delegation,
+        body = TurnStarted(
+            agent=work.agent,
+            session_id=session,
+            session_key=work.session_key,
+            work=work.kind,
+            origin=work.place,
+            attempt=attempt,
         )
-        with item.hold as hold:
+        delegation = None if work.callback is None else work.callback.delegation
+        started = ctx.events.record(body, cause, inbound=work.id, turn=work.turn, delegation=delegation)
+        with turn.hold as hold:
             hold.cause = started
-            said: list[SaidInTurn] = []
-            answer, failure = await self._ask(work, started, session, attempt, said)
+            reply = await self._ask_agent(work, session, started, again=attempt > 1)
             if work.serves is not None:
-                await self._tasks.finish(work, answer, failure, started)
-            elif work.heartbeat is None:
-                await self._finish(work, session, answer, failure, started, said)
+                await self._tasks.finish(work, reply.text, reply.failure, started)
+            elif work.heartbeat is not None:
+                await self._replies.finish(work, session, reply.text, reply.failure, started)
             else:
-                await self._replies.finish(work, session, answer, failure, started)
+                await self._store_end(work, session, await self._end_of(work, session, reply, started), started)
 
-    async def _give_up(self, item: _Queued) -> None:
+    async def _give_up(self, turn: QueuedTurn) -> None:
         """End a turn that every run of it has ended with the process, and notify the person."""
-        ctx, work, count = self._ctx, item.work, item.attempts
-        ended = TurnEnded(outcome="failed", reason=Reason.RUNS_EXHAUSTED, attempts=count)
+        ctx, work, cause = self._ctx, turn.work, turn.cause
+        ended = TurnEnded(outcome="failed", reason=Reason.RUNS_EXHAUSTED, attempts=turn.attempts)
         if work.serves is not None:
-            with item.hold:
-                await self._tasks.finish(work, None, ended, item.cause)
+            with turn.hold:
+                await self._tasks.finish(work, None, ended, cause)
             return
         row = None
-        if count == ctx.config.turns.max_attempts:
-            # Hooks see the notice too. If they are what ends the process, the next one does without it.
+        if turn.attempts == ctx.config.turns.max_attempts:
+            # Hooks run on the notice too. If a hook ends the process, the next process sends no notice.
             await ctx.store.write(BeginRun(work=work.id), answer)
-            row = await self._notice(work, item.session, ctx.config.turns.failed_notice, item.cause)
+            row = await self._notice(work, turn.session, ctx.config.turns.failed_notice, cause)
+        with turn.hold as hold:
+            hold.cause = cause
+            await self._store_end(work, turn.session, _TurnEnd(ended=ended, row=row, reason=Reason.RUNS_NOTICE), cause)
 
-        def story(done: TurnFinish) -> list[tuple[IntentRow, int]]:
-            seq = ctx.events.record(ended, item.cause, inbound=work.id, turn=work.turn)
-            record_callback(ctx.events, done.callback, seq, inbound=work.id, turn=work.turn)
-            self._replies.ended(work, ended, seq)
-            if row is None or row.id not in done.new:
-                return []
-            return [(row, ctx.record_prepared(row, targeted=False, reason=Reason.RUNS_NOTICE, cause=seq))]
+    # ------------------------------------------------------------ the run
 
-        intents = [] if row is None else [row]
-        with item.hold as hold:
-            hold.cause = item.cause
-            finish = FinishTurn(
-                work=work,
-                intents=intents,
-                now=ctx.env.now(),
-                ended=TurnNote(outcome=ended.outcome, reason=ended.reason),
-                callback=None if work.callback is None else CallbackEvent.FAIL,
-                callback_reason=None if work.callback is None else ended.reason,
-            )
-            await ctx.store.write(finish, story, then=partial(self._deliver_all, item.session))
+    async def _begin_callback(self, work: Work, cause: int) -> Work | None:
+        """Put a report into the hands of its agent; returns its work with the whole text of the result.
+
+        None if an operator has discarded the callback. Work that is no callback is returned unchanged.
+        """
+        if work.callback is None:
+            return work
+
+        def story(begun: CallbackBegun) -> CallbackBegun:
+            record_callback(self._ctx.events, begun.change, cause, inbound=work.id, turn=work.turn)
+            return begun
+
+        begun = await self._ctx.store.write(BeginCallback(delegation=work.callback.delegation, work=work), story)
+        if not begun.due:
+            return None
+        return work if begun.text is None else msgspec.structs.replace(work, text=begun.text)
+
+    async def _ask_agent(self, work: Work, session: SessionId, started: int, *, again: bool) -> _Reply:
+        """Run the agent. `again`: an earlier process may have made the calls of this turn."""
+        if work.kind is WorkKind.CONTROL:
+            return _Reply(text=await self._control(work, started))
+        agent = self._ctx.agents.get(work.agent)
+        if agent is None:
+            return _failed(Reason.UNKNOWN_AGENT, work.agent)
+        try:
+            prompts = self._compose_prompts(work)
+        except UnusablePrompts as error:
+            # Without its prompts, the model would take a hand's result for a user message.
+            return _failed(Reason.PROMPT_FAILED, error.facts)
+        said: list[SaidInTurn] = []
+        turn = LiveTurn(
+            self, self._message_tool, self._hands, work, started, session, again=again, prompts=prompts, said=said
+        )
+        reply: object = None
+        try:
+            if work.serves is None:
+                with UserCode():
+                    reply = await agent.turn(turn)
+            else:
+                with self._tasks.running(work) as scope, UserCode():
+                    reply = await agent.turn(turn)
+                if scope.cancelled_caught:
+                    return _Reply(failure=TurnEnded(outcome="silent", reason=Reason.PARENT_ENDED))
+        except Exception as error:  # noqa: BLE001 -- any error of an agent is recorded and ends the turn
+            # An agent may turn the cancellation of a stopping gateway into an error: then the turn has not failed.
+            await anyio.lowlevel.checkpoint_if_cancelled()
+            if isinstance(error, AgentFailed):
+                return _failed(error.reason, error.facts)
+            return _failed(Reason.AGENT_RAISED, describe(error))
+        finally:
+            turn.end()
+        text = plain_text(reply)
+        if text is None and reply is not None:
+            what = f"the agent returned a value of type {type(reply).__name__} instead of a str or None"
+            return _failed(Reason.BAD_ANSWER, what)
+        return _Reply(text=text, said=said)
+
+    def _compose_prompts(self, work: Work) -> tuple[Prompt, ...]:
+        """The prompts of a turn from the configuration of this moment. Raises `UnusablePrompts`."""
+        ctx = self._ctx
+        question = PromptQuestion(agent=work.agent, reply_to=work.reply_to, callback=work.callback is not None)
+        try:
+            # The decision may be user code.
+            with UserCode():
+                prompts: object = ctx.decisions.compose_prompts(question, ctx.config)
+        except Exception as error:
+            raise UnusablePrompts(describe(error)) from error
+        wrong = check_prompts(prompts)
+        if wrong:
+            raise UnusablePrompts(wrong)
+        assert isinstance(prompts, tuple)
+        return prompts
+
+    # ------------------------------------------------------------ the end
+
+    async def _end_of(self, work: Work, session: SessionId, reply: _Reply, started: int) -> _TurnEnd:
+        """The end of a turn by the reply of its agent: with an answer, silent, or failed, perhaps with a notice."""
+        failure, suppressed, row = reply.failure, None, None
+        if failure is None:
+            suppressed, failure = self._why_suppressed(work, reply)
+        if failure is None and suppressed is None and reply.text is not None and work.reply_to is not None:
+            row, failure = await self._prepare_answer(work, session, reply.text, work.reply_to, started)
+        if failure is not None:
+            row = await self._notice(work, session, self._ctx.config.turns.error_notice, started)
+            return _TurnEnd(ended=failure, row=row, reason=Reason.ERROR_NOTICE)
+        if row is None:
+            suppressed = suppressed or Reason.NO_REPLY
+            return _TurnEnd(ended=TurnEnded(outcome="silent"), suppressed=suppressed, text=reply.text or "")
+        reason = _REASONS.get(work.kind, work.reply_reason)
+        if work.reply_reason is Reason.BOUND_DESTINATION and work.kind is WorkKind.CALLBACK:
+            reason = work.reply_reason
+        return _TurnEnd(ended=TurnEnded(outcome="replied"), row=row, reason=reason)
+
+    def _why_suppressed(self, work: Work, reply: _Reply) -> tuple[Reason | None, TurnEnded | None]:
+        """Why the answer of a turn is not sent, if it is not; or how deciding on it failed."""
+        facts = AnswerFacts(work=work.kind, answer=reply.text, reply_to=work.reply_to, said=reply.said)
+        try:
+            why = cast("object", self._ctx.decisions.decide_answer(facts))
+        except Exception as error:  # noqa: BLE001 -- a decision may be user code; the turn must end anyway
+            return None, _failed(Reason.BAD_ANSWER, describe(error)).failure
+        if why is None or isinstance(why, Reason):
+            return why, None
+        what = f"the decision on the answer is of type {type(why).__name__} instead of a Reason or None"
+        return None, _failed(Reason.BAD_ANSWER, what).failure
+
+    async def _prepare_answer(
+        self, work: Work, session: SessionId, text: str, to: Address, cause: int
+    ) -> tuple[IntentRow | None, TurnEnded | None]:
+        """The prepared answer, None if nothing of it is visible; or how preparing it failed."""
+        what = TurnMessage(kind=IntentKind.REPLY, id=IntentId(f"{work.id}.reply"), text=text, to=to)
+        try:
+            return await self._prepare(work, session, what, cause), None
+        except InvalidSend as error:
+            return None, _failed(error.reason, error.facts).failure
+        except StoreError:
+            raise
+        except Exception as error:  # noqa: BLE001 -- a decision may be user code; the turn must end anyway
+            return None, _failed(Reason.BAD_ANSWER, describe(error)).failure
 
     async def _notice(self, work: Work, session: SessionId, text: str, cause: int) -> IntentRow | None:
         """A notice to the person whose message is not answered; None if there is nothing to say, or no place for it."""
         if work.reply_to is None or not text.strip():
             return None
-        what = TurnMessage(
-            kind=IntentKind.NOTICE, id=IntentId(f"{work.id}{NOTICE_SUFFIX}"), text=text, to=work.reply_to
-        )
+        name = IntentId(f"{work.id}{NOTICE_SUFFIX}")
         try:
-            return await self._prepared(work, session, what, cause)
+            what = TurnMessage(kind=IntentKind.NOTICE, id=name, text=text, to=work.reply_to)
+            return await self._prepare(work, session, what, cause)
         except StoreError:
             raise
-        except Exception:  # noqa: BLE001 -- what makes answers unusable may do so with notices; the turn must end all the same
+        except Exception:  # noqa: BLE001 -- what makes answers unusable may do so with notices; the turn must end anyway
             return None
 
-    async def _ask(
-        self, work: Work, started: int, session: SessionId, attempt: int, said: list[SaidInTurn]
-    ) -> tuple[str | None, TurnEnded | None]:
-        """Run the agent; returns its answer, or how it failed. `said` gets what it sends with the message tool."""
-        if work.kind is WorkKind.CONTROL:
-            return await self._control(work, started), None
-        ctx = self._ctx
-        agent = ctx.agents.get(work.agent)
-        if agent is None:
-            return None, TurnEnded(outcome="failed", reason=Reason.UNKNOWN_AGENT, detail=work.agent)
-        try:
-            prompts = prompts_of(work, ctx)
-        except UnusablePrompts as error:
-            # Never without its prompts: a result would pass for the words of a person.
-            return None, TurnEnded(outcome="failed", reason=Reason.PROMPT_FAILED, detail=error.facts)
-        turn = LiveTurn(
-            self,
-            self._message_tool,
-            self._hands,
-            work,
-            started,
-            session,
-            again=attempt > 1,
-            prompts=prompts,
-            said=said,
-        )
-        answer: object = None
-        try:
-            if work.serves is None:
-                with UserCode():
-                    answer = await agent.turn(turn)
-            else:
-                with self._tasks.running(work) as scope, UserCode():
-                    answer = await agent.turn(turn)
-                if scope.cancelled_caught:
-                    return None, TurnEnded(outcome="silent", reason=Reason.PARENT_ENDED)
-        except Exception as error:  # noqa: BLE001 -- any error of an agent is recorded and ends the turn
-            # An agent may turn the cancellation of a stopping gateway into an error: then the turn has not failed.
-            await anyio.lowlevel.checkpoint_if_cancelled()
-            if isinstance(error, AgentFailed):
-                return None, TurnEnded(outcome="failed", reason=error.reason, detail=error.facts)
-            return None, TurnEnded(outcome="failed", reason=Reason.AGENT_RAISED, detail=describe(error))
-        finally:
-            turn.end()
-        text = plain_text(answer)
-        if text is None and answer is not None:
-            detail = f"the agent returned a value of type {type(answer).__name__} instead of a str or None"
-            return None, TurnEnded(outcome="failed", reason=Reason.BAD_ANSWER, detail=detail)
-        return text, None
-
-    async def _finish(
-        self,
-        work: Work,
-        session: SessionId,
-        answer: str | None,
-        failure: TurnEnded | None,
-        started: int,
-        said: Sequence[SaidInTurn],
-    ) -> None:
-        ctx, silent = self._ctx, None
-        intents: list[IntentRow] = []
-        if failure is None:
-            silent, failure = self._silent(work, answer, said)
-        if answer is not None and work.reply_to is not None and silent is None and failure is None:
-            what = TurnMessage(kind=IntentKind.REPLY, id=IntentId(f"{work.id}.reply"), text=answer, to=work.reply_to)
-            try:
-                row = await self._prepared(work, session, what, started)
-            except InvalidSend as error:
-                row, failure = None, TurnEnded(outcome="failed", reason=error.reason, detail=error.facts)
-            except StoreError:
-                raise
-            except Exception as error:  # noqa: BLE001 -- a decision may be user code; the turn must end all the same
-                row, failure = None, TurnEnded(outcome="failed", reason=Reason.BAD_ANSWER, detail=describe(error))
-            intents = [row] if row is not None else []
-        if failure is not None:
-            row = await self._notice(work, session, ctx.config.turns.error_notice, started)
-            intents = [] if row is None else [row]
-        ended = failure or TurnEnded(outcome="replied" if intents else "silent")
-
-        def story(done: TurnFinish) -> list[tuple[IntentRow, int]]:
-            seq = ctx.events.record(ended, started, inbound=work.id, turn=work.turn)
-            if not intents and failure is None:
-                why = silent or Reason.NO_REPLY
-                body = IntentSuppressed(reason=why, text=answer or "")
-                ctx.events.record(body, seq, inbound=work.id, turn=work.turn)
-            record_callback(ctx.events, done.callback, seq, inbound=work.id, turn=work.turn)
-            reason = _REASONS.get(work.kind, work.reply_reason)
-            if work.kind is WorkKind.CALLBACK and work.reply_reason is Reason.BOUND_DESTINATION:
-                reason = work.reply_reason
-            if failure is not None:
-                reason = Reason.ERROR_NOTICE
-            return [
-                (row, ctx.record_prepared(row, targeted=False, reason=reason, cause=seq))
-                for row in intents
-                if row.id in done.new
-            ]
-
-        finish = FinishTurn(
-            work=work,
-            intents=intents,
-            now=ctx.env.now(),
-            ended=_note(ended, silent, replied=bool(intents)),
-            callback=None if work.callback is None else _callback_event(intents, failure),
-            callback_reason=_callback_reason(intents, failure, silent),
-        )
-        await ctx.store.write(finish, story, then=partial(self._deliver_all, session))
-
-    def _deliver_all(self, session: SessionId, prepared: list[tuple[IntentRow, int]]) -> None:
-        for row, cause in prepared:
-            self.answers.queued(session, row)
-            self._deliver(row, cause)
-
-    def _silent(
-        self, work: Work, answer: str | None, said: Sequence[SaidInTurn]
-    ) -> tuple[Reason | None, TurnEnded | None]:
-        """Why the answer of a turn is not sent, if it is not; or how deciding on it failed."""
-        facts = AnswerFacts(work=work.kind, answer=answer, reply_to=work.reply_to, said=said)
-        try:
-            why = cast("object", self._ctx.decisions.decide_answer(facts))
-        except Exception as error:  # noqa: BLE001 -- a decision may be user code; the turn must end all the same
-            return None, TurnEnded(outcome="failed", reason=Reason.BAD_ANSWER, detail=describe(error))
-        if why is None or isinstance(why, Reason):
-            return why, None
-        detail = f"the decision on the answer is of type {type(why).__name__} instead of a Reason or None"
-        return None, TurnEnded(outcome="failed", reason=Reason.BAD_ANSWER, detail=detail)
-
-    async def _prepared(self, work: Work, session: SessionId, what: TurnMessage, cause: int) -> IntentRow | None:
+    async def _prepare(self, work: Work, session: SessionId, what: TurnMessage, cause: int) -> IntentRow | None:
         """A prepared or cancelled intent; None if nothing is visible. Raises `InvalidSend`."""
         draft = self._drafts.of_turn(work, session, what)
         mark = None if work.origin is None else work.origin.mark_at(draft.address)
         row = await self._preparer.prepare(draft, what.text, cause, mark, work)
-        return row if row.chunks or row.state is IntentState.CANCELLED else None
+        return None if row.is_invisible else row
+
+    async def _store_end(self, work: Work, session: SessionId, end: _TurnEnd, cause: int) -> None:
+        """Store the end of a turn together with its message, record both, and queue the message."""
+        ctx, row = self._ctx, end.row
+
+        def story(done: TurnFinish) -> tuple[IntentRow, int] | None:
+            ids = {"inbound": work.id, "turn": work.turn}
+            seq = ctx.events.record(end.ended, cause, **ids)
+            if end.suppressed is not None:
+                ctx.events.record(IntentSuppressed(reason=end.suppressed, text=end.text), seq, **ids)
+            record_callback(ctx.events, done.callback, seq, **ids)
+            self._replies.record_end(work, end.ended, seq)
+            if row is None or row.id not in done.new:
+                return None
+            return row, ctx.record_prepared(row, targeted=False, reason=end.reason, cause=seq)
+
+        def then(prepared: tuple[IntentRow, int] | None) -> None:
+            if prepared is not None:
+                self.answers.note_queued(session, prepared[0])
+                self._deliver(*prepared)
+
+        finish = FinishTurn(
+            work=work,
+            intents=() if row is None else (row,),
+            now=ctx.env.now(),
+            ended=end.note,
+            callback=None if work.callback is None else end.callback_event,
+            callback_reason=None if work.callback is None else end.note.reason,
+        )
+        await ctx.store.write(finish, story, then=then)
+
+    # ------------------------------------------------------------ the tools of a running turn
 
     def refuse(self, work: Work, tool: str, error: UsageError, reason: Reason, cause: int) -> None:
         """Record a refused tool call."""
@@ -378,22 +391,52 @@ class Turns:
         return await self._ctx.store.read(ReadTranscript(session=session, last=last, authors=True))
 
 
-def _note(ended: TurnEnded, silent: Reason | None, *, replied: bool) -> TurnNote:
-    """How a turn ended, as it is stored with its message."""
-    # A turn that failed has its reason also if the person got a notice.
-    reason = ended.reason or (None if replied else silent or Reason.NO_REPLY)
-    return TurnNote(outcome=ended.outcome, reason=reason, detail=ended.detail)
+def _failed(reason: Reason, detail: str) -> _Reply:
+    return _Reply(failure=TurnEnded(outcome="failed", reason=reason, detail=detail))
 
 
-def _callback_event(intents: list[IntentRow], failure: TurnEnded | None) -> CallbackEvent:
-    """What the end of a callback turn means for the callback."""
-    if failure is not None:
-        return CallbackEvent.FAIL
-    return CallbackEvent.ENQUEUE if intents else CallbackEvent.SUPPRESS
+class LastAnswers:
+    """Remembers the last answer of each session, whose end its next turn waits for. See `turns.await_answer`.
 
+    So an agent is shown of its own answers what the platform has accepted.
+    """
 
-def _callback_reason(intents: list[IntentRow], failure: TurnEnded | None, silent: Reason | None) -> Reason | None:
-    """Why the end of a callback turn leaves its callback without a message."""
-    if failure is not None:
-        return failure.reason
-    return None if intents else silent or Reason.NO_REPLY
+    def __init__(self, context: Context, intents: OpenIntents) -> None:
+        self._ctx, self._intents = context, intents
+        #: the intent of the answer, and an event that is set when it has ended
+        self._last: dict[SessionId, tuple[IntentId, anyio.Event]] = {}
+        self._many = _MANY
+
+    def note_queued(self, session: SessionId, row: IntentRow) -> None:
+        """Remember that an answer of a session is about to be sent."""
+        if not row.is_cancelled:
+            self._remember(session, row.id)
+
+    def note_left(self, intent: OpenIntent) -> None:
+        """Have the first turn of a session wait for an answer that an earlier process left open."""
+        if intent.answers is not None:
+            self._remember(intent.answers, intent.id)
+
+    def _remember(self, session: SessionId, intent: IntentId) -> None:
+        if not self._ctx.config.turns.await_answer:
+            return
+        if len(self._last) >= self._many:
+            self._last = {key: known for key, known in self._last.items() if not known[1].is_set()}
+            # A restart may leave many: they are not looked through for each new one.
+            self._many = max(_MANY, 2 * len(self._last))
+        self._forget(session)
+        self._last[session] = intent, self._intents.wait_for(intent)
+
+    async def wait_for_last(self, session: SessionId) -> None:
+        """Wait for the end of the last answer of a session, at most for the configured time."""
+        last = self._last.get(session)
+        if last is None:
+            return
+        with anyio.move_on_after(self._ctx.config.turns.await_answer):
+            await last[1].wait()
+        self._forget(session)
+
+    def _forget(self, session: SessionId) -> None:
+        last = self._last.pop(session, None)
+        if last is not None:
+            self._intents.forget(*last)

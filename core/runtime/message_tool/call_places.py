@@ -37,7 +37,7 @@ class CallPlaces:
             return await self._of_message(call, planned, called)
         work = call.work
         if planned.target.source is TargetSource.CURRENT and work.reply_to is not None:
-            place = await self._unopened(call, planned, work.reply_to)
+            place = await self._find_room(call, planned, work.reply_to)
             if place is not None:
                 return ResolvedTarget(address=place, cause=called)
         asked = aim_of(call, planned)
@@ -45,10 +45,10 @@ class CallPlaces:
         if aim is None:
             raise InvalidAction(f"Action {planned.action} requires a target.", Reason.NO_TARGET)
         check_kind(planned, aim.address)
-        place = None if planned.call.thread is not None else await self._unopened(call, planned, aim.address)
+        place = None if planned.call.thread is not None else await self._find_room(call, planned, aim.address)
         return aim if place is None else msgspec.structs.replace(aim, address=place)
 
-    async def _unopened(self, call: ToolCall, planned: PlannedCall, at: Address) -> Address | None:
+    async def _find_room(self, call: ToolCall, planned: PlannedCall, at: Address) -> Address | None:
         """The room of a message that is named, instead of `at`, the thread for the turn's answer; None: it is `at`.
 
         That thread may not be open yet, and of its messages only our own can be known. `at` may be of another account.

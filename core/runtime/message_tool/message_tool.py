@@ -15,27 +15,27 @@ from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.actions.result import ActionResult, ActionStatus
 from trunkline.core.actions.spec import ActionKind
 from trunkline.core.channels import rules_for
-from trunkline.core.errors import UsageError
+from trunkline.core.errors import InvalidAction, UsageError
 from trunkline.core.events.gateway import ToolCalled, ToolRefused
 from trunkline.core.message_tool.attachments import attachment_url
-from trunkline.core.message_tool.calls import CallContext, PlannedCall
+from trunkline.core.message_tool.calls import CallContext, PlannedCall, TargetSource
+from trunkline.core.message_tool.planning.availability import may_moderate
 from trunkline.core.message_tool.planning.disabled import check_enabled
-from trunkline.core.message_tool.planning.plan import plan_call
+from trunkline.core.message_tool.planning.plan import check_call, plan_call
 from trunkline.core.message_tool.schema import Surroundings, ToolSchema, tool_schema
 from trunkline.core.reasons import Reason
 from trunkline.core.records.rows import IntentRow, Work
 from trunkline.core.runtime.client_sends.target_resolution import TargetResolver, refusal
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.message_tool.call_places import CallPlaces, aim_of
-from trunkline.core.runtime.message_tool.change_calls import ChangeCalls
 from trunkline.core.runtime.message_tool.messages import MessageSender
 from trunkline.core.runtime.message_tool.questions import Questions
 from trunkline.core.runtime.message_tool.results import CORE, DRY_RUN, Results
 from trunkline.core.runtime.message_tool.tool_call import ToolCall, ToolMessage
-from trunkline.core.runtime.outbound.changes import Changes
+from trunkline.core.runtime.outbound.changes import ChangeDraft, Changes
 from trunkline.core.runtime.outbound.context_policy import ContextPolicy
 from trunkline.core.runtime.outbound.prepare import Preparer
-from trunkline.core.values import Capabilities, ChatKind, WorkKind
+from trunkline.core.values import Address, Capabilities, ChatKind, IntentState, WorkKind
 from trunkline.core.well_formed import plain_text
 
 TOOL = "message"
@@ -64,7 +64,7 @@ class MessageTool:
     async def send(self, call: ToolCall, what: ToolMessage) -> ActionResult:
         """Queue a message of typed arguments; durable on return. Raises `UsageError`."""
         where = str(what.aim.to or call.work.reply_to or "nowhere")
-        called = self._called(call, where)
+        called = self._record_call(call, where)
         return await self._refusing(call, called, self._send(call, what, called))
 
     async def _send(self, call: ToolCall, what: ToolMessage, called: int, target: int = 0) -> ActionResult:
@@ -86,9 +86,9 @@ class MessageTool:
             check_enabled(planned.action, call.work.agent, ctx.config)
         except UsageError as error:
             action = plain_text(params.get("action")) or "no action"
-            self.refuse(call, error, refusal(error), self._called(call, action[:_SHOWN]))
+            self.refuse(call, error, refusal(error), self._record_call(call, action[:_SHOWN]))
             raise
-        called = self._called(call, _shown(planned))
+        called = self._record_call(call, _shown(planned))
         if planned.action is Action.BROADCAST:
             return await self._broadcast(call, planned, called)
         return await self._refusing(call, called, self._one(call, planned, called))
@@ -97,7 +97,7 @@ class MessageTool:
         """Carry out one call on one target."""
         kind = SPECS[planned.action].kind
         if kind is ActionKind.CHANGE:
-            return await self._changes.change(call, planned, called)
+            return await self._changes.queue_change(call, planned, called)
         if kind is ActionKind.QUERY:
             return await self._questions.ask(call, planned, called)
         return await self._send(call, self._message(call, planned), called, target)
@@ -105,19 +105,19 @@ class MessageTool:
     async def _broadcast(self, call: ToolCall, planned: PlannedCall, called: int) -> ActionResult:
         """One send to each target, each judged by itself; the failure of one is in its result."""
         results: list[ActionResult] = []
-        for number, one in enumerate(planned.sends, 1):
+        for number, planned_send in enumerate(planned.sends, 1):
             try:
-                results.append(await self._refusing(call, called, self._one(call, one, called, number)))
+                results.append(await self._refusing(call, called, self._one(call, planned_send, called, number)))
             except UsageError as error:
-                results.append(_failed(one, error))
-        ok = all(one.ok for one in results)
+                results.append(_failed(planned_send, error))
+        ok = all(result.ok for result in results)
         status = ActionStatus.DRY_RUN if planned.dry_run else ActionStatus.QUEUED
         return ActionResult(
             action=planned.action,
             status=status if ok else ActionStatus.FAILED,
             handled_by=DRY_RUN if planned.dry_run else CORE,
             channel=planned.channel.name,
-            detail="" if ok else f"{sum(not one.ok for one in results)} of {len(results)} targets failed",
+            detail="" if ok else f"{sum(not result.ok for result in results)} of {len(results)} targets failed",
             results=tuple(results),
         )
 
@@ -172,7 +172,7 @@ class MessageTool:
             message_id=work.message_id if here and work.kind is WorkKind.MESSAGE else None,
         )
 
-    def _called(self, call: ToolCall, detail: str) -> int:
+    def _record_call(self, call: ToolCall, detail: str) -> int:
         return self._ctx.events.record(ToolCalled(tool=TOOL, detail=detail), call.cause, **call.ids)
 
     async def _refusing(self, call: ToolCall, called: int, done: Awaitable[ActionResult]) -> ActionResult:
@@ -194,12 +194,71 @@ def _shown(planned: PlannedCall) -> str:
     return f"{planned.action} {where}".strip()[:_SHOWN]
 
 
-def _failed(one: PlannedCall, error: UsageError) -> ActionResult:
+def _failed(planned: PlannedCall, error: UsageError) -> ActionResult:
     return ActionResult(
-        action=one.action,
+        action=planned.action,
         status=ActionStatus.FAILED,
         handled_by=CORE,
-        channel=one.channel.name,
+        channel=planned.channel.name,
         reason=refusal(error),
-        detail=f"{one.target.text}: {error.facts}",
+        detail=f"{planned.target.text}: {error.facts}",
     )
+
+
+class ChangeCalls:
+    """Carries out the calls of the tool that change something."""
+
+    def __init__(self, context: Context, places: CallPlaces, policy: ContextPolicy, changes: Changes) -> None:
+        self._ctx = context
+        self._places = places
+        self._policy = policy
+        self._changes = changes
+        self._results = Results(context)
+
+    async def queue_change(self, call: ToolCall, planned: PlannedCall, called: int) -> ActionResult:
+        """Queue a change, which is durable on return. Raises `UsageError`."""
+        action, work = planned.action, call.work
+        if call.again and not planned.dry_run:
+            before = await self._results.of_earlier_run(action, call.intent(), call, planned.call.message, called)
+            if before is not None:
+                return before
+        aim = await self._places.resolve(call, planned, called)
+        cause = aim.cause
+        mark = await self._policy.check(work, action, aim.address, cause, text=planned.target.text or "")
+        adapter = self._ctx.adapters.get((aim.address.channel, aim.address.account))
+        check_call(planned, self._ctx.config, None if adapter is None else adapter.capabilities)
+        draft = ChangeDraft(
+            action=action,
+            place=aim.address,
+            message=planned.call.message_id,
+            text=_text(planned),
+            remove=planned.call.remove,
+            fields=planned.call.fields,
+            moderates=may_moderate(aim.address, action, self._ctx.config),
+        )
+        if planned.dry_run:
+            place = await self._place_meant(call, draft)
+            return self._results.record_preview(action, call, place, draft.text, cause)
+        row = await self._changes.prepare(work, call.intent(), draft, cause, mark)
+        if not row.content.chunks and row.progress.state is not IntentState.CANCELLED:
+            raise InvalidAction(f"{action}: nothing of the new text is visible", Reason.NOTHING_TO_SEND)
+        named = planned.target.source in (TargetSource.EXPLICIT, TargetSource.ALIAS)
+        # The message itself names the room, if the turn answers in a thread that is opened on it.
+        targeted = named or row.address != work.reply_to
+        reason = Reason.EXPLICIT_TARGET if targeted else work.reply_reason
+        await self._changes.enqueue(work, row, cause, targeted=targeted, reason=reason)
+        return self._results.stored(action, row)
+
+    async def _place_meant(self, call: ToolCall, draft: ChangeDraft) -> Address:
+        """The conversation of the message that is meant, without any effect. Raises `InvalidAction`."""
+        if not SPECS[draft.action].of_message:
+            return draft.place
+        meant = await self._changes.reference(
+            call.work, draft.action, draft.message or "", draft.place, moderates=draft.moderates
+        )
+        return meant.address
+
+
+def _text(planned: PlannedCall) -> str:
+    """What the chunk of a change says: the new text, or the emoji."""
+    return (planned.call.emoji or "") if planned.action is Action.REACT else planned.call.message

@@ -15,7 +15,7 @@ from trunkline.core.message_tool.conversations import same_conversation
 from trunkline.core.message_tool.planning.plan import check_call
 from trunkline.core.message_tool.references import named
 from trunkline.core.reasons import Reason
-from trunkline.core.records.rows import IntentRow
+from trunkline.core.records.rows import ContentPart, IntentRow
 from trunkline.core.runtime.client_sends.target_resolution import ResolvedTarget, TargetResolver
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.intent_drafts import IntentDrafts, TurnMessage
@@ -25,7 +25,7 @@ from trunkline.core.runtime.outbound.context_policy import ContextPolicy
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.store.commands import Enqueue
 from trunkline.core.store.queries import FindIntentFate
-from trunkline.core.values import Capabilities, IntentId, IntentKind, IntentState, Receipt
+from trunkline.core.values import Capabilities, IntentId, IntentKind, Receipt
 
 
 class MessageSender:
@@ -61,7 +61,7 @@ class MessageSender:
             before = await self._results.of_earlier_run(action, intent, call, what.text, called)
             if before is not None:
                 return before
-        answered = await self._answered(what.aim.reply_to)
+        answered = await self._find_answered(what.aim.reply_to)
         if answered is not None:
             what = msgspec.structs.replace(what, aim=msgspec.structs.replace(what.aim, reply_to=answered.provider_id))
         aim = await self._targets.aim(call.work.agent, what.aim, call.work.reply_to, called, call.ids)
@@ -82,12 +82,13 @@ class MessageSender:
         draft = self._drafts.of_turn(call.work, call.session, _turn_message(what, intent, aim))
         if what.dry_run:
             row = self._preparer.preview(draft, what.text, mark)
-            return self._results.previewed(action, call, row.address, said(row.chunks), cause, session=row.mirror_key)
+            text = said(row.content.chunks)
+            return self._results.record_preview(action, call, row.address, text, cause, session=row.mirror_key)
         if what.is_plain and says_no_reply(what.text):
-            return self._results.invisible(action, call, draft, what.text, called)
+            return self._results.record_invisible(action, call, draft, what.text, called)
         row = await self._preparer.prepare(draft, what.text, cause, mark, call.work)
-        if not row.chunks and row.state is not IntentState.CANCELLED:
-            return self._results.invisible(action, call, row, what.text, called)
+        if row.is_invisible:
+            return self._results.record_invisible(action, call, row, what.text, called)
         return await self._enqueue(call, what, row, cause)
 
     def _checked(self, what: ToolMessage, aim: ResolvedTarget) -> ToolMessage:
@@ -107,7 +108,7 @@ class MessageSender:
         )
         return msgspec.structs.replace(what, poll=poll)
 
-    async def _answered(self, name: str | None) -> Receipt | None:
+    async def _find_answered(self, name: str | None) -> Receipt | None:
         """The receipt of the message to answer, if the agent names it by its intent. Raises `InvalidSend`."""
         if name is None or not name.strip():
             return None
@@ -147,10 +148,7 @@ def _turn_message(what: ToolMessage, intent: IntentId, aim: ResolvedTarget) -> T
         to=aim.address,
         route=aim.route,
         session=aim.session,
-        media=what.media,
-        reply_to=aim.reply_to,
-        poll=what.poll,
-        payload=what.payload,
+        content=ContentPart(media=what.media, reply_to=aim.reply_to, poll=what.poll, payload=what.payload),
         parts=what.parts,
         best_effort=what.best_effort,
     )

@@ -55,7 +55,7 @@ class Questions:
         if SPECS[action].of_message:
             place, message = await self._message(call, action, message or "", place)
         if planned.dry_run:
-            return self._results.previewed(action, call, place, "", cause)
+            return self._results.record_preview(action, call, place, "", cause)
         assert isinstance(adapter, Queries)
         query = ActionQuery(action=action, address=place, message_id=message, fields=asked.fields, cause=cause)
         try:

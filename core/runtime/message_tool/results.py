@@ -14,7 +14,7 @@ from trunkline.core.records.rows import IntentRow, Work
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.message_tool.tool_call import ToolCall
 from trunkline.core.store.queries import LoadIntents
-from trunkline.core.values import Address, IntentId, IntentState
+from trunkline.core.values import Address, IntentId
 
 #: `ActionResult.handled_by`: the queue, the platform, nobody
 CORE = "core"
@@ -45,12 +45,7 @@ class Results:
         """What earlier runs of a turn have queued, in the order of its calls, as far as single calls go."""
         names = tuple(IntentId(f"{work.id}.send{number}") for number in range(1, _NUMBERS + 1))
         loaded = await self._ctx.store.read(LoadIntents(ids=names))
-        return tuple(
-            msgspec.structs.replace(
-                self.stored(Action.SEND if row.action is None else Action(row.action.action), row), said=_said(row)
-            )
-            for row in loaded.rows
-        )
+        return tuple(msgspec.structs.replace(self.stored(_action_of(row), row), said=_said(row)) for row in loaded.rows)
 
     def record_repeat(self, call: ToolCall, intent: IntentId, text: str, cause: int) -> None:
         """Record that a call is not carried out again."""
@@ -59,7 +54,7 @@ class Results:
 
     def stored(self, action: Action, row: IntentRow) -> ActionResult:
         """The result of a stored intent: queued, or cancelled by a hook. The same in every run of its turn."""
-        cancelled = row.state is IntentState.CANCELLED
+        cancelled, reason = row.is_cancelled, row.progress.reason
         return ActionResult(
             action=action,
             status=ActionStatus.SUPPRESSED if cancelled else ActionStatus.QUEUED,
@@ -68,11 +63,11 @@ class Results:
             place=row.address,
             intent=row.id,
             session_key=row.mirror_key,
-            reason=row.reason if cancelled else None,
-            detail=row.reason.sentence if cancelled and row.reason is not None else "",
+            reason=reason if cancelled else None,
+            detail=reason.sentence if cancelled and reason is not None else "",
         )
 
-    def invisible(self, action: Action, call: ToolCall, row: IntentRow, text: str, called: int) -> ActionResult:
+    def record_invisible(self, action: Action, call: ToolCall, row: IntentRow, text: str, called: int) -> ActionResult:
         """The result of a message of which nothing is visible."""
         self._ctx.events.record(IntentSuppressed(reason=Reason.NO_REPLY, text=text), called, **call.ids)
         return ActionResult(
@@ -85,7 +80,7 @@ class Results:
             detail=Reason.NO_REPLY.sentence,
         )
 
-    def previewed(
+    def record_preview(
         self, action: Action, call: ToolCall, place: Address, text: str, cause: int, *, session: str | None = None
     ) -> ActionResult:
         """The result of a dry run, which has no effects. `session`: the one that would remember it."""
@@ -101,6 +96,11 @@ class Results:
         )
 
 
+def _action_of(row: IntentRow) -> Action:
+    change = row.extra.action
+    return Action.SEND if change is None else Action(change.action)
+
+
 def _said(row: IntentRow) -> str:
     """What an intent says, after hooks and chunking; of files alone, where they are."""
-    return said(row.chunks) or ", ".join(row.media)
+    return said(row.content.chunks) or ", ".join(row.content.media)

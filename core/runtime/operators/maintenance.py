@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import anyio
@@ -14,16 +13,16 @@ from trunkline.core.events.hands import DelegationFinished
 from trunkline.core.events.leases import StorePruned
 from trunkline.core.reasons import Reason
 from trunkline.core.records.rows import IntentRow, Unfinished
-from trunkline.core.runtime.callback_story import record_callback
 from trunkline.core.runtime.context import Context, ids_of
 from trunkline.core.runtime.deadlines import wait_at_most
 from trunkline.core.runtime.delegation.posts import Posts
-from trunkline.core.runtime.outbound.delivery_loop import Delivery
+from trunkline.core.runtime.outbound.open_intents import OpenIntents
+from trunkline.core.runtime.outbound.transcript_lines import TranscriptLines
 from trunkline.core.runtime.queue_admin import QueueAdmin
+from trunkline.core.runtime.stories import record_callback
 from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.states.intent import is_final
 from trunkline.core.store.commands import Prune, PurgeIntents, SetAsideBroken, TakeNudges
-from trunkline.core.store.delegations import HandPost
 from trunkline.core.store.operators.queue import ChangeQueue, QueueChanges
 from trunkline.core.store.port import answer
 from trunkline.core.store.queries import FindIntentFate, HasNudges, LoadIntents, Read
@@ -45,28 +44,16 @@ _LEAST = 0.01
 class Maintenance(QueueAdmin):
     """Maintains the queue and its store, and serves operators inside the process."""
 
-    def __init__(self, context: Context, delivery: Delivery) -> None:
+    def __init__(self, context: Context, intents: OpenIntents, lines: TranscriptLines, posts: Posts) -> None:
         self._ctx = context
-        self._delivery = delivery
-        self._lines = delivery.settler.lines
+        self._intents = intents
+        self._lines = lines
+        self._posts = posts
         self._acted = False
         self._due = anyio.Event()
         self._prune_at = context.env.steady() + _PRUNE_FIRST
         self._mirror_at = 0.0
         self._mirror_wait = _MIRROR_FIRST
-        self._posts = Posts(context)
-
-    def connect(self, *, apply: Callable[[HandPost, int | None], Awaitable[None]]) -> None:
-        """Set what applies a post of another process. Set late: it needs the delegations."""
-        self._posts.connect(apply)
-
-    async def take_posts(self, cause: int | None = None) -> None:
-        """Apply what other processes have left for this one, before deadlines are judged."""
-        await self._posts.take(cause)
-
-    async def watch_workers(self, worker: Callable[[], Awaitable[None]]) -> None:
-        """Take the answers of workers soon. `worker`: waits for an open task of one."""
-        await self._posts.watch(worker)
 
     async def run(self) -> None:
         """Run rounds periodically, and at once after an operator's change inside the process."""
@@ -74,7 +61,7 @@ class Maintenance(QueueAdmin):
             acted, self._acted, self._due = self._acted, False, anyio.Event()
             if acted or await self._ctx.store.read(HasNudges()):
                 await self.take_up()
-            await self._posts.take(None)
+            await self._posts.take_all(None)
             if self._lines.due and self._ctx.env.steady() >= self._mirror_at:
                 await self._mirror_again()
             if self._ctx.env.steady() >= self._prune_at:
@@ -117,11 +104,11 @@ class Maintenance(QueueAdmin):
 
         def story(nudges: tuple[Nudge, ...]) -> list[tuple[Nudge, int]]:
             recorded: list[tuple[Nudge, int]] = []
-            for one in nudges:
-                body = OperatorActed(verb=one.verb, detail=one.detail)
-                seq = self._ctx.events.record(body, None, intent=one.intent)
-                record_callback(self._ctx.events, one.callback, seq, intent=one.intent)
-                recorded.append((one, seq))
+            for nudge in nudges:
+                body = OperatorActed(verb=nudge.verb, detail=nudge.detail)
+                seq = self._ctx.events.record(body, None, intent=nudge.intent)
+                record_callback(self._ctx.events, nudge.callback, seq, intent=nudge.intent)
+                recorded.append((nudge, seq))
             return recorded
 
         while recorded := await self._ctx.store.write(TakeNudges(), story):
@@ -134,26 +121,25 @@ class Maintenance(QueueAdmin):
                 await self._lines.store_due()
 
     async def _take_up(self, row: IntentRow, nudge: Nudge, seq: int, *, queue: bool) -> None:
-        ctx = self._ctx
-        ids = ids_of(row)
-        reason = row.reason or Reason.OPERATOR_RETRY
+        ctx, ids, progress = self._ctx, ids_of(row), row.progress
+        reason = progress.reason or Reason.OPERATOR_RETRY
         if nudge.verb == QueueVerdict.SENT:
-            seq = ctx.events.record(await self._acked(row), seq, **ids)
-        if is_final(row.state):
-            settled = IntentSettled(state=row.state, reason=reason, attempts=row.attempts)
+            seq = ctx.events.record(await self._confirmed_chunk(row), seq, **ids)
+        if is_final(progress.state):
+            settled = IntentSettled(state=progress.state, reason=reason, attempts=progress.attempts)
             self._lines.postpone(row.id, ctx.events.record(settled, seq, **ids))
             return
         assert nudge.before is not None
-        seq = ctx.events.record(IntentReopened(before=nudge.before, reason=reason, chunk=row.acked), seq, **ids)
+        seq = ctx.events.record(IntentReopened(before=nudge.before, reason=reason, chunk=progress.acked), seq, **ids)
         if queue:
-            self._delivery.take(row, seq)
+            self._intents.enqueue_reopened(row, seq)
 
-    async def _acked(self, row: IntentRow) -> ChunkAcked:
+    async def _confirmed_chunk(self, row: IntentRow) -> ChunkAcked:
         """The event of a chunk that an operator confirmed as sent."""
         fate = await self._ctx.store.read(FindIntentFate(intent=row.id))
         receipt = None if fate is None or not fate.receipts else fate.receipts[-1]
         return ChunkAcked(
-            chunk=row.acked - 1,
+            chunk=row.progress.acked - 1,
             provider_id="" if receipt is None else receipt.provider_id,
             address=row.address if receipt is None else receipt.address,
             reason=Reason.OPERATOR_SENT,

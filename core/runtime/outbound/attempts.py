@@ -7,6 +7,7 @@ from collections.abc import Callable
 import anyio
 import msgspec
 from cachetools import LRUCache
+from msgspec import structs
 
 from trunkline.core.bindings.port import BindsConversations
 from trunkline.core.channels import ChannelAdapter, for_action, for_notice
@@ -79,17 +80,17 @@ class Attempts:
 
     async def send(self, adapter: ChannelAdapter, row: IntentRow, cause: int | None, judge: Judge) -> AttemptMade:
         """Send the next chunk, unless `judge` forbids it."""
-        ctx, unmarked = self._ctx, row
+        ctx, before, change = self._ctx, row.progress, row.extra.action
         if row.kind is IntentKind.HEARTBEAT:
             judge = awake(ctx, row, judge)
         forbidden = judge()
         meant = None
-        if row.action is not None and forbidden is None:
-            meant = await self._changes.meant(row, row.action)
+        if change is not None and forbidden is None:
+            meant = await self._changes.find_message_meant(row, change)
             forbidden = nothing_to_change(meant)
         if forbidden is None:
-            stale = needs_mark(can_of(adapter, row), row.attempts) and row.state is IntentState.PREPARED
-            row = msgspec.structs.replace(row, attempts=row.attempts + 1)
+            stale = needs_mark(can_of(adapter, row), before.attempts) and before.state is IntentState.PREPARED
+            row = row.with_progress(attempts=before.attempts + 1)
             if stale:
                 # The attempt is counted durably where recovery has to know of it.
                 mark = MarkSending(intent=row, now=ctx.env.now())
@@ -102,12 +103,12 @@ class Attempts:
             forbidden = judge() if stale else None
         left_at = ctx.env.steady()
         if forbidden is not None:
-            row = msgspec.structs.replace(row, attempts=unmarked.attempts)
+            row = row.with_progress(attempts=before.attempts)
             return AttemptMade(row=row, outcome=forbidden, seq=cause, left_at=left_at)
-        body = AttemptStarted(chunk=row.acked, attempt=row.attempts, address=row.address)
+        body = AttemptStarted(chunk=row.progress.acked, attempt=row.progress.attempts, address=row.address)
         seq = ctx.events.record(body, cause, **ids_of(row))
-        if row.action is not None and meant is not None:
-            outcome = await self._changes.make(adapter, row, row.action, meant, seq)
+        if change is not None and meant is not None:
+            outcome = await self._changes.make(adapter, row, change, meant, seq)
         else:
             request = _request(row, transport_of(row, adapter.capabilities), ctx.config.delivery.mark, seq)
             outcome = await self._outcome(adapter, row, request, judge)
@@ -119,8 +120,9 @@ class Attempts:
         ctx = self._ctx
         try:
             with self._limits.within(ctx.config.delivery.request_timeout):
-                if row.open_on is not None and row.address.lane not in self._opened:
-                    await self._open_thread(adapter, row, row.open_on)
+                open_on = row.progress.open_on
+                if open_on is not None and row.address.lane not in self._opened:
+                    await self._open_thread(adapter, row, open_on)
                     await ctx.lease.assure()
                     _raise_if_late(judge)
                 try:
@@ -139,12 +141,12 @@ class Attempts:
     ) -> Receipt:
         """Unarchive a bound thread if that is allowed, and send again; else raise the error."""
         allowed = self._ctx.config.channel(row.address.channel).thread_bindings.unarchive
-        if row.binding is None or not allowed or not isinstance(adapter, BindsConversations):
+        if row.bound.binding is None or not allowed or not isinstance(adapter, BindsConversations):
             raise error
         with UserCode():
             await adapter.reopen(row.address)
         body = PlaceReopened(address=row.address)
-        self._ctx.events.record(body, request.cause, intent=row.id, binding=row.binding)
+        self._ctx.events.record(body, request.cause, intent=row.id, binding=row.bound.binding)
         _raise_if_late(judge)
         with UserCode():
             return await adapter.send(request)
@@ -153,7 +155,7 @@ class Attempts:
         """Open the thread first. Opening is idempotent, so a lost response is safe to retry."""
         try:
             with anyio.fail_after(self._ctx.config.delivery.request_timeout / 2), UserCode():
-                await adapter.open_thread(row.address, message, next(filter(None, row.chunks), ""))
+                await adapter.open_thread(row.address, message, next(filter(None, row.content.chunks), ""))
             self._opened[row.address.lane] = None
         except Exception as error:
             if isinstance(error, PlatformError) and not error.ambiguous:
@@ -165,14 +167,14 @@ class Attempts:
         left_at = self._ctx.env.steady()
         try:
             with anyio.fail_after(self._ctx.config.delivery.request_timeout), UserCode():
-                receipt = await adapter.find(row.address, row.key(row.acked))
+                receipt = await adapter.find(row.address, row.key(row.progress.acked))
         except Exception as error:  # noqa: BLE001 -- any error of an adapter leaves the chunk in doubt
             outcome = AttemptOutcome(reason=Reason.LOOKUP_FAILED, ambiguous=True, detail=words_of(error))
         else:
             outcome = AttemptOutcome(reason=Reason.NOT_FOUND_BY_LOOKUP, retryable=True)
             if receipt is not None:
                 outcome = _accepted(row, receipt, Reason.FOUND_BY_LOOKUP, adapter.capabilities)
-        row = msgspec.structs.replace(row, attempts=row.attempts + outcome.ambiguous)
+        row = row.with_progress(attempts=row.progress.attempts + outcome.ambiguous)
         return AttemptMade(row=row, outcome=outcome, seq=cause, left_at=left_at)
 
 
@@ -185,42 +187,37 @@ def _raise_if_late(judge: Judge) -> None:
 def can_of(adapter: ChannelAdapter, row: IntentRow) -> Capabilities:
     """The capabilities for an intent: webhook messages may lack idempotency keys, changes and notices need none."""
     can = adapter.capabilities
-    if row.action is not None:
-        return for_action(can, row.action.action)
-    if row.identity is not None:
+    if row.extra.action is not None:
+        return for_action(can, row.extra.action.action)
+    if row.bound.identity is not None:
         idempotency = Idempotency.NONE if can.identities is None else can.identities
-        can = msgspec.structs.replace(can, idempotency=idempotency, key_seconds=None)
+        can = structs.replace(can, idempotency=idempotency, key_seconds=None)
     return for_notice(can) if row.kind is IntentKind.NOTICE else can
 
 
 def transport_of(row: IntentRow, can: Capabilities) -> Transport:
     """The transport of the next attempt."""
-    return row.transport or can.mode.first
+    return row.progress.transport or can.mode.first
 
 
 def other_way(row: IntentRow, decided: DeliveryDecision) -> tuple[IntentRow, Body]:
     """The intent with the other transport, or with the bot instead of the webhook, and the event of the change."""
+    chunk, attempt, reason = row.progress.acked, row.progress.attempts, decided.reason
     if decided.next is NextStep.AS_BOT:
-        fallback = IdentityFallback(
-            chunk=row.acked, attempt=row.attempts, instead_of=str(row.identity), used="bot", reason=decided.reason
-        )
-        return msgspec.structs.replace(row, identity=None), fallback
-    body = TransportFallback(
-        chunk=row.acked,
-        attempt=row.attempts,
-        instead_of=Transport.DIRECT,
-        used=Transport.GATEWAY,
-        reason=decided.reason,
-    )
-    return msgspec.structs.replace(row, transport=Transport.GATEWAY), body
+        webhook = str(row.bound.identity)
+        fallback = IdentityFallback(chunk=chunk, attempt=attempt, instead_of=webhook, used="bot", reason=reason)
+        return structs.replace(row, bound=structs.replace(row.bound, identity=None)), fallback
+    used = Transport.GATEWAY
+    body = TransportFallback(chunk=chunk, attempt=attempt, instead_of=Transport.DIRECT, used=used, reason=reason)
+    return row.with_progress(transport=used), body
 
 
 def _request(row: IntentRow, transport: Transport, mark: str, cause: int) -> SendRequest:
-    chunk = row.acked
-    text, html, styles = row.chunks[chunk], None, ()
-    if row.forms:
-        html, styles = row.forms[chunk].html, row.forms[chunk].styles
-    if row.marked:
+    content, chunk = row.content, row.progress.acked
+    text, html, styles = content.chunks[chunk], None, ()
+    if content.forms:
+        html, styles = content.forms[chunk].html, content.forms[chunk].styles
+    if row.progress.marked:
         text, html, styles = mark + text, None if html is None else mark + html, _shifted(styles, mark)
     return SendRequest(
         address=row.address,
@@ -228,18 +225,18 @@ def _request(row: IntentRow, transport: Transport, mark: str, cause: int) -> Sen
         key=row.key(chunk),
         intent=row.id,
         chunk=chunk,
-        attempt=row.attempts,
-        reply_to=row.reply_to,
-        media=row.media if chunk == 0 else (),
+        attempt=row.progress.attempts,
+        reply_to=content.reply_to,
+        media=content.media if chunk == 0 else (),
         transport=transport,
         html=html,
         styles=styles,
         # Only with the first chunk: the others are the rest of the text.
-        poll=row.poll if chunk == 0 else None,
-        payload=row.payload if chunk == 0 else None,
-        parts=row.parts if chunk == 0 else None,
-        identity=row.identity,
-        recipient=row.recipient,
+        poll=content.poll if chunk == 0 else None,
+        payload=content.payload if chunk == 0 else None,
+        parts=row.extra.parts if chunk == 0 else None,
+        identity=row.bound.identity,
+        recipient=row.extra.recipient,
         cause=cause,
     )
 
@@ -247,7 +244,7 @@ def _request(row: IntentRow, transport: Transport, mark: str, cause: int) -> Sen
 def _shifted(styles: tuple[Style, ...], mark: str) -> tuple[Style, ...]:
     """The styles of a text after a mark is put before it."""
     units = len(mark.encode("utf-16-le")) // 2
-    return tuple(msgspec.structs.replace(style, start=style.start + units) for style in styles)
+    return tuple(structs.replace(style, start=style.start + units) for style in styles)
 
 
 def _accepted(row: IntentRow, receipt: Receipt, reason: Reason, can: Capabilities) -> AttemptOutcome:

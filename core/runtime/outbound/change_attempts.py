@@ -32,13 +32,13 @@ class ChangeAttempts:
         self._ctx = context
         self._limits = Deadlines()
 
-    async def meant(self, row: IntentRow, part: ActionPart) -> MeantMessage:
+    async def find_message_meant(self, row: IntentRow, part: ActionPart) -> MeantMessage:
         """The message that the next request concerns, by the receipts of the intent that sends it."""
-        if part.of is None or not needs_receipts(part, len(row.chunks)):
+        if part.of is None or not needs_receipts(part, len(row.content.chunks)):
             return MeantMessage(message_id=part.message_id)
         fate = await self._ctx.store.read(FindIntentFate(intent=part.of))
         receipts = () if fate is None else fate.receipts
-        return self._ctx.decisions.message_meant(part, row.acked, row.address, receipts)
+        return self._ctx.decisions.message_meant(part, row.progress.acked, row.address, receipts)
 
     async def make(
         self, adapter: ChannelAdapter, row: IntentRow, part: ActionPart, meant: MeantMessage, cause: int
@@ -67,22 +67,23 @@ def nothing_to_change(meant: MeantMessage) -> DeliveryDecision | None:
 
 
 def _request(row: IntentRow, part: ActionPart, meant: MeantMessage, cause: int) -> ActionRequest:
-    chunk = row.acked
-    form = row.forms[chunk] if row.forms else None
+    chunk = row.progress.acked
+    forms = row.content.forms
+    form = forms[chunk] if forms else None
     return ActionRequest(
         action=part.action,
         address=row.address,
         key=row.key(chunk),
         intent=row.id,
-        attempt=row.attempts,
+        attempt=row.progress.attempts,
         chunk=chunk,
         message_id=meant.message_id,
-        text=row.chunks[chunk],
+        text=row.content.chunks[chunk],
         html=None if form is None else form.html,
         styles=() if form is None else form.styles,
         remove=part.remove,
         fields=part.fields,
-        identity=row.identity,
+        identity=row.bound.identity,
         cause=cause,
     )
 

@@ -22,7 +22,7 @@ from trunkline.core.events.delivery import IntentSuppressed
 from trunkline.core.message_tool.references import MessageReference
 from trunkline.core.reasons import Reason
 from trunkline.core.records.messages import REMOVES
-from trunkline.core.records.rows import IntentRow, Work
+from trunkline.core.records.rows import BoundPart, ContentPart, ExtraPart, IntentRow, Work
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.store.commands import Enqueue
@@ -115,20 +115,19 @@ class Changes:
             address=meant.address,
             # What people see of it is a line that is there already.
             mirror_key=None,
-            chunks=(),
             agent=work.agent,
             turn=work.turn,
             inbound=work.id,
             delegation=None if work.callback is None else work.callback.delegation,
-            identity=meant.identity,
-            action=part,
             created_at=ctx.env.now(),
+            bound=BoundPart(identity=meant.identity),
+            extra=ExtraPart(action=part),
         )
         if action is Action.EDIT:
             return await self._preparer.prepare_edit(row, draft.text, cause, mark)
         await self._preparer.wait_for_room(row.address)
         text = "" if action in REMOVES else well_formed(draft.text)
-        return msgspec.structs.replace(row, chunks=(text,) * meant.chunks)
+        return msgspec.structs.replace(row, content=ContentPart(chunks=(text,) * meant.chunks))
 
     async def enqueue(self, work: Work, row: IntentRow, cause: int, *, targeted: bool, reason: Reason) -> bool:
         """Store a prepared change and queue it; whether it is new. A turn that runs again adds nothing."""
@@ -137,7 +136,7 @@ class Changes:
         def story(new: bool) -> int | None:
             if new:
                 return ctx.record_prepared(row, targeted=targeted, reason=reason, cause=cause)
-            repeated = IntentSuppressed(reason=Reason.ALREADY_QUEUED, text="\n".join(row.chunks))
+            repeated = IntentSuppressed(reason=Reason.ALREADY_QUEUED, text=row.content.text)
             ctx.events.record(repeated, cause, turn=work.turn, intent=row.id)
             return None
 

@@ -50,7 +50,7 @@ class ContextPolicy:
             last=await self._last(work) if origin is None else None,
             embeds=self._embeds(target),
         )
-        return self._decided(question, cause, {"inbound": work.id, "turn": work.turn})
+        return self._record_decision(question, cause, {"inbound": work.id, "turn": work.turn})
 
     async def check_redirect(
         self, draft: IntentRow, target: Address, work: Work | None, cause: int | None
@@ -66,9 +66,9 @@ class ContextPolicy:
             target=target,
             embeds=self._embeds(target),
         )
-        return self._decided(question, cause, ids_of(draft))
+        return self._record_decision(question, cause, ids_of(draft))
 
-    def _decided(
+    def _record_decision(
         self, question: ContextQuestion, cause: int | None, ids: Mapping[str, str | None]
     ) -> ContextMark | None:
         ctx = self._ctx

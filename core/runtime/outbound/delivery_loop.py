@@ -1,6 +1,72 @@
-"""The delivery loop: one intent at a time per conversation; `trunkline.core.delivery.policy` decides each next step.
+"""The delivery loop: each conversation has a lane of intents, and the loop works on the heads of all lanes.
 
-A chunk's receipt is durable before the next is sent. This module takes intents, waits, and has them attempted.
+The life of the head of a lane
+==============================
+
+An intent is queued when it is durable. It waits in the lane of its conversation (as one account sees it, with its
+thread) until all intents before it are over, and then it is the head. From here on everything is about heads: an intent
+behind one is an id, and perhaps a row in memory.
+
+A visit
+-------
+
+A worker of the lanes *visits* a head. A visit has three results, the values that a handler of `Lanes` returns:
+
+- **over** (None): the intent has ended, durably. The next one becomes the head.
+- **wait** (a time): there is nothing to do before that. The worker goes to another lane; the head stays where it is,
+  and so does everything behind it. The next visit is at that time, or earlier if the lane is woken.
+- **held** (`HELD`): the platform has accepted the last chunk, and the end of the intent is with the store. No worker
+  waits for the commit, which releases the lane itself.
+
+What an adapter raises is an outcome and not an error of a visit.
+
+`Delivery._visit` asks six questions, in this order. Each may only be asked once those before it are answered.
+
+1. *Is there something to send?* A row that is not in memory is loaded now: texts beyond `delivery.window` are not kept.
+   The intent may be gone or have ended, since an operator was faster, or be unreadable; then the head is over.
+2. *Has the platform accepted it already?* Then the store refused its end at an earlier visit, because of its mirror.
+   The receipt is stored without the mirror, which is due from then on. A refused mirror never causes another attempt.
+3. *Is its end decided?* An operator has discarded the report that it belongs to; or an earlier process left it, and
+   recovery parks or expires it. Recovery is decided for heads only, because only a head can have been on the wire: the
+   receipt of a chunk is durable before the next chunk of its conversation leaves.
+4. *Is it time?* A deferred head keeps its time over restarts.
+5. *Can its account send?* The loop waits for a missing adapter and for one that is not ready, visibly (`lane.waiting`),
+   until the intent is too old. This uses up no attempt (invariant L4). The question comes after recovery, which has to
+   know what the platform promises, and before the pace: a slot would pass while the account is away.
+6. *Is it its turn among the recovered?* After a restart, what was left is sent at a limited rate.
+
+Then come attempts, until the head is over, waits, or is held.
+
+An attempt
+----------
+
+An attempt sends one chunk, or looks one up. `core.delivery.policy` decides what follows from its outcome. The loop
+applies that decision and adds nothing of its own:
+
+- ``settle`` stores the receipt: of the last chunk together with mirror and end, and the lane is held; of another chunk
+  alone, and the next chunk follows at once.
+- ``misplaced`` ends the intent. People see the chunk at another place, whose session remembers it.
+- ``fallback`` and ``as-bot`` store the other transport or identity, and the next attempt follows at once.
+- ``retry`` and ``lookup`` store the time of the next attempt or look-up, and the head waits.
+- everything else ends the intent, with a note to its agent and a notice to the person where they are due.
+
+Two clocks, and a doubt
+-----------------------
+
+Waiting is measured on the steady clock. What is stored is on the wall clock, which people may set. So a queued intent
+has its times twice: `born`, `doubt` and `not_before` of `QueuedIntent` are steady, those of its row are of the wall
+clock. `interrupted.py` translates them when the row is loaded.
+
+*Doubt* begins with the first attempt that may have been accepted unnoticed, and ends with a receipt or a proof. While
+it lasts, ages and keys are judged from its beginning; an end is ``unknown`` and never ``failed``; and a message of a
+discarded report is still brought to its end, since the platform may have it.
+
+What changes under the loop
+---------------------------
+
+The loop's copy of an intent can be out of date, because operators change the store from other processes. The store
+compares state and number of receipts at each write, and refuses one that does not fit with `IllegalTransition`. The
+head is then loaded again, and recovered like one that an earlier process left.
 """
 
 from __future__ import annotations
@@ -8,6 +74,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import anyio
+import anyio.abc
 import msgspec
 
 from trunkline.core.channels import ChannelAdapter
@@ -23,218 +90,170 @@ from trunkline.core.delivery.recovery import RecoveryAction
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.events.delivery import AttemptEnded, LaneWaiting
 from trunkline.core.reasons import Reason
-from trunkline.core.records.rows import BrokenIntent, IntentRow
-from trunkline.core.runtime.context import Context, QueuedIntent, ids_of
-from trunkline.core.runtime.lanes import HELD, Lanes
+from trunkline.core.records.rows import BrokenIntent, CallbackChange, IntentRow
+from trunkline.core.runtime.context import Context, ids_of
+from trunkline.core.runtime.lanes import HELD
 from trunkline.core.runtime.outbound.attempts import Attempts, Judge, can_of, other_way, transport_of
-from trunkline.core.runtime.outbound.backlog import Backlog
-from trunkline.core.runtime.outbound.interrupted import ENDINGS, Interrupted, born_at, doubt_at, end_reason
-from trunkline.core.runtime.outbound.prepare import Preparer
+from trunkline.core.runtime.outbound.hook_runner import HookRunner
+from trunkline.core.runtime.outbound.interrupted import Interrupted, born_at, doubt_at, end_of_recovered
+from trunkline.core.runtime.outbound.open_intents import IntentLane, OpenIntents, QueuedIntent
 from trunkline.core.runtime.outbound.readiness import ReadyAccounts
-from trunkline.core.runtime.outbound.report_states import ReportStates
 from trunkline.core.runtime.outbound.settle import Settler
+from trunkline.core.runtime.stories import record_callback
+from trunkline.core.states.delegation import CallbackEvent, CallbackState
 from trunkline.core.states.intent import DeliveryEvent, is_final
 from trunkline.core.store.commands import Defer
+from trunkline.core.store.delegations import ChangeCallback, FindCallback
 from trunkline.core.store.port import answer
 from trunkline.core.store.queries import ListOpenIntents, ListUnnotified, OpenIntent
 from trunkline.core.values import DelegationId, IntentState
 
-_Lane = tuple[str, str, str, str]
 #: number of open intents per query at start
 _PAGE = 2000
+
+
+class _Absence(msgspec.Struct, frozen=True, kw_only=True):
+    """An account that cannot send now: why, and until when to wait."""
+
+    reason: Reason
+    until: float
+    detail: str
 
 
 class Delivery:
     """Delivers queued intents."""
 
-    def __init__(self, context: Context, preparer: Preparer) -> None:
+    def __init__(self, context: Context, *, intents: OpenIntents, settler: Settler, hooks: HookRunner) -> None:
         self._ctx = context
+        self._intents = intents
+        self._settler = settler
+        self._hooks = hooks
         self._attempts = Attempts(context)
-        self.settler = Settler(context, preparer)
-        self.settler.connect(deliver=self.queue)
-        self.backlog = Backlog(context)
         self._ready = ReadyAccounts(context)
         self._interrupted = Interrupted(context)
         self._reports = ReportStates(context)
-        self.lanes: Lanes[_Lane, QueuedIntent] = Lanes(
-            "delivery", self._handle, workers=context.config.delivery.lanes, now=context.env.steady
-        )
 
-    def queue(self, row: IntentRow, cause: int | None) -> None:
-        """Queue a durable intent in its conversation; a cancelled one is already over."""
-        if is_final(row.state):
-            self.settler.over(row, cause)
-            return
-        self.settler.hold(row)
-        held = self.backlog.holds
-        born = born_at(self._ctx.env, row)
-        item = QueuedIntent(id=row.id, row=row if held else None, cause=cause, held=held, born=born)
-        self._put(row.address.lane, item)
-
-    def _put(self, lane: _Lane, item: QueuedIntent) -> None:
-        self.backlog.add(lane, held=item.held)
-        self.lanes.put(lane, item)
+    def start(self, group: anyio.abc.TaskGroup) -> None:
+        """Start to send."""
+        self._intents.lanes.start(group, self._handle)
 
     # ------------------------------------------------------------ recovery
 
-    async def recover(self, cause: int, begin: anyio.Event, left: Callable[[OpenIntent], None]) -> None:
-        """Queue the open intents of an earlier process, in their order; `left` is called with each before that.
+    async def recover(self, cause: int, begin: anyio.Event, found: Callable[[OpenIntent], None]) -> None:
+        """Queue the open intents of an earlier process, in their order; `found` is called with each before that.
 
         `begin` is set after the first page, so that sending does not wait for the rest. Recovery of each intent is
         decided when it reaches the head of its lane.
         """
-        after, heads = 0, set[_Lane]()
+        after, heads = 0, set[IntentLane]()
         while page := await self._ctx.store.read(ListOpenIntents(after=after, limit=_PAGE)):
-            for one in page:
-                lane = one.address.lane
-                left(one)
-                self._put(lane, QueuedIntent(id=one.id, row=None, cause=cause, left=True, head=lane not in heads))
+            for intent in page:
+                lane = intent.address.lane
+                found(intent)
+                self._intents.enqueue_left(intent, cause, head=lane not in heads)
                 heads.add(lane)
             after = page[-1].n
             begin.set()
 
     async def finish_interrupted(self, cause: int) -> None:
         """Finish the after-work of an earlier process: store due transcript lines and notify hooks."""
-        await self.settler.lines.store_due()
+        await self._settler.lines.store_due()
         after = 0
         while page := await self._ctx.store.read(ListUnnotified(after=after, limit=_PAGE)):
             for n, row, fate in page:
                 after = n
-                self.settler.notify_hooks(row, fate, cause)
-
-    def take(self, row: IntentRow, cause: int | None) -> None:
-        """Queue an intent that an operator reopened."""
-        self.settler.hold(row)
-        self._put(row.address.lane, QueuedIntent(id=row.id, row=None, cause=cause))
+                self._hooks.notify_soon(row, fate.reason or Reason.RECOVERED, fate.receipts, cause)
 
     # ------------------------------------------------------------ the head of a lane
 
-    async def _handle(self, lane: _Lane, item: QueuedIntent) -> float | None:
-        """Work on the head of a lane; returns when to continue, or None when it is done."""
+    async def _handle(self, lane: IntentLane, item: QueuedIntent) -> float | None:
+        """Visit the head of a lane; returns when to visit it again, or None when it is over."""
         try:
             until = await self._visit(lane, item)
         except IllegalTransition as error:
-            until = await self._changed_elsewhere(lane, item, error)
+            until = self._reload_later(lane, item, error)
         if until is None:
-            self.backlog.done(lane, held=item.held)
+            self._intents.remove(lane, item)
         return until
 
-    async def _visit(self, lane: _Lane, item: QueuedIntent) -> float | None:
-        if item.row is None:
-            loaded = await self._load(item)
-            if loaded is None:
-                return None
-            item = loaded
-        assert item.row is not None
-        row = item.row
-        if item.accepted is not None:
-            return await self._settle_refused(lane, item, row)
-        if self._reports.is_discarded(row) and row.state is IntentState.PREPARED and item.doubt is None:
-            await self.settler.end(row, DeliveryEvent.CANCEL, Reason.DISCARDED, item.cause)
+    async def _visit(self, lane: IntentLane, queued: QueuedIntent) -> float | None:
+        """One visit to the head of a lane. The six questions are those of the module's text."""
+        item = queued if queued.row is not None else await self._load(queued)
+        if item is None:
             return None
-        if item.not_before is not None and self._ctx.env.steady() < item.not_before:
-            return item.not_before
+        row = _row_of(item)
+        if item.accepted is not None:
+            await self._settle_refused(item, row)
+            return None
         adapter = self._ctx.adapters.get((row.address.channel, row.address.account))
-        if adapter is None:
-            # Installing the adapter wakes the lane.
-            until = _born(item) + self._ctx.config.delivery.max_age + 1.0
-            return await self._absent(lane, item, row, Reason.NO_ADAPTER, until, "install an adapter for it")
-        if item.left:
+        end = self._reports.end_of_discarded(item, row)
+        if end is None and item.left and adapter is not None:
             item = await self._interrupted.recall(adapter, item, row)
-            assert item.row is not None
-            row = item.row
-            if item.action in ENDINGS:
-                await self.settler.end(row, ENDINGS[item.action], end_reason(item), item.cause)
-                return None
-            if item.not_before is not None and self._ctx.env.steady() < item.not_before:
-                self.lanes.replace_head(lane, item)
-                return item.not_before
-        detail = await self._ready.why_not(adapter, row.address)
-        if detail is not None:
-            until = self._ctx.env.steady() + self._ctx.config.delivery.not_ready_wait
-            return await self._absent(lane, item, row, Reason.NOT_READY, until, detail)
-        if item.unpaced and (item := self._interrupted.pace(item, row)).not_before is not None:
-            self.lanes.replace_head(lane, item)
+            row, end = _row_of(item), end_of_recovered(item)
+        if end is not None:
+            await self._settler.end(row, *end, item.cause)
+            return None
+        waits = item.not_before is not None and self._ctx.env.steady() < item.not_before
+        absence = None if waits else await self._why_absent(adapter, item, row)
+        if absence is not None:
+            return await self._wait_for_account(lane, item, row, absence)
+        if not waits and item.unpaced:
+            item = self._interrupted.pace(item, row)
+            waits = item.not_before is not None
+        if waits:
+            self._intents.lanes.replace_head(lane, item)
             return item.not_before
         if item.parked:
             await self._reports.resume(row, item.cause)
-        return await self._bring_forward(adapter, lane, item, row)
+        assert adapter is not None
+        return await self._attempt_until_over(adapter, lane, item)
 
-    async def _bring_forward(
-        self, adapter: ChannelAdapter, lane: _Lane, item: QueuedIntent, row: IntentRow
-    ) -> float | None:
-        """Make attempts until the intent is over or must wait."""
+    async def _attempt_until_over(self, adapter: ChannelAdapter, lane: IntentLane, item: QueuedIntent) -> float | None:
+        """Make attempts until the intent is over, waits, or is held."""
         while True:
+            row = _row_of(item)
             if item.action is RecoveryAction.LOOKUP:
                 made = await self._attempts.look_up(adapter, row, item.cause)
             else:
                 made = await self._attempts.send(adapter, row, item.cause, self._judge(adapter, item, row))
             row, outcome = made.row, made.outcome
             if isinstance(outcome, DeliveryDecision):
-                return await self._not_settled(lane, item, row, outcome, item.cause, archived=False)
+                # It may not be sent any more, so no attempt was made.
+                return await self._put_off_or_end(lane, item, row, outcome, item.cause)
             decided = self._decide(adapter, item, row, outcome, made.left_at)
             ended = self._record_attempt(row, outcome, decided, made.seq)
             if outcome.unsent:
-                self._ready.unknown(row.address.channel, row.address.account)
+                self._ready.forget(row.address.channel, row.address.account)
             if decided.next in (NextStep.FALLBACK, NextStep.AS_BOT):
-                row, cause = await self._other_way(row, decided, ended)
+                row, cause = await self._switch(row, decided, ended)
                 item = msgspec.structs.replace(item, row=row, cause=cause, action=RecoveryAction.SEND)
                 continue
             if decided.next not in (NextStep.SETTLE, NextStep.MISPLACED):
-                return await self._not_settled(lane, item, row, decided, ended, archived=outcome.archived)
+                return await self._put_off_or_end(lane, item, row, decided, ended, archived=outcome.archived)
             assert outcome.receipt is not None
             if decided.next is NextStep.MISPLACED:
-                await self.settler.misplaced(row, outcome.receipt, ended)
+                await self._settler.end_misplaced(row, outcome.receipt, ended)
                 return None
-            if row.acked + 1 == len(row.chunks):
+            if row.is_last:
                 self._settle_last(lane, item, row, outcome, ended)
                 return HELD
-            row, cause = await self.settler.settle(row, outcome.receipt, outcome.reason, ended)
+            row, cause = await self._settler.settle(row, outcome.receipt, outcome.reason, ended)
             item = msgspec.structs.replace(item, row=row, cause=cause, action=RecoveryAction.SEND, doubt=None)
-
-    def _settle_last(
-        self, lane: _Lane, item: QueuedIntent, row: IntentRow, outcome: AttemptOutcome, ended: int
-    ) -> None:
-        """Submit the end of an intent; the lane continues when it is stored, without a worker waiting for it."""
-        receipt = outcome.receipt
-        assert receipt is not None
-
-        def done() -> None:
-            self.backlog.done(lane, held=item.held)
-            self.lanes.done(lane)
-
-        def failed(error: Exception) -> None:
-            kept = msgspec.structs.replace(item, row=row, accepted=(receipt, outcome.reason, ended), error=error)
-            self.lanes.replace_head(lane, kept)
-            self.lanes.again(lane)
-
-        self.settler.settle_last(row, receipt, outcome.reason, ended, done, failed)
-
-    async def _settle_refused(self, lane: _Lane, item: QueuedIntent, row: IntentRow) -> float | None:
-        """Settle an accepted intent whose end the store refused, because of the intent or of its mirror."""
-        assert item.accepted is not None
-        assert item.error is not None
-        receipt, reason, ended = item.accepted
-        if isinstance(item.error, IllegalTransition):
-            raise item.error
-        self.settler.lines.refused(row, item.error, ended)
-        await self.settler.settle(row, receipt, reason, ended)
-        return None
 
     # ------------------------------------------------------------ before the attempt
 
     async def _load(self, item: QueuedIntent) -> QueuedIntent | None:
         """The item with its texts; None if there is nothing left to send."""
-        row = await self.backlog.load(item.id)
+        row = await self._intents.load(item.id)
         if item.left and row is not None:
-            self.settler.adopt(row.row if isinstance(row, BrokenIntent) else row)
+            self._intents.adopt_binding(row.row if isinstance(row, BrokenIntent) else row)
         if isinstance(row, BrokenIntent):
             # Only the head of a conversation can have been on the wire.
             state = IntentState.UNKNOWN if item.left and item.head else IntentState.DEAD
-            await self.settler.end_unreadable(row, state, item.cause)
+            await self._settler.end_unreadable(row, state, item.cause)
             return None
-        if row is None or is_final(row.state):
-            self.settler.gone(item.id, None)
+        if row is None or is_final(row.progress.state):
+            self._intents.release(item.id, None)
             return None
         born = born_at(self._ctx.env, row) if item.born is None else item.born
         if item.left:
@@ -242,55 +261,64 @@ class Delivery:
         doubt, parked = doubt_at(self._ctx.env, row), item.parked or (item.left and row.delegation is not None)
         return msgspec.structs.replace(item, row=row, born=born, doubt=doubt, parked=parked)
 
-    async def _absent(
-        self, lane: _Lane, item: QueuedIntent, row: IntentRow, reason: Reason, until: float, detail: str
+    async def _why_absent(self, adapter: ChannelAdapter | None, item: QueuedIntent, row: IntentRow) -> _Absence | None:
+        """Why the account of an intent cannot send now; None: it can."""
+        ctx = self._ctx
+        if adapter is None:
+            # Installing the adapter wakes the lane.
+            until = _born(item) + ctx.config.delivery.max_age + 1.0
+            return _Absence(reason=Reason.NO_ADAPTER, until=until, detail="install an adapter for it")
+        detail = await self._ready.why_not(adapter, row.address)
+        if detail is None:
+            return None
+        until = ctx.env.steady() + ctx.config.delivery.not_ready_wait
+        return _Absence(reason=Reason.NOT_READY, until=until, detail=detail)
+
+    async def _wait_for_account(
+        self, lane: IntentLane, item: QueuedIntent, row: IntentRow, absence: _Absence
     ) -> float | None:
         """Visibly wait for an account that cannot send, until the intent is too old. Waiting uses no attempt (L4)."""
-        if not is_too_old(_born(item), self._ctx.env.steady(), self._ctx.config.delivery):
-            self._wait(lane, item, row, reason, until, detail)
-            return until
-        doubt = self._interrupted.doubt(item, row)
-        if doubt is None:
-            await self.settler.end(row, DeliveryEvent.EXPIRE, Reason.TOO_OLD, item.cause)
-        else:
-            row = msgspec.structs.replace(row, doubt_at=self._ctx.env.wall_of(doubt))
-            await self.settler.end(row, DeliveryEvent.PARK, Reason.TOO_OLD, item.cause)
-        return None
-
-    def _wait(self, lane: _Lane, item: QueuedIntent, row: IntentRow, reason: Reason, until: float, detail: str) -> None:
+        ctx, reason = self._ctx, absence.reason
+        if is_too_old(_born(item), ctx.env.steady(), ctx.config.delivery):
+            doubt, event = self._interrupted.doubt(item, row), DeliveryEvent.EXPIRE
+            if doubt is not None:
+                row, event = row.with_progress(doubt_at=ctx.env.wall_of(doubt)), DeliveryEvent.PARK
+            await self._settler.end(row, event, Reason.TOO_OLD, item.cause)
+            return None
         if item.waiting is not reason:
-            body = LaneWaiting(address=row.address, reason=reason, until=until, detail=detail)
-            seq = self._ctx.events.record(body, item.cause, **ids_of(row))
+            body = LaneWaiting(address=row.address, reason=reason, until=absence.until, detail=absence.detail)
+            seq = ctx.events.record(body, item.cause, **ids_of(row))
             self._reports.park(row, reason, seq)
         parked = row.delegation is not None
         after = msgspec.structs.replace(item, row=row, waiting=reason, has_slot=False, parked=parked)
-        self.lanes.replace_head(lane, after)
+        self._intents.lanes.replace_head(lane, after)
+        return absence.until
 
-    def broken(self, channel: str, account: str) -> None:
+    def check_account(self, channel: str, account: str) -> None:
         """After a broken connection, check readiness before the next send (invariant L4)."""
-        self._ready.unknown(channel, account)
+        self._ready.forget(channel, account)
 
-    def discard(self, delegation: DelegationId) -> None:
+    def discard_report(self, delegation: DelegationId) -> None:
         """Send nothing more of a report that an operator has discarded; what is on its way ends as it does."""
         self._reports.discard(delegation)
-        self.lanes.wake(lambda _: True)
+        self._intents.lanes.wake(lambda _: True)
 
-    def installed(self, channel: str, account: str) -> None:
+    def wake_account(self, channel: str, account: str) -> None:
         """Continue the lanes that waited for a new adapter."""
-        self.lanes.wake(lambda lane: lane[0] == channel and lane[1] == account)
+        self._intents.lanes.wake(lambda lane: lane[0] == channel and lane[1] == account)
 
-    # ------------------------------------------------------------ after the attempt
+    # ------------------------------------------------------------ the attempt
 
     def _judge(self, adapter: ChannelAdapter, item: QueuedIntent, row: IntentRow) -> Judge:
         """Judges the next chunk at the moment of its call; only one in doubt is judged by its attempts."""
-        ctx, can = self._ctx, can_of(adapter, row)
-        counted = 0 if item.doubt is None else counted_attempts(row.attempts, row.interrupted, ctx.config.delivery)
+        ctx, can, was = self._ctx, can_of(adapter, row), row.progress
+        counted = 0 if item.doubt is None else counted_attempts(was.attempts, was.interrupted, ctx.config.delivery)
 
         def judge() -> DeliveryDecision | None:
             return ctx.decisions.before_attempt(
                 created_at=_born(item),
                 doubt_at=item.doubt,
-                begun=row.acked > 0,
+                begun=was.acked > 0,
                 attempts=counted,
                 now=ctx.env.steady(),
                 can=can,
@@ -302,18 +330,19 @@ class Delivery:
     def _decide(
         self, adapter: ChannelAdapter, item: QueuedIntent, row: IntentRow, outcome: AttemptOutcome, left_at: float
     ) -> DeliveryDecision:
-        ctx, can = self._ctx, can_of(adapter, row)
+        ctx, can, was = self._ctx, can_of(adapter, row), row.progress
         settings = ctx.config.channel(row.address.channel).thread_bindings
+        is_webhook = row.bound.identity is not None and row.extra.action is None
         tried = AttemptFacts(
-            attempts=counted_attempts(row.attempts, row.interrupted, ctx.config.delivery),
+            attempts=counted_attempts(was.attempts, was.interrupted, ctx.config.delivery),
             created_at=_born(item),
             left_at=left_at,
             doubt_at=item.doubt,
-            begun=row.acked > 0,
+            begun=was.acked > 0,
             transport=transport_of(row, can),
-            marked=row.marked,
+            marked=was.marked,
             best_effort=row.best_effort,
-            bot_instead=row.identity is not None and row.action is None and settings.identity_fallback == "bot",
+            bot_instead=is_webhook and settings.identity_fallback == "bot",
         )
         now = ctx.env.steady()
         return ctx.decisions.after_attempt(outcome, tried=tried, now=now, can=can, config=ctx.config.delivery)
@@ -323,8 +352,8 @@ class Delivery:
     ) -> int:
         return self._ctx.events.record(
             AttemptEnded(
-                chunk=row.acked,
-                attempt=row.attempts,
+                chunk=row.progress.acked,
+                attempt=row.progress.attempts,
                 reason=outcome.reason,
                 decision=decided.next._value_,
                 retry_at=decided.at,
@@ -334,37 +363,41 @@ class Delivery:
             **ids_of(row),
         )
 
-    async def _other_way(self, row: IntentRow, decided: DeliveryDecision, cause: int) -> tuple[IntentRow, int]:
+    # ------------------------------------------------------------ after the attempt
+
+    async def _switch(self, row: IntentRow, decided: DeliveryDecision, cause: int) -> tuple[IntentRow, int]:
         """Durably switch the transport or identity, so that the first one is never used again."""
         ctx = self._ctx
         after, body = other_way(row, decided)
         now = ctx.env.now()
         defer = Defer(intent=after, next_at=now, reason=decided.reason, now=now)
-        seq = await ctx.store.write(defer, lambda _: ctx.events.record(body, cause, binding=row.binding, **ids_of(row)))
-        if after.identity is None and row.identity is not None:
+        ids = {"binding": row.bound.binding, **ids_of(row)}
+        seq = await ctx.store.write(defer, lambda _: ctx.events.record(body, cause, **ids))
+        if after.bound.identity is None and row.bound.identity is not None:
             most = ctx.config.channel(row.address.channel).thread_bindings.degraded_after
-            ctx.bindings.identity_failed(row.binding, most, seq)
+            ctx.bindings.count_identity_failure(row.bound.binding, most, seq)
         return defer.after, seq
 
-    async def _not_settled(
+    async def _put_off_or_end(
         self,
-        lane: _Lane,
+        lane: IntentLane,
         item: QueuedIntent,
         row: IntentRow,
         decided: DeliveryDecision,
         cause: int | None,
         *,
-        archived: bool,
+        archived: bool = False,
     ) -> float | None:
+        """Wait for another attempt or a look-up, or end the intent. `archived`: its thread may return."""
         if decided.next not in (NextStep.RETRY, NextStep.LOOKUP):
             if decided.next is NextStep.FAIL:
                 # Decided only where no attempt is in doubt, or no longer.
-                row = msgspec.structs.replace(row, doubt_at=None)
-            await self.settler.end(row, decided.event, decided.reason, cause, archived=archived)
+                row = row.with_progress(doubt_at=None)
+            await self._settler.end(row, decided.event, decided.reason, cause, archived=archived)
             return None
         env, at = self._ctx.env, decided.at or self._ctx.env.steady()
         doubt = None if decided.doubt_at is None else env.wall_of(decided.doubt_at)
-        row = msgspec.structs.replace(row, marked=decided.mark or row.marked, doubt_at=doubt)
+        row = row.with_progress(marked=decided.mark or row.progress.marked, doubt_at=doubt)
         defer = Defer(intent=row, next_at=env.wall_of(at), reason=decided.reason, now=env.now())
         await self._ctx.store.write(defer, answer)
         after = QueuedIntent(
@@ -377,21 +410,101 @@ class Delivery:
             doubt=decided.doubt_at,
             held=item.held,
         )
-        self.lanes.replace_head(lane, after)
+        self._intents.lanes.replace_head(lane, after)
         return at
 
-    async def _changed_elsewhere(self, lane: _Lane, item: QueuedIntent, error: IllegalTransition) -> float:
-        """Reload an intent that was changed elsewhere, and recover it like one of an earlier process."""
+    def _settle_last(
+        self, lane: IntentLane, item: QueuedIntent, row: IntentRow, outcome: AttemptOutcome, ended: int
+    ) -> None:
+        """Submit the end of an intent; the lane continues when it is stored, without a worker waiting for it."""
+        receipt, lanes = outcome.receipt, self._intents.lanes
+        assert receipt is not None
+
+        def done() -> None:
+            self._intents.remove(lane, item)
+            lanes.finish_head(lane)
+
+        def failed(error: Exception) -> None:
+            kept = msgspec.structs.replace(item, row=row, accepted=(receipt, outcome.reason, ended), error=error)
+            lanes.replace_head(lane, kept)
+            lanes.repeat_head(lane)
+
+        self._settler.settle_last(row, receipt, outcome.reason, ended, done, failed)
+
+    async def _settle_refused(self, item: QueuedIntent, row: IntentRow) -> None:
+        """Settle an accepted intent whose end the store refused, because of the intent or of its mirror."""
+        assert item.accepted is not None
+        assert item.error is not None
+        receipt, reason, ended = item.accepted
+        if isinstance(item.error, IllegalTransition):
+            raise item.error
+        self._settler.lines.record_refusal(row, item.error, ended)
+        await self._settler.settle(row, receipt, reason, ended)
+
+    def _reload_later(self, lane: IntentLane, item: QueuedIntent, error: IllegalTransition) -> float:
+        """Have an intent that was changed elsewhere loaded again, and recovered like one of an earlier process."""
         now = self._ctx.env.steady()
         if item.row is not None:
             body = LaneWaiting(address=item.row.address, reason=Reason.CHANGED_ELSEWHERE, until=now, detail=error.facts)
             self._ctx.events.record(body, item.cause, **ids_of(item.row))
         again = QueuedIntent(id=item.id, row=None, cause=item.cause, left=True, head=True, held=item.held)
-        self.lanes.replace_head(lane, again)
+        self._intents.lanes.replace_head(lane, again)
         return now
+
+
+def _row_of(item: QueuedIntent) -> IntentRow:
+    """The row of a loaded intent."""
+    assert item.row is not None
+    return item.row
 
 
 def _born(item: QueuedIntent) -> float:
     """When a loaded intent was created, on the steady clock."""
     assert item.born is not None
     return item.born
+
+
+class ReportStates:
+    """Follows, with the callbacks of reports, what the delivery loop does without ending an intent."""
+
+    def __init__(self, context: Context) -> None:
+        self._ctx = context
+        #: reports that operators have discarded while messages of them were open
+        self._discarded: set[DelegationId] = set()
+
+    def park(self, row: IntentRow, reason: Reason, cause: int | None) -> None:
+        """Note that a message waits for its adapter. In the background: nothing depends on it."""
+        if row.delegation is not None:
+            change = ChangeCallback(delegation=row.delegation, event=CallbackEvent.PARK, reason=reason)
+            self._ctx.store.submit(change, self._story(row, cause))
+
+    async def resume(self, row: IntentRow, cause: int | None) -> None:
+        """Note that the adapter of a message is ready again."""
+        if row.delegation is not None:
+            change = ChangeCallback(delegation=row.delegation, event=CallbackEvent.RESUME, reason=None)
+            await self._ctx.store.write(change, self._story(row, cause))
+
+    def _story(self, row: IntentRow, cause: int | None) -> Callable[[CallbackChange | None], None]:
+        def story(change: CallbackChange | None) -> None:
+            record_callback(self._ctx.events, change, cause, **ids_of(row))
+
+        return story
+
+    def discard(self, delegation: DelegationId) -> None:
+        """Send nothing more of a report whose callback was discarded."""
+        self._discarded.add(delegation)
+
+    def end_of_discarded(self, item: QueuedIntent, row: IntentRow) -> tuple[DeliveryEvent, Reason] | None:
+        """The end of a message whose report was discarded, unless an attempt at it may have been accepted."""
+        if row.delegation is None or row.delegation not in self._discarded:
+            return None
+        surely_unsent = row.progress.state is IntentState.PREPARED and item.doubt is None
+        return (DeliveryEvent.CANCEL, Reason.DISCARDED) if surely_unsent else None
+
+    async def recall(self, row: IntentRow) -> None:
+        """Find out whether the report of a message that an earlier process left was discarded."""
+        if row.delegation is None:
+            return
+        state = await self._ctx.store.read(FindCallback(delegation=row.delegation))
+        if state is CallbackState.SUPPRESSED:
+            self._discarded.add(row.delegation)

@@ -47,7 +47,7 @@ def awake(ctx: Context, row: IntentRow, judge: Judge) -> Judge:
     """The judgement of a heartbeat's chunk: a message that comes late does not begin outside the active hours."""
 
     def in_time() -> DeliveryDecision | None:
-        if row.acked == 0 and not in_hours(ctx, row.agent, ctx.env.now()):
+        if row.progress.acked == 0 and not in_hours(ctx, row.agent, ctx.env.now()):
             return DeliveryDecision(next=NextStep.FAIL, event=DeliveryEvent.EXPIRE, reason=Reason.QUIET_HOURS)
         return judge()
 
@@ -56,14 +56,15 @@ def awake(ctx: Context, row: IntentRow, judge: Judge) -> Judge:
 
 def record_settled(ctx: Context, row: IntentRow, reason: Reason, cause: int) -> None:
     """Record the end of a heartbeat whose intent has ended."""
-    status = "sent" if row.state in _READ else "failed"
+    state = row.progress.state
+    status = "sent" if state in _READ else "failed"
     began = ctx.heartbeats.pop(row.inbound or "", row.created_at)
     body = HeartbeatEnded(
         agent=row.agent,
         status=status,
-        reason=None if row.state is IntentState.DELIVERED else reason,
+        reason=None if state is IntentState.DELIVERED else reason,
         to=row.address,
-        preview=said(row.chunks)[:PREVIEW],
+        preview=said(row.content.chunks)[:PREVIEW],
         duration_ms=max(0, round((ctx.env.now() - began) * 1000)),
         channel=row.address.channel,
         indicator=_INDICATORS[status] if visibility_of(ctx.config, row.address).use_indicator else "",

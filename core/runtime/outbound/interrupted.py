@@ -8,12 +8,12 @@ from trunkline.core.channels import ChannelAdapter
 from trunkline.core.delivery.policy import is_too_old
 from trunkline.core.delivery.recovery import InterruptedIntent, RecoveryAction, doubt_of
 from trunkline.core.env import Env
-from trunkline.core.events.delivery import RecoveryDecided
+from trunkline.core.events.delivery import LaneWaiting, RecoveryDecided
 from trunkline.core.reasons import Reason
 from trunkline.core.records.rows import IntentRow
-from trunkline.core.runtime.context import Context, QueuedIntent, ids_of
+from trunkline.core.runtime.context import Context, ids_of
 from trunkline.core.runtime.outbound.attempts import can_of
-from trunkline.core.runtime.outbound.recovery_rate import RecoveryRate
+from trunkline.core.runtime.outbound.open_intents import QueuedIntent
 from trunkline.core.states.intent import DeliveryEvent
 from trunkline.core.store.commands import Defer
 from trunkline.core.store.port import answer
@@ -25,7 +25,8 @@ class Interrupted:
 
     def __init__(self, context: Context) -> None:
         self._ctx = context
-        self._rate = RecoveryRate(context)
+        #: when the next recovered message of an account may be sent
+        self._slots: dict[tuple[str, str], float] = {}
 
     def doubt(self, item: QueuedIntent, row: IntentRow) -> float | None:
         """When the first attempt left that may have been accepted, of an intent whose account has no adapter."""
@@ -37,20 +38,20 @@ class Interrupted:
         left = _facts(ctx.env, item, row)
         decision = ctx.decisions.recover(left, now=now, can=can_of(adapter, row), config=ctx.config.delivery)
         doubt = None if decision.doubt_at is None else ctx.env.wall_of(decision.doubt_at)
-        row = msgspec.structs.replace(
-            row,
-            attempts=row.attempts + decision.counts,
-            interrupted=row.interrupted + decision.interrupted,
+        was = row.progress
+        row = row.with_progress(
+            attempts=was.attempts + decision.counts,
+            interrupted=was.interrupted + decision.interrupted,
             doubt_at=doubt,
         )
-        if doubt is not None and (decision.counts or row.state is IntentState.SENDING):
-            row = msgspec.structs.replace(row, marked=decision.mark)
+        if doubt is not None and (decision.counts or was.state is IntentState.SENDING):
+            row = row.with_progress(marked=decision.mark)
             next_at = ctx.env.wall_of(decision.at or now)
             defer = Defer(intent=row, next_at=next_at, reason=decision.reason, now=ctx.env.now())
             await ctx.store.write(defer, answer)
             row = defer.after
         body = RecoveryDecided(
-            decision=decision.action.value, reason=decision.reason, attempts=row.attempts, at=decision.at
+            decision=decision.action.value, reason=decision.reason, attempts=row.progress.attempts, at=decision.at
         )
         seq = ctx.events.record(body, item.cause, **ids_of(row))
         old = is_too_old(left.created_at, now, ctx.config.delivery)
@@ -71,20 +72,37 @@ class Interrupted:
 
         Its account must be ready, or the time would pass. If it is away when the time comes, the item gets another.
         """
-        at = None if item.has_slot else self._rate.slot(row, item.cause)
+        at = None if item.has_slot else self._take_slot(row, item.cause)
         return msgspec.structs.replace(item, not_before=at, unpaced=at is not None, has_slot=at is not None)
+
+    def _take_slot(self, row: IntentRow, cause: int | None) -> float | None:
+        """When to send a recovered message, None for now; records an event if it has to wait (scenario B114)."""
+        rate = self._ctx.config.delivery.recovery_rate
+        if rate is None:
+            return None
+        account, now = (row.address.channel, row.address.account), self._ctx.env.steady()
+        slot = max(self._slots.get(account, now), now)
+        self._slots[account] = slot + 1 / rate
+        if slot <= now:
+            return None
+        body = LaneWaiting(address=row.address, reason=Reason.PACED, until=slot, detail=f"{rate:g} a second")
+        self._ctx.events.record(body, cause, **ids_of(row))
+        return slot
 
 
 #: recovered intents that end without another attempt
-ENDINGS: dict[RecoveryAction, DeliveryEvent] = {
+_ENDINGS: dict[RecoveryAction, DeliveryEvent] = {
     RecoveryAction.PARK: DeliveryEvent.PARK,
     RecoveryAction.EXPIRE: DeliveryEvent.EXPIRE,
 }
 
 
-def end_reason(item: QueuedIntent) -> Reason:
-    """The reason of an end that recovery decided; that of a park is the doubt, unless it is something beside it."""
-    return Reason.PARKED if item.ending in (None, Reason.CRASH_AMBIGUOUS) else item.ending
+def end_of_recovered(item: QueuedIntent) -> tuple[DeliveryEvent, Reason] | None:
+    """The end that recovery has decided, if any; a park for doubt alone has the reason ``parked``."""
+    event = _ENDINGS.get(item.action)
+    if event is None:
+        return None
+    return event, Reason.PARKED if item.ending in (None, Reason.CRASH_AMBIGUOUS) else item.ending
 
 
 def born_at(env: Env, row: IntentRow) -> float:
@@ -97,27 +115,26 @@ def doubt_at(env: Env, row: IntentRow) -> float | None:
 
     Its age was at least that of the last write then, whatever happened to the wall clock since.
     """
-    if row.doubt_at is None:
-        return None
-    return min(env.steady_of(row.doubt_at), env.steady() - (row.updated_at - row.doubt_at))
+    since = row.progress.doubt_at
+    return None if since is None else min(env.steady_of(since), env.steady() - (row.updated_at - since))
 
 
 def _facts(env: Env, item: QueuedIntent, row: IntentRow) -> InterruptedIntent:
-    now = env.steady()
-    next_at = row.next_at
+    now, was = env.steady(), row.progress
+    next_at = was.next_at
     if next_at is not None:
         # A wall clock that was set back makes no wait longer than it was planned.
         next_at = min(env.steady_of(next_at), now + max(next_at - row.updated_at, 0.0))
     return InterruptedIntent(
-        state=row.state,
+        state=was.state,
         head=item.head,
-        attempts=row.attempts,
-        interrupted=row.interrupted,
+        attempts=was.attempts,
+        interrupted=was.interrupted,
         created_at=born_at(env, row),
         next_at=next_at,
-        reason=row.reason,
+        reason=was.reason,
         updated_at=min(env.steady_of(row.updated_at), now),
         doubt_at=doubt_at(env, row),
-        marked=row.marked,
-        begun=row.acked > 0,
+        marked=was.marked,
+        begun=was.acked > 0,
     )

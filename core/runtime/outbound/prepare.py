@@ -7,50 +7,34 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-import msgspec
+from msgspec import structs
 
 from trunkline.core.actions.marker import ContextMark
 from trunkline.core.config import GatewayConfig
-from trunkline.core.delivery.hooks import Hooks, Sent, SentHook
-from trunkline.core.delivery.mirror_text import said
 from trunkline.core.errors import InvalidAction, InvalidSend
-from trunkline.core.events.delivery import HookSending, HookSent
+from trunkline.core.events.delivery import HookSending
 from trunkline.core.reasons import Reason
-from trunkline.core.records.rows import IntentRow, Work
+from trunkline.core.records.rows import ContentPart, IntentRow, Work
 from trunkline.core.routing.key_text import config_key
 from trunkline.core.routing.scopes import place_key
 from trunkline.core.runtime.context import Context, ids_of
-from trunkline.core.runtime.lanes import Lanes
-from trunkline.core.runtime.outbound.sending_hooks import SendingHooks
-from trunkline.core.store.commands import MarkNotified
+from trunkline.core.runtime.outbound.hook_runner import HookRunner
 from trunkline.core.text.chunking.utf16 import visible
-from trunkline.core.values import Address, IntentState, Receipt
-from trunkline.core.well_formed import describe
-
-#: number of outcomes that hooks are notified of concurrently
-_NOTIFIERS = 16
+from trunkline.core.values import Address, IntentState
 
 
 class Preparer:
-    """Turns drafts into prepared intents, and notifies hooks of their outcome."""
+    """Turns drafts into prepared intents."""
 
-    def __init__(self, context: Context, hooks: Hooks) -> None:
+    def __init__(self, context: Context, hooks: HookRunner, room: Callable[[Address], Awaitable[None] | None]) -> None:
         self._ctx = context
-        self._sending = SendingHooks(context, hooks.in_order)
-        self._sent = hooks.sent
-        self._any = bool(hooks)
-        self._room: Callable[[Address], Awaitable[None] | None] | None = None
-        self.lanes: Lanes[tuple[str, str, str, str], tuple[IntentRow, Sent, int | None]] = Lanes(
-            "hooks", self._notify, workers=_NOTIFIERS, now=context.env.steady
-        )
+        self._hooks = hooks
+        #: how to wait for room in the backlog; see `OpenIntents.room`
+        self._room = room
 
     @property
     def has_hooks(self) -> bool:
-        return self._any
-
-    def connect(self, *, room: Callable[[Address], Awaitable[None] | None]) -> None:
-        """Set how to wait for room in the backlog. Set late: delivery and preparation depend on each other."""
-        self._room = room
+        return self._hooks.has_hooks
 
     async def prepare(
         self,
@@ -66,9 +50,7 @@ class Preparer:
         change the mark. `work`: that of the turn which sends it.
         """
         config = self._ctx.config
-        full = None if self._room is None else self._room(draft.address)
-        if full is not None:
-            await full
+        await self.wait_for_room(draft.address)
         self._check_length(text)
         row = await self._final(draft, text, cause, mark, work)
         if row.address is not draft.address:
@@ -78,7 +60,7 @@ class Preparer:
 
     async def wait_for_room(self, place: Address) -> None:
         """Wait for room in the backlog."""
-        full = None if self._room is None else self._room(place)
+        full = self._room(place)
         if full is not None:
             await full
 
@@ -89,7 +71,7 @@ class Preparer:
 
         The text must fit into the one message that is edited.
         """
-        count = len(self.preview(draft, text, mark).chunks)
+        count = len(self.preview(draft, text, mark).content.chunks)
         if count == 0:
             raise InvalidAction("edit: the new text has nothing visible; delete the message", Reason.NOTHING_TO_SEND)
         if count > 1:
@@ -98,12 +80,10 @@ class Preparer:
             )
         await self.wait_for_room(draft.address)
         row = await self._final(draft, text, cause, mark)
-        if len(row.chunks) <= 1:
+        if len(row.content.chunks) <= 1:
             return row
         # A hook made it longer. Hooks hear of its end.
-        return msgspec.structs.replace(
-            draft, state=IntentState.CANCELLED, reason=Reason.TEXT_TOO_LONG, hooks_pending=True
-        )
+        return _cancelled(draft, Reason.TEXT_TOO_LONG)
 
     async def prepare_notice(self, draft: IntentRow, text: str, cause: int | None) -> IntentRow:
         """The notice of an intent that ends. Never waits for room, which this end is about to free, and never raises.
@@ -119,11 +99,11 @@ class Preparer:
         `before`: the configuration of the draft. A session that the turn, a binding or the caller chose stays.
         """
         config = self._ctx.config
-        if config is before or config.profile.upstream or row.named_session or row.session or row.binding:
+        if config is before or config.profile.upstream or row.named_session or row.session or row.bound.binding:
             return row
         if row.mirror_key != config_key(place_key(row.agent, row.address, before), before):
             return row
-        return msgspec.structs.replace(row, mirror_key=config_key(place_key(row.agent, row.address, config), config))
+        return structs.replace(row, mirror_key=config_key(place_key(row.agent, row.address, config), config))
 
     async def _final(
         self,
@@ -133,33 +113,23 @@ class Preparer:
         mark: ContextMark | None = None,
         work: Work | None = None,
     ) -> IntentRow:
-        if not self._any:
+        if not self._hooks.has_hooks:
             return self._cut(draft, text, mark)
         if not text.strip() and not _shows_more(draft):
             return draft
-        hooked = await self._sending.run(draft, text, mark, work, cause)
+        hooked = await self._hooks.run_sending(draft, text, mark, work, cause)
         passed, mark = hooked.result, hooked.mark
         if passed.cancelled is None and len(passed.text) > self._ctx.config.delivery.max_text:
-            passed = msgspec.structs.replace(passed, cancelled=Reason.TEXT_TOO_LONG)
+            passed = structs.replace(passed, cancelled=Reason.TEXT_TOO_LONG)
         row = self._cut(hooked.draft, passed.text, mark, hooks=True) if passed.cancelled is None else draft
-        if not row.chunks and passed.cancelled is None:
-            passed = msgspec.structs.replace(passed, cancelled=Reason.EMPTY_AFTER_HOOK)
+        if not row.content.chunks and passed.cancelled is None:
+            passed = structs.replace(passed, cancelled=Reason.EMPTY_AFTER_HOOK)
         moved = passed.to if "to" in passed.changed and passed.cancelled is None else None
         body = HookSending(verdict=passed.verdict, by=passed.by, reason=passed.reason, changed=passed.changed, to=moved)
         self._ctx.events.record(body, cause, **ids_of(draft))
         if passed.cancelled is None:
             return row
-        # The content of a cancelled message is never stored.
-        return msgspec.structs.replace(
-            draft,
-            state=IntentState.CANCELLED,
-            reason=passed.cancelled,
-            media=(),
-            poll=None,
-            payload=None,
-            parts=None,
-            hooks_pending=True,
-        )
+        return _cancelled(draft, passed.cancelled)
 
     def preview(self, draft: IntentRow, text: str, mark: ContextMark | None = None) -> IntentRow:
         """The intent as it would be prepared without hooks; has no effects."""
@@ -180,57 +150,33 @@ class Preparer:
         # Files without a text are one chunk too.
         chunks = tuple([piece.text for piece in pieces]) or (("",) if _shows_more(draft) else ())
         forms = pieces if [piece for piece in pieces if piece.html is not None or piece.styles] else ()
-        return msgspec.structs.replace(draft, chunks=chunks, forms=forms, hooks_pending=hooks)
-
-    # ------------------------------------------------------------ outcomes
-
-    def ended(self, row: IntentRow, reason: Reason, receipts: tuple[Receipt, ...], cause: int | None) -> None:
-        """Queue the notification of hooks that an intent ended, in order per conversation."""
-        if not row.hooks_pending:
-            return
-        sent = Sent(
-            intent=row.id,
-            kind=row.kind,
-            agent=row.agent,
-            address=row.address,
-            state=row.state,
-            reason=reason,
-            text=said(row.chunks),
-            receipts=receipts,
-        )
-        self.lanes.put(row.address.lane, (row, sent, cause))
-
-    async def _notify(self, _lane: tuple[str, str, str, str], item: tuple[IntentRow, Sent, int | None]) -> None:
-        row, sent, cause = item
-        for hook in self._sent:
-            await self._call(hook, row, sent, cause)
-
-        def story(first: bool) -> None:
-            if not first:
-                return
-            last = sent.receipts[-1].provider_id if sent.receipts else None
-            body = HookSent(state=sent.state, reason=sent.reason, provider_id=last)
-            self._ctx.events.record(body, cause, **ids_of(row))
-
-        self._ctx.store.submit(MarkNotified(intent=row.id), story, urgent=False)
-
-    async def _call(self, hook: SentHook, row: IntentRow, sent: Sent, cause: int | None) -> None:
-        try:
-            await self._sending.in_time(hook.call, sent)
-        except Exception as error:  # noqa: BLE001 -- any error of a hook is recorded; the delivery is over
-            self._sending.record_failure(row, hook.name, "sent", Reason.HOOK_RAISED, describe(error), cause)
+        content = structs.replace(draft.content, chunks=chunks, forms=forms)
+        return structs.replace(draft, content=content, hooks_pending=hooks)
 
 
 def _marked(draft: IntentRow, text: str, mark: ContextMark) -> tuple[IntentRow, str]:
     """The draft and its text with a mark. A mark alone is no message."""
     if not visible(text) and not _shows_more(draft):
         return draft, text
-    poll = draft.poll
-    if poll is not None:
-        poll = msgspec.structs.replace(poll, question=mark.around(poll.question))
-    return msgspec.structs.replace(draft, poll=poll, parts=mark.beside(draft.parts)), mark.around(text)
+    content, extra = draft.content, structs.replace(draft.extra, parts=mark.beside(draft.extra.parts))
+    if content.poll is not None:
+        poll = structs.replace(content.poll, question=mark.around(content.poll.question))
+        content = structs.replace(content, poll=poll)
+    return structs.replace(draft, content=content, extra=extra), mark.around(text)
+
+
+def _cancelled(draft: IntentRow, reason: Reason) -> IntentRow:
+    """The intent that hooks have cancelled; they hear of its end. Its content is never stored."""
+    return structs.replace(
+        draft,
+        hooks_pending=True,
+        content=ContentPart(reply_to=draft.content.reply_to),
+        progress=structs.replace(draft.progress, state=IntentState.CANCELLED, reason=reason),
+        extra=structs.replace(draft.extra, parts=None),
+    )
 
 
 def _shows_more(draft: IntentRow) -> bool:
     """Whether people see something of it even without a text: files, a card, a sticker."""
-    return bool(draft.media) or (draft.parts is not None and draft.parts.is_visible)
+    parts = draft.extra.parts
+    return bool(draft.content.media) or (parts is not None and parts.is_visible)

@@ -19,7 +19,7 @@ class ReadyAccounts:
         #: account -> its adapter, if places of it have to be asked about too
         self._ready: dict[tuple[str, str], PlaceReadiness | None] = {}
 
-    def unknown(self, channel: str, account: str) -> None:
+    def forget(self, channel: str, account: str) -> None:
         """Ask again before the next send (invariant L4)."""
         self._ready.pop((channel, account), None)
 

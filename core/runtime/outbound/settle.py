@@ -1,30 +1,30 @@
-"""Settles chunks and intents: stores receipt, mirror and ack in one transaction, records events, notifies waiters."""
+"""Settles chunks and intents: stores receipt, mirror and ack in one transaction, and records events."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
 
-import anyio
 import msgspec
 
 from trunkline.core.delivery.notes import notice_of
-from trunkline.core.errors import IllegalTransition, StoreError
+from trunkline.core.errors import IllegalTransition, StoreError, UsageError
 from trunkline.core.events.bindings import FallbackDenied
-from trunkline.core.events.delivery import ChunkAcked, IntentSettled
+from trunkline.core.events.delivery import ChunkAcked, Fallback, IntentSettled
 from trunkline.core.reasons import Reason
-from trunkline.core.records.rows import BrokenIntent, IntentFate, IntentRow, Settlement
-from trunkline.core.runtime.callback_story import record_callback
+from trunkline.core.records.rows import BrokenIntent, IntentRow, Settlement, Work
+from trunkline.core.routing.outbound import OutboundQuestion
+from trunkline.core.routing.second_channel import SecondChannel
 from trunkline.core.runtime.context import Context, ids_of
 from trunkline.core.runtime.intent_drafts import IntentDrafts
-from trunkline.core.runtime.live_bindings import Hold
 from trunkline.core.runtime.outbound.heartbeat_outcome import record_settled as record_heartbeat_settled
+from trunkline.core.runtime.outbound.open_intents import OpenIntents
 from trunkline.core.runtime.outbound.prepare import Preparer
-from trunkline.core.runtime.outbound.second_channel import SecondChannels
 from trunkline.core.runtime.outbound.transcript_lines import TranscriptLines, Woken
+from trunkline.core.runtime.stories import record_callback
 from trunkline.core.states.intent import DeliveryEvent, end_state, is_final
 from trunkline.core.store.commands import AckChunk, EndIntent, EndUnreadableIntent, Misplace
-from trunkline.core.values import IntentId, IntentKind, IntentState, Receipt
+from trunkline.core.values import Address, ChatKind, IntentKind, IntentState, Receipt, SessionId
 
 #: seqs of an end and of its notice, and the work that it starts
 _Ended = tuple[int, int | None, tuple[Woken, ...]]
@@ -33,21 +33,19 @@ _Ended = tuple[int, int | None, tuple[Woken, ...]]
 class Settler:
     """Stores and records the results of attempts."""
 
-    def __init__(self, context: Context, preparer: Preparer) -> None:
+    def __init__(
+        self,
+        context: Context,
+        preparer: Preparer,
+        intents: OpenIntents,
+        start_turn: Callable[[Work, SessionId, int], None],
+    ) -> None:
         self._ctx = context
         self._preparer = preparer
+        self._intents = intents
         self._drafts = IntentDrafts(context)
         self._second = SecondChannels(context, preparer, self._drafts)
-        self.lines = TranscriptLines(context)
-        #: queues a notice
-        self._deliver: Callable[[IntentRow, int | None], None] = _nobody
-        self._waiters: dict[IntentId, list[anyio.Event]] = {}
-        #: of the open intents of bindings
-        self._holds: dict[IntentId, Hold] = {}
-
-    def connect(self, *, deliver: Callable[[IntentRow, int | None], None]) -> None:
-        """Set the callback that queues a notice. Set late: the two modules depend on each other."""
-        self._deliver = deliver
+        self.lines = TranscriptLines(context, start_turn)
 
     # ------------------------------------------------------------ receipts
 
@@ -56,9 +54,9 @@ class Settler:
 
         A last chunk comes here only after the store has refused its mirror, which is stored later.
         """
-        due = row.acked + 1 == len(row.chunks) and (row.mirror_key is not None or row.action is not None)
+        due = row.is_last and (row.mirror_key is not None or row.extra.action is not None)
         ack = AckChunk(intent=row, receipt=receipt, mirror=None, mirror_due=due, now=self._ctx.env.now())
-        then = partial(self._acked, ack, reason)
+        then = partial(self._continue, ack, reason)
         return ack.after, await self._ctx.store.write(ack, self._story_of_ack(ack, reason, cause), then=then)
 
     def settle_last(
@@ -75,7 +73,7 @@ class Settler:
         ack = AckChunk(intent=row, receipt=receipt, mirror=mirror, mirror_due=False, now=self._ctx.env.now())
 
         def then(seq: int) -> None:
-            self._acked(ack, reason, seq)
+            self._continue(ack, reason, seq)
             done()
 
         self._ctx.store.submit(ack, self._story_of_ack(ack, reason, cause), then=then, failed=failed)
@@ -83,10 +81,10 @@ class Settler:
     def _story_of_ack(self, ack: AckChunk, reason: Reason, cause: int) -> Callable[[Settlement], int]:
         """The story of a receipt; its result is the seq of the receipt, or of the end that it is."""
         ctx, row, receipt = self._ctx, ack.intent, ack.receipt
-        after, last, ids = ack.after, ack.last, ids_of(row)
+        after, last, ids = ack.after, ack.intent.is_last, ids_of(row)
 
         def story(settled: Settlement) -> int:
-            body = ChunkAcked(chunk=row.acked, provider_id=receipt.provider_id, address=receipt.address, reason=reason)
+            body = _chunk_acked(row, receipt, reason)
             seq = ctx.events.record(body, cause, **ids)
             if last:
                 self.lines.record_mirror(after, settled, seq, None)
@@ -99,17 +97,17 @@ class Settler:
 
         return story
 
-    def _acked(self, ack: AckChunk, reason: Reason, seq: int) -> None:
+    def _continue(self, ack: AckChunk, reason: Reason, seq: int) -> None:
         """Continue after a stored receipt."""
         self._note_activity(ack.intent)
         if ack.mirror_due:
             self.lines.postpone(ack.intent.id, seq)
-        if ack.last:
-            self._over(ack.after, reason, (ack.receipt,), seq)
+        if ack.intent.is_last:
+            self._intents.finish(ack.after, reason, (ack.receipt,), seq)
 
     # ------------------------------------------------------------ other ends
 
-    async def misplaced(self, row: IntentRow, receipt: Receipt, cause: int) -> None:
+    async def end_misplaced(self, row: IntentRow, receipt: Receipt, cause: int) -> None:
         """End an intent whose chunk went to the wrong place: mirror it where it is visible, and send nothing more."""
         ctx, lines, reason = self._ctx, self.lines, Reason.MISPLACED
         note = lines.note(row, IntentState.MISPLACED, reason)
@@ -125,7 +123,7 @@ class Settler:
         after = end.after
 
         def story(settled: Settlement) -> _Ended:
-            body = ChunkAcked(chunk=row.acked, provider_id=receipt.provider_id, address=receipt.address, reason=reason)
+            body = _chunk_acked(row, receipt, reason)
             seq = ctx.events.record(body, cause, **ids_of(row))
             lines.record_mirror(after, settled, seq, receipt)
             seq = self._record_settled(after, reason, seq, detail=f"it is at {receipt.address}")
@@ -133,14 +131,15 @@ class Settler:
             return seq, None, lines.record_note(row, settled, seq)
 
         seq = await self._store_end(end, story, None, cause)
-        self._over(after, reason, (receipt,), seq)
+        self._intents.finish(after, reason, (receipt,), seq)
 
     async def end(
         self, row: IntentRow, event: DeliveryEvent, reason: Reason, cause: int | None, *, archived: bool = False
     ) -> None:
         """End an undeliverable intent; accepted chunks are mirrored as partial. `archived`: the thread may return."""
         ctx, lines = self._ctx, self.lines
-        state = end_state(row.state, event, accepted_chunks=row.acked, in_doubt=row.doubt_at is not None)
+        was = row.progress
+        state = end_state(was.state, event, accepted_chunks=was.acked, in_doubt=was.doubt_at is not None)
         elsewhere = await self._second.after_call(row, state, reason, cause)
         reason = reason if elsewhere is None else elsewhere.reason
         second = None if elsewhere is None else elsewhere.row
@@ -171,12 +170,14 @@ class Settler:
         def then(ended: _Ended) -> None:
             seq, noticed, _ = ended
             if reason is Reason.PLACE_GONE:
-                ctx.bindings.gone(row.binding, Reason.THREAD_ARCHIVED if archived else Reason.THREAD_GONE, seq)
+                ctx.bindings.end_gone(
+                    row.bound.binding, Reason.THREAD_ARCHIVED if archived else Reason.THREAD_GONE, seq
+                )
             if notice is not None and noticed is not None:
-                self._deliver(notice, noticed)
+                self._intents.enqueue(notice, noticed)
 
         seq = await self._store_end(end, story, then, cause)
-        self._over(after, reason, (), seq)
+        self._intents.finish(after, reason, (), seq)
 
     async def _store_end(
         self,
@@ -195,15 +196,15 @@ class Settler:
         def follow(ended: _Ended) -> None:
             if then is not None:
                 then(ended)
-            self.lines.start(ended[2])
+            self.lines.start_work(ended[2])
 
         try:
             seq, _, _ = await write(end, story, then=follow)
         except (IllegalTransition, StoreError):
             raise
         except Exception as error:  # noqa: BLE001 -- refused lines must not block the end of the intent
-            self.lines.refused(row, error, cause)
-            due = end.after.acked > 0 or end.note is not None
+            self.lines.record_refusal(row, error, cause)
+            due = end.after.progress.acked > 0 or end.note is not None
             end = msgspec.structs.replace(end, mirror=None, note=None, wake=None, mirror_due=due)
             seq, _, _ = await write(end, story, then=follow)
             self.lines.postpone(row.id, seq)
@@ -212,7 +213,7 @@ class Settler:
     async def end_unreadable(self, broken: BrokenIntent, state: IntentState, cause: int | None) -> None:
         """End an intent whose row cannot be read, with what is known of it."""
         lines, reason = self.lines, Reason.BROKEN_ROW
-        row = msgspec.structs.replace(broken.row, state=state, reason=reason)
+        row = broken.row.with_progress(state=state, reason=reason)
         note = lines.note(row, state, reason)
         end = EndUnreadableIntent(
             intent=row, state=state, reason=reason, note=note, wake=lines.wake(row, note), now=self._ctx.env.now()
@@ -228,102 +229,63 @@ class Settler:
         except (IllegalTransition, StoreError):
             raise
         except Exception as error:  # noqa: BLE001 -- refused lines must not block the end of the intent
-            lines.refused(row, error, cause)
+            lines.record_refusal(row, error, cause)
             seq, _, woken = await self._ctx.store.write(msgspec.structs.replace(end, note=None, wake=None), story)
-        lines.start(woken)
-        self._over(row, reason, broken.receipts, seq)
+        lines.start_work(woken)
+        self._intents.finish(row, reason, broken.receipts, seq)
 
     def _note_activity(self, row: IntentRow) -> None:
         """Note the activity of the account and the binding after an accepted chunk."""
         place, bound = row.address, self._ctx.bindings
-        self._ctx.activity.outbound(place.channel, place.account, self._ctx.env.now())
-        if row.binding is not None:
+        self._ctx.activity.note_outbound(place.channel, place.account, self._ctx.env.now())
+        if row.bound.binding is not None:
             bound.apply_touches()
-            if row.identity is not None:
-                bound.identity_worked(row.binding)
+            if row.bound.identity is not None:
+                bound.reset_identity_failures(row.bound.binding)
 
     async def _notice(self, row: IntentRow, state: IntentState, reason: Reason, cause: int | None) -> IntentRow | None:
         """The notice of an undeliverable intent, without its content, where the requester waits for it."""
-        if row.notice_to is not None and state is not IntentState.UNKNOWN:
-            if row.acked:
+        if row.bound.notice_to is not None and state is not IntentState.UNKNOWN:
+            if row.progress.acked:
                 return None
-            draft, text = self._drafts.notice(row, row.notice_to), notice_text(row, reason)
+            draft, text = self._drafts.notice(row, row.bound.notice_to), notice_text(row, reason)
         else:
             found = notice_of(row, state, reason, self._ctx.config.delivery)
             if found is None:
                 return None
             place, text = found
             # The thread of the answer may not be open yet.
-            open_on = row.open_on if place == row.address else None
-            draft = msgspec.structs.replace(self._drafts.notice(row, place), open_on=open_on)
+            open_on = row.progress.open_on if place == row.address else None
+            draft = self._drafts.notice(row, place).with_progress(open_on=open_on)
         return await self._preparer.prepare_notice(draft, text, cause)
 
     def _record_notice(self, row: IntentRow, notice: IntentRow | None, reason: Reason, cause: int) -> int | None:
         """Record that an undeliverable intent goes nowhere else; returns the seq of its notice."""
-        if notice is not None and (row.notice_to is None or row.state is IntentState.UNKNOWN):
-            why = Reason.DOUBT_NOTICE if row.state is IntentState.UNKNOWN else Reason.FAILED_NOTICE
+        in_doubt = row.progress.state is IntentState.UNKNOWN
+        if notice is not None and (row.bound.notice_to is None or in_doubt):
+            why = Reason.DOUBT_NOTICE if in_doubt else Reason.FAILED_NOTICE
             return self._ctx.record_prepared(notice, targeted=False, reason=why, cause=cause)
-        if notice is None and (row.binding is None or reason is not Reason.PLACE_GONE):
+        if notice is None and (row.bound.binding is None or reason is not Reason.PLACE_GONE):
             return None
-        posted = notice is not None and not is_final(notice.state)
-        body = FallbackDenied(asked=row.address, refused=row.notice_to, reason=reason, notice=posted)
-        seq = self._ctx.events.record(body, cause, binding=row.binding, **ids_of(row))
+        posted = notice is not None and not is_final(notice.progress.state)
+        body = FallbackDenied(asked=row.address, refused=row.bound.notice_to, reason=reason, notice=posted)
+        seq = self._ctx.events.record(body, cause, binding=row.bound.binding, **ids_of(row))
         if notice is None:
             return None
         return self._ctx.record_prepared(notice, targeted=False, reason=Reason.THREAD_NOTICE, cause=seq)
 
-    # ------------------------------------------------------------ notifying
-
-    def notify_hooks(self, row: IntentRow, fate: IntentFate, cause: int) -> None:
-        """Notify hooks of an intent that ended in an earlier process."""
-        self._preparer.ended(row, fate.reason or Reason.RECOVERED, fate.receipts, cause)
-
-    def over(self, row: IntentRow, cause: int | None) -> None:
-        """End an intent that a hook cancelled before it was stored."""
-        self._over(row, row.reason or Reason.CANCELLED_BY_HOOK, (), cause)
-
-    def _over(self, row: IntentRow, reason: Reason, receipts: tuple[Receipt, ...], cause: int | None) -> None:
-        """Notify waiters and hooks of the end of an intent."""
-        self._preparer.ended(row, reason, receipts, cause)
-        self.gone(row.id, cause)
-
-    def hold(self, row: IntentRow) -> None:
-        """Keep the binding of an intent until it is gone."""
-        if row.binding is not None and row.id not in self._holds:
-            self._holds[row.id] = self._ctx.bindings.hold(row.binding)
-
-    def adopt(self, row: IntentRow) -> None:
-        """The same for an intent of an earlier process, which the start has counted."""
-        if row.binding is not None and row.id not in self._holds:
-            self._holds[row.id] = self._ctx.bindings.adopt(row.binding)
-
-    def gone(self, intent: IntentId, cause: int | None) -> None:
-        """Release the binding of an ended intent and wake its waiters, also if another process ended it."""
-        hold = self._holds.pop(intent, None)
-        if hold is not None:
-            hold.release(cause)
-        for waiter in self._waiters.pop(intent, ()):
-            waiter.set()
-
-    def on_end(self, intent: IntentId) -> anyio.Event:
-        waiter = anyio.Event()
-        self._waiters.setdefault(intent, []).append(waiter)
-        return waiter
-
-    def forget(self, intent: IntentId, waiter: anyio.Event) -> None:
-        waiters = self._waiters.get(intent, [])
-        if waiter in waiters:
-            waiters.remove(waiter)
-        if not waiters:
-            self._waiters.pop(intent, None)
-
     def _record_settled(self, row: IntentRow, reason: Reason, cause: int | None, detail: str = "") -> int:
-        assert is_final(row.state)
-        body = IntentSettled(state=row.state, reason=reason, attempts=row.attempts, detail=detail)
+        state = row.progress.state
+        assert is_final(state)
+        body = IntentSettled(state=state, reason=reason, attempts=row.progress.attempts, detail=detail)
         seq = self._ctx.events.record(body, cause, **ids_of(row))
         if row.kind is IntentKind.HEARTBEAT:
             record_heartbeat_settled(self._ctx, row, reason, seq)
         return seq
+
+
+def _chunk_acked(row: IntentRow, receipt: Receipt, reason: Reason) -> ChunkAcked:
+    return ChunkAcked(chunk=row.progress.acked, provider_id=receipt.provider_id, address=receipt.address, reason=reason)
 
 
 def notice_text(row: IntentRow, reason: Reason) -> str:
@@ -331,4 +293,65 @@ def notice_text(row: IntentRow, reason: Reason) -> str:
     return f"An answer could not be posted in its thread, and is not posted here instead. {reason.sentence}"
 
 
-def _nobody(_row: IntentRow, _cause: int | None) -> None: ...
+#: what a turn says, and what a hand reports; notices and clients' sends go nowhere else
+_KINDS = frozenset({IntentKind.REPLY, IntentKind.TOOL, IntentKind.ANNOUNCE})
+#: ends after which the person surely does not have all of it
+_NOT_SAID = frozenset({IntentState.FAILED, IntentState.PARTIAL})
+
+
+class _Elsewhere(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcome of a message whose call has ended."""
+
+    #: of the end of the message
+    reason: Reason
+    #: the same words at the second channel, or None
+    row: IntentRow | None = None
+    detail: str = ""
+
+
+class SecondChannels:
+    """Finds the second channel of a person, and prepares the message for it."""
+
+    def __init__(self, context: Context, preparer: Preparer, drafts: IntentDrafts) -> None:
+        self._ctx = context
+        self._preparer = preparer
+        self._drafts = drafts
+
+    async def after_call(
+        self, row: IntentRow, state: IntentState, reason: Reason, cause: int | None
+    ) -> _Elsewhere | None:
+        """What to store with the end of a message. None: the end is no matter of a call, or nothing is configured."""
+        if reason is not Reason.CALL_ENDED or row.kind not in _KINDS or row.address.thread is None:
+            return None
+        found = self._ctx.decisions.second_channel(row.address, self._ctx.config)
+        if found is None or state not in _NOT_SAID:
+            return None
+        if found.target is None:
+            return _Elsewhere(reason=Reason.NO_SECOND_CHANNEL, detail=found.why)
+        try:
+            to = self._place(row, found, found.target)
+        except UsageError as error:
+            return _Elsewhere(reason=Reason.NO_SECOND_CHANNEL, detail=error.facts)
+        draft = self._drafts.second(row, to)
+        # Utterances are sentences of one text.
+        prepared = await self._preparer.prepare_notice(draft, " ".join(row.content.chunks).strip(), cause)
+        return _Elsewhere(reason=reason, row=prepared)
+
+    def _place(self, row: IntentRow, found: SecondChannel, target: str) -> Address:
+        """The person's direct conversation there, by the account of the agent. Raises `UsageError`."""
+        ctx, accounts = self._ctx, self._ctx.accounts(found.channel)
+        named = ctx.decisions.account_of_agent(row.agent, found.channel, None, accounts, ctx.config)
+        account = ctx.decisions.choose_account(found.channel, named, None, accounts, ctx.config)
+        question = OutboundQuestion(
+            agent=row.agent, channel=found.channel, target=target, account=account, kind=ChatKind.DIRECT
+        )
+        route = ctx.decisions.resolve_outbound(question, ctx.config)
+        if route.kind is not ChatKind.DIRECT:
+            raise UsageError(f"{target!r} on {found.channel} is no direct conversation")
+        return route.address
+
+    def record(self, row: IntentRow, second: IntentRow, cause: int) -> int:
+        """Record the fallback, visible and committed with the end of the message; returns the seq of the second."""
+        body = Fallback(asked=row.address, used=second.address, reason=Reason.SECOND_CHANNEL)
+        seq = self._ctx.events.record(body, cause, **ids_of(second))
+        return self._ctx.record_prepared(second, targeted=False, reason=Reason.SECOND_CHANNEL, cause=seq)

@@ -11,14 +11,14 @@ from msgspec import structs
 
 from trunkline.core.decisions import MirrorQuestion
 from trunkline.core.delivery.notes import ROLE, delivery_note, work_about
-from trunkline.core.errors import InvariantBroken, StoreError
+from trunkline.core.errors import StoreError
 from trunkline.core.events.actions import TranscriptChanged
 from trunkline.core.events.delivery import MirrorAppended, MirrorRefused
 from trunkline.core.events.gateway import TranscriptAppended
 from trunkline.core.reasons import Reason
-from trunkline.core.records.rows import DueMirror, IntentRow, NewSession, Settlement, Work
-from trunkline.core.runtime.admission_story import record_admitted
+from trunkline.core.records.rows import IntentRow, NewSession, Settlement, StoredIntent, Work
 from trunkline.core.runtime.context import Context, ids_of
+from trunkline.core.runtime.stories import record_admitted
 from trunkline.core.store.commands import StoreMirror
 from trunkline.core.store.queries import ListDueMirrors
 from trunkline.core.values import Address, IntentId, IntentState, Receipt, SessionId
@@ -31,17 +31,13 @@ Woken = tuple[Work, SessionId, int]
 class TranscriptLines:
     """Plans transcript lines, records them, and stores later what was refused."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, start_turn: Callable[[Work, SessionId, int], None]) -> None:
         self._ctx = context
-        self._start_turn: Callable[[Work, SessionId, int], None] = _nobody
+        self._start_turn = start_turn
         #: whether lines are due; see `store_due`
         self.due = False
         #: seq of the event that each due line follows from, of this process
         self._causes: dict[IntentId, int] = {}
-
-    def connect(self, *, start_turn: Callable[[Work, SessionId, int], None]) -> None:
-        """Set the callback that starts the work of a bad end. Set late: turns and deliveries depend on each other."""
-        self._start_turn = start_turn
 
     # ------------------------------------------------------------ plans
 
@@ -86,7 +82,7 @@ class TranscriptLines:
             session_id=session.id,
             session_key=session.key,
             text=settled.mirror_text,
-            partial=row.acked < len(row.chunks),
+            partial=row.progress.acked < len(row.content.chunks),
         )
         self._ctx.events.record(body, cause, **ids_of(row))
 
@@ -102,9 +98,10 @@ class TranscriptLines:
             return ()
         return ((noted.woken, session.id, record_admitted(self._ctx, noted.woken, session, seq)),)
 
-    def start(self, woken: Sequence[Woken]) -> None:
-        for one in woken:
-            self._start_turn(*one)
+    def start_work(self, woken: Sequence[Woken]) -> None:
+        """Start the turns of the work that ends have started."""
+        for work, session, cause in woken:
+            self._start_turn(work, session, cause)
 
     # ------------------------------------------------------------ refused lines
 
@@ -113,7 +110,7 @@ class TranscriptLines:
         self._causes[intent] = cause
         self.due = True
 
-    def refused(self, row: IntentRow, error: Exception, cause: int | None) -> None:
+    def record_refusal(self, row: IntentRow, error: Exception, cause: int | None) -> None:
         """Record that the store refused the lines of an intent."""
         body = MirrorRefused(
             session_key=row.mirror_key or "",
@@ -125,14 +122,14 @@ class TranscriptLines:
     async def store_due(self) -> None:
         """Store the lines that were refused earlier; some may be refused again."""
         self.due = False
-        for one in await self._ctx.store.read(ListDueMirrors()):
-            await self._store(one)
+        for due in await self._ctx.store.read(ListDueMirrors()):
+            await self._store(due)
 
-    async def _store(self, due: DueMirror) -> None:
+    async def _store(self, due: StoredIntent) -> None:
         """Store the lines of an intent as its end would have stored them."""
-        ctx, row, cause = self._ctx, due.intent, self._causes.get(due.intent.id)
-        astray = due.receipts[-1] if row.state is IntentState.MISPLACED and due.receipts else None
-        note = self.note(row, row.state, row.reason or Reason.RECOVERED)
+        ctx, row, cause = self._ctx, due.row, self._causes.get(due.row.id)
+        astray = due.receipts[-1] if row.progress.state is IntentState.MISPLACED and due.receipts else None
+        note = self.note(row, row.progress.state, row.progress.reason or Reason.RECOVERED)
         store = StoreMirror(
             intent=row,
             mirror=self.mirror(row) if astray is None else self.mirror_astray(row, astray),
@@ -146,11 +143,11 @@ class TranscriptLines:
             return self.record_note(row, settled, cause)
 
         try:
-            await ctx.store.write(store, story, then=self.start)
+            await ctx.store.write(store, story, then=self.start_work)
         except StoreError:
             raise
         except Exception as error:  # noqa: BLE001 -- refused again: it stays due
-            self.refused(row, error, cause)
+            self.record_refusal(row, error, cause)
             self.due = True
         else:
             self._causes.pop(row.id, None)
@@ -158,8 +155,4 @@ class TranscriptLines:
 
 def _place(row: IntentRow) -> Address | None:
     """The place of the mirror session; None for a bound session or one that the caller named."""
-    return None if row.named_session or row.binding is not None else row.address
-
-
-def _nobody(_work: Work, _session: SessionId, _cause: int) -> None:
-    raise InvariantBroken("an intent ended before the turns were connected")
+    return None if row.named_session or row.bound.binding is not None else row.address

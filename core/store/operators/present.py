@@ -8,9 +8,9 @@ import msgspec
 
 from trunkline.core.records.bindings import SessionBindingRecord
 from trunkline.core.records.delegations import DelegationRow
-from trunkline.core.records.rows import IntentRow, Work
+from trunkline.core.records.rows import StoredIntent, Work
 from trunkline.core.store.queries import Read
-from trunkline.core.values import Address, Receipt, SessionId, TranscriptLine
+from trunkline.core.values import Address, SessionId, TranscriptLine
 
 
 class PresentSession(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,13 +24,6 @@ class PresentSession(msgspec.Struct, frozen=True, kw_only=True):
     lines: tuple[TranscriptLine, ...]
 
 
-class PresentIntent(msgspec.Struct, frozen=True, kw_only=True):
-    """An intent that is open or parked, and its receipts."""
-
-    row: IntentRow
-    receipts: tuple[Receipt, ...]
-
-
 class Present(msgspec.Struct, frozen=True, kw_only=True):
     """Work that has not ended, and the newest lines."""
 
@@ -40,7 +33,8 @@ class Present(msgspec.Struct, frozen=True, kw_only=True):
     sessions: tuple[PresentSession, ...]
     #: work whose turn has not ended
     works: tuple[tuple[Work, SessionId], ...]
-    intents: tuple[PresentIntent, ...]
+    #: those that are open or parked
+    intents: tuple[StoredIntent, ...]
     #: delegations whose work or report has not ended
     delegations: tuple[DelegationRow, ...]
     #: bindings that have not ended

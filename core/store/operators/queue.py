@@ -91,10 +91,10 @@ class QueueChanges(msgspec.Struct, frozen=True, kw_only=True):
     holder: str | None = None
 
 
-def joined(one: QueueChanges, other: QueueChanges) -> QueueChanges:
+def joined(first: QueueChanges, other: QueueChanges) -> QueueChanges:
     """The changes of two commands, as those of one."""
     return QueueChanges(
-        changes=(*one.changes, *other.changes), skipped=(*one.skipped, *other.skipped), holder=other.holder
+        changes=(*first.changes, *other.changes), skipped=(*first.skipped, *other.skipped), holder=other.holder
     )
 
 
@@ -136,5 +136,5 @@ def check_retry(which: QueueFilter) -> None:
     """Raise `IllegalTransition` when a filter names a state from which nothing can be retried."""
     never = ", ".join(state.value for state in which.states if state not in RETRYABLE)
     if never:
-        can = ", ".join(one.value for one in RETRYABLE)
+        can = ", ".join(state.value for state in RETRYABLE)
         raise IllegalTransition(f"what is {never} cannot be tried again; what is {can} can")

@@ -14,11 +14,10 @@ from tests.support.cli.queues import (
     made,
     queue_lines,
     refused,
-    replace,
     state_of,
     writing,
 )
-from tests.support.factories import intent, room
+from tests.support.factories import changed, intent, room
 from trunkline.app.report.queue import ago, moment
 from trunkline.app.text.cells import span
 from trunkline.core.action_names import Action
@@ -97,7 +96,7 @@ def test_a_list_for_machines_has_every_field(trunkline, store):
         row = made("later", "one", "two", kind=IntentKind.TOOL, address=room("777", parent="500"))
         execute(raw, Enqueue(intent=row, now=BORN))
         execute(
-            raw, Defer(intent=replace(row, attempts=1), next_at=NOW + 25, reason=Reason.RATE_LIMITED, now=NOW - 1.5)
+            raw, Defer(intent=changed(row, attempts=1), next_at=NOW + 25, reason=Reason.RATE_LIMITED, now=NOW - 1.5)
         )
     found = document(trunkline, "list", "--state", "prepared", "--store", store)
     assert (found["total"], found["more"], found["holder"]) == (11, 0, None)
@@ -195,7 +194,7 @@ def test_what_is_unusual_of_one_is_shown_too(trunkline, store):
     )
     with writing(store) as raw:
         execute(raw, Enqueue(intent=row, now=BORN))
-        tried = replace(row, attempts=1, marked=True, doubt_at=NOW - 60, transport=Transport.GATEWAY)
+        tried = changed(row, attempts=1, marked=True, doubt_at=NOW - 60, transport=Transport.GATEWAY)
         execute(raw, Defer(intent=tried, next_at=NOW + 5, reason=Reason.MARKED_RESEND, now=NOW - 60))
     text = "\n".join(queue_lines(trunkline, "show", "odd", "--store", store))
     for part in (

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import anyio
 import msgspec
 
-from tests.support.factories import delegation, intent, receipt, room, session, work
+from tests.support.factories import changed, delegation, intent, receipt, room, session, work
 from tests.support.stores import transcript_of
 from trunkline.core.events import EventLog
 from trunkline.core.events.gateway import StoreFailed
@@ -98,7 +98,7 @@ class Opened:
 
     async def ack(self, row: IntentRow, *, mirror: bool = True) -> Settlement:
         """Acknowledge the next chunk; the mirror goes with the last one, as the gateway does it."""
-        last = row.acked + 1 == len(row.chunks)
+        last = row.progress.acked + 1 == len(row.content.chunks)
         new = session(name="s-mirror") if mirror and last else None
         return await self.store.write(
             AckChunk(intent=row, receipt=receipt(), mirror=new, now=3.0, mirror_due=False), same
@@ -192,23 +192,22 @@ async def bring(it: Opened, name: str, state: IntentState, *chunks: str) -> Inte
     """An intent of three chunks in a state; where the state allows it, none has a receipt."""
     row = intent(name, *(chunks or ("one", "two", "three")))
     await it.enqueue(row)
-    replace = msgspec.structs.replace
     if state is IntentState.SENDING:
         await it.store.write(MarkSending(intent=row, now=2.0), answer)
     elif state is IntentState.DELIVERED:
-        for acked in range(len(row.chunks)):
-            await it.ack(replace(row, acked=acked))
-        row = replace(row, acked=len(row.chunks))
+        for acked in range(len(row.content.chunks)):
+            await it.ack(changed(row, acked=acked))
+        row = changed(row, acked=len(row.content.chunks))
     elif state is IntentState.PARTIAL:
         await it.ack(row)
-        row = replace(row, acked=1)
+        row = changed(row, acked=1)
         await it.end(row, DeliveryEvent.REFUSE)
     elif state is IntentState.MISPLACED:
         await it.misplace(row)
-        row = replace(row, acked=1)
+        row = changed(row, acked=1)
     elif state is not IntentState.PREPARED:
         await it.end(row, ENDS[state])
-    return replace(row, state=state)
+    return changed(row, state=state)
 
 
 async def nudges(it: Opened) -> tuple[Nudge, ...]:

@@ -309,7 +309,7 @@ async def open_messages_of_each_binding_are_counted(bench: Bench) -> None:
     async with bench.opened() as it:
         assert await it.store.read(CountOpenByBinding()) == {"b1": 2, "b2": 1}
         [loaded] = (await it.store.read(LoadIntents(ids=[IntentId("i1")]))).rows
-        assert loaded.binding == "b1"
+        assert loaded.bound.binding == "b1"
 
 
 #: columns, and what breaks them

@@ -7,7 +7,7 @@ import pytest
 
 from tests.contract.store_kit.bench import BACK, OK, Bench, Opened, all_at_once, check, finish, nudges, same
 from tests.contract.store_kit.workers import TASK, shown
-from tests.support.factories import delegation, intent, session
+from tests.support.factories import changed, delegation, intent, session
 from trunkline.core.errors import IllegalTransition, UnknownName
 from trunkline.core.reasons import Reason
 from trunkline.core.records.rows import CallbackChange, IntentRow
@@ -133,7 +133,7 @@ async def a_report_is_delivered_with_the_receipt_of_its_last_chunk(bench: Bench)
         row = message("reply", "one", "two")
         await answered(it, row)
         assert (await it.ack(row)).callback is None
-        settled = await it.ack(msgspec.structs.replace(row, acked=1))
+        settled = await it.ack(changed(row, acked=1))
         assert settled.callback == change(C.QUEUED, C.DELIVERED)
         assert await state(it) == (C.DELIVERED, None)
 

@@ -1,9 +1,7 @@
 """What every store must do with changes of messages: whose message is meant, and what became of its line."""
 
-import msgspec
-
 from tests.contract.store_kit.bench import ELSEWHERE, KEY, Bench, Opened, all_at_once, check, same
-from tests.support.factories import direct, intent, receipt, session
+from tests.support.factories import changed, direct, intent, receipt, session
 from tests.support.stores import transcript_of
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionPart
@@ -150,8 +148,8 @@ async def parts_and_changes_are_read_as_they_were_stored(bench: Bench) -> None:
     async with bench.opened() as it:
         first, second = (await it.store.read(LoadIntents(ids=(rich.id, react.id)))).rows
         listed = await it.store.read(ListIntents(which=QueueFilter()))
-    assert (first.parts, first.action) == (parts, None)
-    assert (second.parts, second.action) == (None, part)
+    assert (first.extra.parts, first.extra.action) == (parts, None)
+    assert (second.extra.parts, second.extra.action) == (None, part)
     assert [(row.action, row.text) for row in listed] == [("", "hi"), ("react", "👍")]
 
 
@@ -162,7 +160,7 @@ async def a_broken_row_of_a_change_is_still_that_of_a_change(bench: Bench) -> No
         await it.enqueue(row)
         await it.spoil("bad", "chunks", "?")
         loaded = await it.store.read(LoadIntents(ids=(row.id,)))
-    assert loaded.broken[row.id].row.action == row.action
+    assert loaded.broken[row.id].row.extra.action == row.extra.action
 
 
 # ---------------------------------------------------------------- lines
@@ -249,7 +247,7 @@ async def a_deleted_line_that_grows_later_keeps_its_mark(bench: Bench) -> None:
     async with bench.opened() as it:
         await it.enqueue(first)
         await it.ack(first)
-        await it.end(msgspec.structs.replace(first, acked=1), DeliveryEvent.REFUSE)
+        await it.end(changed(first, acked=1), DeliveryEvent.REFUSE)
         await carried_out(it, change("c1", Action.DELETE, "i1", ""))
         await it.store.write(RetryIntent(intent=first.id, now=5.0), answer)
         rest = (await it.store.read(ShowIntent(intent=first.id))).intent
@@ -285,10 +283,10 @@ async def a_change_whose_line_is_due_is_due_after_it(bench: Bench) -> None:
         assert (await carried_out(it, delete)).changed is None
     async with bench.opened() as it:
         due = await it.store.read(ListDueMirrors())
-        assert [one.intent.id for one in due] == ["i1", "c1", "c2"]
+        assert [one.row.id for one in due] == ["i1", "c1", "c2"]
         for one in due:
-            new = session(name="s-mirror") if one.intent.action is None else None
-            await it.store.write(StoreMirror(intent=one.intent, mirror=new, note=None, wake=None, now=5.0), same)
+            new = session(name="s-mirror") if one.row.extra.action is None else None
+            await it.store.write(StoreMirror(intent=one.row, mirror=new, note=None, wake=None, now=5.0), same)
         assert await it.store.read(ListDueMirrors()) == ()
         [line] = await lines(it)
     assert (line.text, line.was, line.deleted) == ("two", ("one",), True)
@@ -301,7 +299,7 @@ async def a_refused_change_of_a_line_is_done_once_however_often_it_is_tried(benc
         row = change("c1", Action.EDIT, "i1", "two")
         assert (await carried_out(it, row, due=True)).changed is None
         [due] = await it.store.read(ListDueMirrors())
-        again = StoreMirror(intent=due.intent, mirror=None, note=None, wake=None, now=5.0)
+        again = StoreMirror(intent=due.row, mirror=None, note=None, wake=None, now=5.0)
         answers = await all_at_once(*[lambda: it.store.write(again, same)] * 3)
         [line] = await lines(it)
     assert [answer.changed is not None for answer in answers] == [True, False, False]
@@ -314,8 +312,8 @@ async def an_operators_word_on_a_change_makes_its_line_due(bench: Bench) -> None
         await said(it, "i1", "one")
         row = change("c1", Action.EDIT, "i1", "two")
         await it.enqueue(row)
-        await it.end(msgspec.structs.replace(row, doubt_at=2.0), DeliveryEvent.PARK)
+        await it.end(changed(row, doubt_at=2.0), DeliveryEvent.PARK)
         await it.store.write(ResolveIntent(intent="c1", verdict=QueueVerdict.SENT, now=5.0), same)
         await it.store.write(TakeNudges(), same)
         [due] = await it.store.read(ListDueMirrors())
-    assert (due.intent.id, due.intent.state) == ("c1", IntentState.DELIVERED)
+    assert (due.row.id, due.row.progress.state) == ("c1", IntentState.DELIVERED)

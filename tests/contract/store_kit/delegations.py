@@ -114,7 +114,7 @@ async def what_was_open_is_found_in_its_order_when_the_store_is_opened_again(ben
             ("alpha", "s-alpha"),
             ("beta", "s-beta"),
         ]
-        assert [(row.id, row.state.value) for row in await it.open_rows()] == [
+        assert [(row.id, row.progress.state.value) for row in await it.open_rows()] == [
             ("zeta.i", "sending"),
             ("alpha.i", "prepared"),
             ("beta.i", "prepared"),

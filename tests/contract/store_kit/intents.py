@@ -1,10 +1,9 @@
 """What every store must do with messages, sessions, turns and intents."""
 
-import msgspec
 import pytest
 
 from tests.contract.store_kit.bench import Bench, all_at_once, check, row_of, same
-from tests.support.factories import intent, room, session, work
+from tests.support.factories import changed, intent, room, session, work
 from tests.support.stores import state_of
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.reasons import Reason
@@ -152,7 +151,7 @@ async def a_turn_that_is_run_again_says_nothing_twice(bench: Bench) -> None:
         assert await it.store.write(FinishTurn(work=work("m1"), intents=again, now=3.0), same) == TurnFinish(
             new=(IntentId("i2"),)
         )
-        assert [row.chunks for row in await it.open_rows()] == [
+        assert [row.content.chunks for row in await it.open_rows()] == [
             ("said by the tool",),
             ("first",),
             ("new",),
@@ -164,7 +163,7 @@ async def an_intent_is_enqueued_once_and_its_first_bytes_count(bench: Bench) -> 
     async with bench.opened() as it:
         assert await it.enqueue(intent("i1", "first")) is True
         assert await it.enqueue(intent("i1", "second")) is False
-        assert [row.chunks for row in await it.open_rows()] == [("first",)]
+        assert [row.content.chunks for row in await it.open_rows()] == [("first",)]
 
 
 @check
@@ -183,7 +182,7 @@ async def the_last_receipt_settles_and_mirrors_in_one(bench: Bench) -> None:
         await it.enqueue(row)
         assert await it.ack(row) == Settlement(mirror=None)
         assert await it.lines() == []
-        settled = await it.ack(msgspec.structs.replace(row, acked=1))
+        settled = await it.ack(changed(row, acked=1))
         mirror = row_of("s-mirror", created=True)
         assert settled == Settlement(mirror=mirror, mirror_text="one\ntwo")
         assert await state_of(it.store, row.id) is IntentState.DELIVERED
@@ -217,7 +216,7 @@ async def a_receipt_counts_once(bench: Bench) -> None:
         await it.ack(row)
         with pytest.raises(IllegalTransition):
             await it.ack(row)
-        assert [row.acked for row in await it.open_rows()] == [1]
+        assert [row.progress.acked for row in await it.open_rows()] == [1]
 
 
 @check
@@ -237,14 +236,14 @@ async def an_attempt_that_is_marked_and_put_off_is_found_as_such(bench: Bench) -
         await it.enqueue(intent("i1"))
         await it.store.write(MarkSending(intent=row, now=2.0), answer)
         [found] = await it.open_rows()
-        assert (found.state, found.attempts) == (IntentState.SENDING, 1)
+        assert (found.progress.state, found.progress.attempts) == (IntentState.SENDING, 1)
         await it.store.write(
-            Defer(intent=msgspec.structs.replace(found, attempts=2), next_at=60.0, reason=Reason.RATE_LIMITED, now=3.0),
+            Defer(intent=changed(found, attempts=2), next_at=60.0, reason=Reason.RATE_LIMITED, now=3.0),
             same,
         )
     async with bench.opened() as it:
         [found] = await it.open_rows()
-        assert (found.state, found.attempts) == (IntentState.PREPARED, 2)
+        assert (found.progress.state, found.progress.attempts) == (IntentState.PREPARED, 2)
 
 
 @check
@@ -252,7 +251,7 @@ async def a_new_chunk_begins_with_no_attempts(bench: Bench) -> None:
     async with bench.opened() as it:
         await it.enqueue(intent("i1", "one", "two"))
         await it.ack(intent("i1", "one", "two", attempts=4))
-        assert [(row.acked, row.attempts) for row in await it.open_rows()] == [(1, 0)]
+        assert [(row.progress.acked, row.progress.attempts) for row in await it.open_rows()] == [(1, 0)]
 
 
 @check
@@ -261,7 +260,7 @@ async def what_was_accepted_of_a_broken_off_intent_is_mirrored_as_partial(bench:
     async with bench.opened() as it:
         await it.enqueue(row)
         await it.ack(row)
-        settled = await it.end(msgspec.structs.replace(row, acked=1), DeliveryEvent.REFUSE)
+        settled = await it.end(changed(row, acked=1), DeliveryEvent.REFUSE)
         assert settled.mirror_text == "one"
         assert await it.lines() == [("assistant", "one", "i1", True)]
         assert await state_of(it.store, row.id) is IntentState.PARTIAL

@@ -2,15 +2,13 @@
 
 from typing import Any
 
-import msgspec
 import pytest
 
 from tests.contract.store_kit.bench import Bench, Opened, all_at_once, bring, check, nudges, same
-from tests.support.factories import direct, intent, receipt, room, session
+from tests.support.factories import changed, direct, intent, receipt, room, session
 from tests.support.stores import state_of
 from trunkline.core.errors import StoreError
 from trunkline.core.reasons import Reason
-from trunkline.core.records.rows import IntentRow
 from trunkline.core.states.intent import DeliveryEvent
 from trunkline.core.store.commands import (
     AckChunk,
@@ -35,10 +33,6 @@ from trunkline.core.store.queue_admin import QueueFilter, QueueVerdict
 from trunkline.core.values import IntentId, IntentState, Piece, Poll, Style, StyleKind, Transport
 
 S = IntentState
-
-
-def replace(row: IntentRow, **fields: Any) -> IntentRow:
-    return msgspec.structs.replace(row, **fields)
 
 
 async def enqueue(it: Opened, *names: str, **fields: Any) -> None:
@@ -91,24 +85,24 @@ async def all_that_was_prepared_and_tried_is_loaded(bench: Bench) -> None:
         best_effort=True,
         hooks_pending=True,
     )
-    tried = replace(row, attempts=2, marked=True, doubt_at=2.5, transport=Transport.GATEWAY)
+    tried = changed(row, attempts=2, marked=True, doubt_at=2.5, transport=Transport.GATEWAY)
     async with bench.opened() as it:
         await it.enqueue(row)
         await it.store.write(Defer(intent=tried, next_at=60.0, reason=Reason.MARKED_RESEND, now=3.0), same)
     async with bench.opened() as it:
         [found] = (await it.store.read(LoadIntents(ids=[row.id]))).rows
-        assert found == replace(tried, next_at=60.0, reason=Reason.MARKED_RESEND, updated_at=3.0)
+        assert found == changed(tried, next_at=60.0, reason=Reason.MARKED_RESEND, updated_at=3.0)
 
 
 @check
 async def a_receipt_ends_the_doubts_and_detours_of_its_chunk(bench: Bench) -> None:
     row = intent("i1", "one", "two")
-    tried = replace(row, attempts=2, marked=True, doubt_at=2.5, transport=Transport.GATEWAY)
+    tried = changed(row, attempts=2, marked=True, doubt_at=2.5, transport=Transport.GATEWAY)
     async with bench.opened() as it:
         await it.enqueue(row)
         await it.store.write(Defer(intent=tried, next_at=60.0, reason=Reason.MARKED_RESEND, now=3.0), same)
         await it.ack(tried)
-        assert await it.open_rows() == (replace(row, acked=1, reason=Reason.ACCEPTED),)
+        assert await it.open_rows() == (changed(row, acked=1, reason=Reason.ACCEPTED),)
 
 
 # ---------------------------------------------------------------- hooks that are still to be notified
@@ -148,10 +142,10 @@ async def pending_notifications_are_found_until_they_are_delivered(bench: Bench)
 @check
 async def what_was_taken_back_before_it_was_stored_is_reported_too(bench: Bench) -> None:
     async with bench.opened() as it:
-        row = replace(intent("i1", state=S.CANCELLED, reason=Reason.CANCELLED_BY_HOOK, hooks_pending=True), chunks=())
+        row = changed(intent("i1", state=S.CANCELLED, reason=Reason.CANCELLED_BY_HOOK, hooks_pending=True), chunks=())
         assert await it.enqueue(row) is True
         [(_, found, fate)] = await it.store.read(ListUnnotified(after=0, limit=10))
-        assert (found.state, found.chunks, fate.reason) == (S.CANCELLED, (), Reason.CANCELLED_BY_HOOK)
+        assert (found.progress.state, found.content.chunks, fate.reason) == (S.CANCELLED, (), Reason.CANCELLED_BY_HOOK)
         assert await it.open_rows() == ()
 
 
@@ -294,13 +288,13 @@ async def a_broken_row_that_has_ended_keeps_no_other_from_its_end(bench: Bench) 
             )
         await it.spoil("bad", "chunks", "?")
     async with bench.opened() as it:
-        assert [due.intent.id for due in await it.store.read(ListDueMirrors())] == ["good"]
+        assert [due.row.id for due in await it.store.read(ListDueMirrors())] == ["good"]
         # Hooks hear of the broken one what is known of it.
         unnotified = await it.store.read(ListUnnotified(after=0, limit=9))
-        assert [(row.id, row.chunks, fate.state) for _, row, fate in unnotified] == [
+        assert [(row.id, row.content.chunks, fate.state) for _, row, fate in unnotified] == [
             ("bad", (), S.DELIVERED),
             ("good", ("hello back",), S.DELIVERED),
         ]
         [due] = await it.store.read(ListDueMirrors())
-        await it.store.write(StoreMirror(intent=due.intent, mirror=session(), now=4.0, note=None, wake=None), same)
+        await it.store.write(StoreMirror(intent=due.row, mirror=session(), now=4.0, note=None, wake=None), same)
         assert [ref for _, _, ref, _ in await it.lines()] == ["good"]

@@ -1,9 +1,7 @@
 """What every store must do with mirrors: what was said is in a transcript once, however often it is put there."""
 
-import msgspec
-
 from tests.contract.store_kit.bench import Bench, Opened, all_at_once, check, row_of, same
-from tests.support.factories import intent, receipt, session
+from tests.support.factories import changed, intent, receipt, session
 from trunkline.core.records.rows import IntentRow, Settlement
 from trunkline.core.states.intent import DeliveryEvent
 from trunkline.core.store.commands import AckChunk, StoreMirror
@@ -15,7 +13,7 @@ async def mirror(it: Opened, row: IntentRow, acked: int = 1) -> Settlement:
     """The mirror step of an intent of which so many chunks were accepted."""
     return await it.store.write(
         StoreMirror(
-            intent=msgspec.structs.replace(row, acked=acked),
+            intent=changed(row, acked=acked),
             mirror=session(name="s-mirror"),
             now=4.0,
             note=None,
@@ -56,7 +54,7 @@ async def a_line_that_held_a_part_grows_in_its_place(bench: Bench) -> None:
     async with bench.opened() as it:
         await it.enqueue(asked)
         await it.store.write(AckChunk(intent=asked, receipt=receipt(), mirror=None, now=3.0, mirror_due=False), same)
-        await it.end(msgspec.structs.replace(asked, acked=1), DeliveryEvent.REFUSE)
+        await it.end(changed(asked, acked=1), DeliveryEvent.REFUSE)
         await it.admit("m1")
         assert await it.lines() == [("assistant", "one", "i1", True), ("user", "text of m1", "m1", False)]
         assert await mirror(it, asked, 1) == NOTHING_NEW

@@ -64,7 +64,7 @@ async def changes_of_operators_are_made_all_or_none(bench: Bench) -> None:
         commands = tuple(RetryIntent(intent=name, now=9.0) for name in ("i1", "i3", "i2"))
         with pytest.raises(IllegalTransition):
             await it.store.write(ChangeQueue(changes=commands, now=9.0), answer)
-        assert ((await stored(it, "i1")).state, await nudges(it)) == (IntentState.FAILED, ())
+        assert ((await stored(it, "i1")).progress.state, await nudges(it)) == (IntentState.FAILED, ())
         done = await it.store.write(ChangeQueue(changes=commands, skip=True, now=9.0), answer)
         assert [(one.id, one.before, one.after) for one in done.changes] == [
             (name, IntentState.FAILED, IntentState.PREPARED) for name in ("i1", "i2")

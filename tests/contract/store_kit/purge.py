@@ -61,7 +61,7 @@ async def what_is_still_to_be_done_after_the_end_keeps_an_intent(bench: Bench) -
         await it.end(intent("untold"), DeliveryEvent.REFUSE)
         assert await purge(it) == 0
         [due] = await it.store.read(ListDueMirrors())
-        await it.store.write(StoreMirror(intent=due.intent, mirror=session(), now=4.0, note=None, wake=None), same)
+        await it.store.write(StoreMirror(intent=due.row, mirror=session(), now=4.0, note=None, wake=None), same)
         await it.store.write(MarkNotified(intent=IntentId("untold")), same)
         assert await purge(it) == 2
 

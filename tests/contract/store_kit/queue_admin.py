@@ -3,12 +3,11 @@
 from functools import partial
 from typing import Any
 
-import msgspec
 import pytest
 
 from tests.contract.store_kit.bench import Bench, Opened, all_at_once, bring, check, nudges, row_of, same
 from tests.contract.store_kit.client_sends import begin, send
-from tests.support.factories import direct, intent, receipt, session
+from tests.support.factories import changed, direct, intent, receipt, session
 from trunkline.core.errors import IllegalTransition, UnknownName
 from trunkline.core.reasons import Reason
 from trunkline.core.records.rows import IntentRow, Settlement
@@ -20,10 +19,6 @@ from trunkline.core.store.queue_admin import BATCH, Nudge, QueueFilter, QueueRow
 from trunkline.core.values import IntentId, IntentKind, IntentState, Transport
 
 S = IntentState
-
-
-def replace(row: IntentRow, **fields: Any) -> IntentRow:
-    return msgspec.structs.replace(row, **fields)
 
 
 async def ids(it: Opened, **which: Any) -> list[str]:
@@ -41,10 +36,10 @@ async def parked(it: Opened, name: str = "i1", *, acked: int = 0, chunks: int = 
     await it.enqueue(row)
     for n in range(acked):
         await it.store.write(
-            AckChunk(intent=replace(row, acked=n), receipt=receipt(f"90{n}"), mirror=None, now=3.0, mirror_due=False),
+            AckChunk(intent=changed(row, acked=n), receipt=receipt(f"90{n}"), mirror=None, now=3.0, mirror_due=False),
             same,
         )
-    await it.end(replace(row, acked=acked), DeliveryEvent.PARK)
+    await it.end(changed(row, acked=acked), DeliveryEvent.PARK)
     return await stored(it, name)
 
 
@@ -53,7 +48,7 @@ async def finish(it: Opened, name: str) -> Settlement:
     while True:
         row = await stored(it, name)
         settled = await it.ack(row)
-        if row.acked + 1 == len(row.chunks):
+        if row.progress.acked + 1 == len(row.content.chunks):
             return settled
 
 
@@ -65,10 +60,10 @@ async def a_list_shows_what_an_operator_wants_to_know(bench: Bench) -> None:
     async with bench.opened() as it:
         await it.enqueue(intent("i1", "x" * 1000, "two", kind=IntentKind.TOOL))
         await it.ack(intent("i1", "x" * 1000, "two"))
-        row = replace(intent("i1", "x" * 1000, "two"), acked=1, attempts=2)
+        row = changed(intent("i1", "x" * 1000, "two"), acked=1, attempts=2)
         await it.store.write(Defer(intent=row, next_at=60.0, reason=Reason.RATE_LIMITED, now=7.0), same)
         cancelled = intent("i2", state=S.CANCELLED, reason=Reason.CANCELLED_BY_HOOK)
-        await it.enqueue(replace(cancelled, chunks=()))
+        await it.enqueue(changed(cancelled, chunks=()))
         first, second = await it.store.read(ListIntents(which=QueueFilter()))
     assert first == QueueRow(
         n=first.n,
@@ -127,7 +122,7 @@ async def one_is_shown_with_all_that_is_known_of_it(bench: Bench) -> None:
         await it.enqueue(row)
         await it.store.write(AckChunk(intent=row, receipt=receipt("901"), mirror=None, now=3.0, mirror_due=False), same)
         shown = await it.store.read(ShowIntent(intent="i1"))
-    assert shown.intent == replace(row, acked=1, reason=Reason.ACCEPTED, updated_at=3.0)
+    assert shown.intent == changed(row, acked=1, reason=Reason.ACCEPTED, updated_at=3.0)
     assert shown.receipts == (receipt("901"),)
 
 
@@ -160,7 +155,7 @@ async def what_is_tried_again_is_as_young_as_new_and_behind_all_others(bench: Be
             await it.store.write(RetryIntent(intent=row.id, now=50.0), answer)
             assert await nudges(it) == (Nudge(intent=row.id, verb="retry", before=state),)
             found = await stored(it, row.id)
-            assert found == replace(
+            assert found == changed(
                 row, state=S.PREPARED, reason=Reason.OPERATOR_RETRY, created_at=50.0, updated_at=50.0, attempts=0
             )
     async with bench.opened() as it:
@@ -178,12 +173,18 @@ async def nothing_is_left_of_the_doubts_and_waits_of_the_try_before(bench: Bench
     async with bench.opened() as it:
         row = intent("i1", attempts=3)
         await it.enqueue(row)
-        doubt = replace(row, marked=True, doubt_at=2.0, transport=Transport.GATEWAY)
+        doubt = changed(row, marked=True, doubt_at=2.0, transport=Transport.GATEWAY)
         await it.store.write(Defer(intent=doubt, next_at=60.0, reason=Reason.MARKED_RESEND, now=3.0), same)
-        await it.end(replace(row), DeliveryEvent.PARK)
+        await it.end(changed(row), DeliveryEvent.PARK)
         await it.store.write(ResolveIntent(intent="i1", verdict=QueueVerdict.UNSENT, now=9.0), answer)
         found = await stored(it, "i1")
-        assert (found.marked, found.doubt_at, found.transport, found.next_at, found.attempts) == (
+        assert (
+            found.progress.marked,
+            found.progress.doubt_at,
+            found.progress.transport,
+            found.progress.next_at,
+            found.progress.attempts,
+        ) == (
             False,
             None,
             None,
@@ -235,7 +236,7 @@ async def a_last_chunk_that_was_sent_ends_it_and_its_line_is_due(bench: Bench) -
         assert await it.lines() == [("assistant", "one\ntwo", "i1", True)]
         await it.store.write(ResolveIntent(intent="i1", verdict=QueueVerdict.SENT, now=9.0, provider_id="777"), answer)
         shown = await it.store.read(ShowIntent(intent="i1"))
-        assert shown.intent == replace(
+        assert shown.intent == changed(
             row, state=S.DELIVERED, acked=3, reason=Reason.OPERATOR_SENT, updated_at=9.0, created_at=1.0
         )
         assert [one.provider_id for one in shown.receipts] == ["900", "901", "777"]
@@ -243,7 +244,7 @@ async def a_last_chunk_that_was_sent_ends_it_and_its_line_is_due(bench: Bench) -
     async with bench.opened() as it:
         [due] = await it.store.read(ListDueMirrors())
         await it.store.write(
-            StoreMirror(intent=due.intent, mirror=session(name="s-mirror"), now=9.0, note=None, wake=None), same
+            StoreMirror(intent=due.row, mirror=session(name="s-mirror"), now=9.0, note=None, wake=None), same
         )
         assert await it.lines() == [("assistant", "one\ntwo\nthree", "i1", False)]
         assert await it.store.read(ListDueMirrors()) == ()
@@ -256,7 +257,7 @@ async def a_chunk_that_was_sent_lets_the_next_ones_go(bench: Bench) -> None:
         await it.enqueue(intent("i2"))
         await it.store.write(ResolveIntent(intent="i1", verdict=QueueVerdict.SENT, now=9.0), answer)
         found = await stored(it, "i1")
-        assert found == replace(
+        assert found == changed(
             row, state=S.PREPARED, acked=2, reason=Reason.OPERATOR_SENT, created_at=9.0, updated_at=9.0
         )
         assert [row.id for row in await it.open_rows()] == ["i2", "i1"]
@@ -274,7 +275,7 @@ async def a_chunk_that_was_not_sent_goes_out_again(bench: Bench) -> None:
     async with bench.opened() as it:
         row = await parked(it, acked=1)
         await it.store.write(ResolveIntent(intent="i1", verdict=QueueVerdict.UNSENT, now=9.0), answer)
-        assert await stored(it, "i1") == replace(
+        assert await stored(it, "i1") == changed(
             row, state=S.PREPARED, reason=Reason.OPERATOR_UNSENT, created_at=9.0, updated_at=9.0
         )
         assert await nudges(it) == (Nudge(intent=row.id, verb="unsent", before=S.UNKNOWN),)
@@ -287,15 +288,19 @@ async def what_is_abandoned_stays_unknown(bench: Bench) -> None:
             await parked(it, name, acked=acked)
             await it.store.write(ResolveIntent(intent=name, verdict=QueueVerdict.ABANDON, now=9.0), answer)
             found = await stored(it, name)
-            assert (found.state, found.acked, found.reason) == (S.UNKNOWN, acked, Reason.ABANDONED)
+            assert (found.progress.state, found.progress.acked, found.progress.reason) == (
+                S.UNKNOWN,
+                acked,
+                Reason.ABANDONED,
+            )
         # The line of what was accepted is there already: to store it again is nothing new.
         # Lines follow from what the operator did, so they come after that is taken up.
         assert await it.store.read(ListDueMirrors()) == ()
         assert len(await nudges(it)) == 2
         [due] = await it.store.read(ListDueMirrors())
         assert (
-            due.intent.id,
-            await it.store.write(StoreMirror(intent=due.intent, mirror=session(), now=9.0, note=None, wake=None), same),
+            due.row.id,
+            await it.store.write(StoreMirror(intent=due.row, mirror=session(), now=9.0, note=None, wake=None), same),
         ) == (
             "i2",
             Settlement(mirror=None),
@@ -323,7 +328,7 @@ async def what_was_abandoned_may_still_be_cleared_up_but_not_abandoned_again(ben
         answers = await all_at_once(*(partial(it.store.write, command, answer) for command in commands))
         assert [type(one) for one in answers] == [IntentRow, IllegalTransition, IntentRow, IllegalTransition]
         found = await stored(it, "i1")
-        assert (found.state, found.acked) == (S.PREPARED, 1)
+        assert (found.progress.state, found.progress.acked) == (S.PREPARED, 1)
         assert [one.verb for one in await nudges(it)] == ["abandon", "sent"]
 
 

@@ -2,10 +2,10 @@
 
 from itertools import product
 
-import msgspec
 import pytest
 
 from tests.contract.store_kit.bench import Bench, Opened, bring, check, nudges, same
+from tests.support.factories import changed
 from tests.support.stores import state_of
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.reasons import Reason
@@ -74,7 +74,7 @@ async def a_caller_with_an_old_view_of_an_intent_is_refused(bench: Bench) -> Non
         for event in [event for event in DeliveryEvent if event not in BY_OPERATORS]:
             row = await bring(it, f"seen prepared, {event}", IntentState.UNKNOWN)
             with pytest.raises(IllegalTransition, match="is no longer 'prepared'"):
-                await apply(it, msgspec.structs.replace(row, state=IntentState.PREPARED), event)
+                await apply(it, changed(row, state=IntentState.PREPARED), event)
             assert await state_of(it.store, row.id) is IntentState.UNKNOWN
 
 

@@ -35,7 +35,7 @@ from tests.contract.store_kit.session_cases import (
     says,
     stored,
 )
-from tests.support.factories import delegation, direct, intent, receipt, session, work
+from tests.support.factories import changed, delegation, direct, intent, receipt, session, work
 from tests.support.stores import state_of
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.reasons import Reason
@@ -62,7 +62,7 @@ async def the_fate_of_an_intent_is_known_with_its_receipts(bench: Bench) -> None
         await it.store.write(first, same)
         await it.store.write(
             AckChunk(
-                intent=msgspec.structs.replace(asked, acked=1),
+                intent=changed(asked, acked=1),
                 receipt=receipt("902"),
                 mirror=session(),
                 now=3.0,
@@ -159,7 +159,7 @@ async def delivered(it: Opened, asked: IntentRow, key_of: Keys) -> SessionRow | 
         AckChunk(intent=asked, receipt=receipt(address=place), mirror=None, now=3.0, mirror_due=False), same
     )
     again = new(place, key_of, "mirror", key=asked.mirror_key)
-    last = msgspec.structs.replace(asked, acked=1)
+    last = changed(asked, acked=1)
     return (
         await it.store.write(
             AckChunk(intent=last, receipt=receipt(address=place), mirror=again, now=3.0, mirror_due=False), same
@@ -235,7 +235,7 @@ async def what_was_broken_off_stays_in_its_own_session_too(bench: Bench) -> None
         asked = await begun(it)
         await it.store.write(AckChunk(intent=asked, receipt=receipt(), mirror=None, now=3.0, mirror_due=False), same)
         await it.store.write(ResetSession(session=session(name="s-new"), now=3.0), same)
-        settled = await it.end(msgspec.structs.replace(asked, acked=1), DeliveryEvent.REFUSE)
+        settled = await it.end(changed(asked, acked=1), DeliveryEvent.REFUSE)
         assert settled == Settlement(mirror=row(KEY, "m1"), mirror_text="one")
         assert await it.lines() == []
 

@@ -140,10 +140,14 @@ async def test_intents_of_version_1_are_delivered_into_the_session_that_they_are
         reply, sending, unmirrored = (await store.read(LoadIntents(ids=[one.id for one in places]))).rows
         first = intent("m1.reply", "one", "two", acked=1, created_at=3.0, session=SessionId("s-ana"))
         assert reply == msgspec.structs.replace(first, updated_at=reply.updated_at)
-        assert (sending.state, sending.attempts, sending.address) == (IntentState.SENDING, 1, ROOM)
+        assert (sending.progress.state, sending.progress.attempts, sending.address) == (IntentState.SENDING, 1, ROOM)
         assert (sending.kind, sending.session, sending.mirror_key) == (IntentKind.TOOL, None, ROOM_KEY)
-        assert (unmirrored.mirror_key, unmirrored.next_at, unmirrored.reason) == (None, 9.0, Reason.NOT_SENT)
-        assert [one.media for one in (reply, sending, unmirrored)] == [()] * 3
+        assert (unmirrored.mirror_key, unmirrored.progress.next_at, unmirrored.progress.reason) == (
+            None,
+            9.0,
+            Reason.NOT_SENT,
+        )
+        assert [one.content.media for one in (reply, sending, unmirrored)] == [()] * 3
         # The first one is delivered after a reset, the second one after a move.
         await store.write(ResetSession(session=session(KEY, "s-new"), now=9.0), same)
         assert await mirrored(store, reply, asks(ANA, "x")) == session_row(KEY, "s-ana")

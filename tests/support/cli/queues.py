@@ -6,9 +6,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from tests.support.factories import intent, receipt, room
+from tests.support.factories import changed, intent, receipt, room
 from trunkline.core.reasons import Reason
 from trunkline.core.records.rows import IntentRow
 from trunkline.core.states.intent import DeliveryEvent
@@ -18,7 +16,6 @@ from trunkline.core.values import IntentState
 
 S = IntentState
 BORN, NOW = 1_700_000_000.0, 1_700_000_000.0 + 3 * 3600 + 5 * 60
-replace = msgspec.structs.replace
 #: an event that leads to each end
 ENDS = {
     S.PARTIAL: DeliveryEvent.REFUSE,
@@ -43,16 +40,16 @@ def bring(raw: sqlite3.Connection, row: IntentRow, state: IntentState, *, acked:
         execute(
             raw,
             AckChunk(
-                intent=replace(row, acked=n),
+                intent=changed(row, acked=n),
                 receipt=receipt(f"90{n}", row.address),
                 mirror=None,
                 now=at,
                 mirror_due=False,
             ),
         )
-    row = replace(row, acked=acked)
+    row = changed(row, acked=acked)
     if state is S.SENDING:
-        execute(raw, MarkSending(intent=replace(row, attempts=1), now=at))
+        execute(raw, MarkSending(intent=changed(row, attempts=1), now=at))
     elif state is S.MISPLACED:
         execute(
             raw,
@@ -66,12 +63,12 @@ def bring(raw: sqlite3.Connection, row: IntentRow, state: IntentState, *, acked:
                 mirror_due=False,
             ),
         )
-    elif state is not S.PREPARED and acked < len(row.chunks):
+    elif state is not S.PREPARED and acked < len(row.content.chunks):
         reason = {S.UNKNOWN: Reason.PARKED, S.EXPIRED: Reason.TOO_OLD}.get(state, Reason.PLACE_GONE)
         execute(
             raw,
             EndIntent(
-                intent=replace(row, attempts=2),
+                intent=changed(row, attempts=2),
                 event=ENDS[state],
                 reason=reason,
                 mirror=None,

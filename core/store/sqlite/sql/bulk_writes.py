@@ -21,13 +21,13 @@ from trunkline.core.store.sqlite.sql.intent_columns import (
     ACKED_COLUMNS,
     INTENT_COLUMNS,
     PLAIN_COLUMNS,
+    RECEIPTS,
     acked_values_of,
     is_plain,
     plain_values_of,
     values_of,
 )
 from trunkline.core.store.sqlite.sql.intents import NOTIFIED, mirror_session
-from trunkline.core.store.sqlite.sql.receipt_padding import PLAIN
 from trunkline.core.store.sqlite.sql.session_lookup import lane_text
 from trunkline.core.store.sqlite.sql.sessions import session_for
 from trunkline.core.values import IntentKind, SessionId
@@ -43,9 +43,9 @@ class NotBatchable(Exception):
 
 def _inserts(table: str, columns: str) -> dict[int, str]:
     """Insert statements by their number of rows. ``OR FAIL``: everything is undone anyway, and it needs no journal."""
-    one = f"({', '.join('?' * len(columns.split(',')))})"
+    row = f"({', '.join('?' * len(columns.split(',')))})"
     start = f"INSERT OR FAIL INTO {table} ({columns}) VALUES "  # noqa: S608 -- names only
-    return {size: start + ", ".join([one] * size) for size in _SIZES}
+    return {size: start + ", ".join([row] * size) for size in _SIZES}
 
 
 _INTENTS = _inserts("intents", INTENT_COLUMNS)
@@ -53,7 +53,7 @@ _PLAIN = _inserts("intents", PLAIN_COLUMNS)
 _SENT_AGAIN = "SELECT 1 FROM sends WHERE key IN (SELECT value FROM json_each(?)) LIMIT 1"
 _LINES = _inserts("transcript", "session_id, role, text, ref, partial, at")
 _ACK = (
-    f"UPDATE intents SET {ACKED_COLUMNS}, receipts = {PLAIN}"  # noqa: S608 -- fixed texts
+    f"UPDATE intents SET {ACKED_COLUMNS}, receipts = {RECEIPTS}"  # noqa: S608 -- fixed texts
     " WHERE id = ? AND state = ? AND acked = ? AND json_valid(receipts)"
 )
 _SESSIONS = (
@@ -110,8 +110,8 @@ def _entries(c: sqlite3.Connection, writes: Sequence[BeginSend]) -> list[Session
 def is_plain_end(command: AckChunk) -> bool:
     """Whether `ack_last_chunks` takes a command."""
     intent = command.intent
-    plain = intent.binding is None and intent.delegation is None and intent.kind is not IntentKind.HEARTBEAT
-    return plain and command.last and not command.mirror_due
+    plain = intent.bound.binding is None and intent.delegation is None and intent.kind is not IntentKind.HEARTBEAT
+    return plain and command.intent.is_last and not command.mirror_due
 
 
 def ack_last_chunks(c: sqlite3.Connection, writes: Sequence[AckChunk]) -> list[Settlement]:
@@ -120,11 +120,11 @@ def ack_last_chunks(c: sqlite3.Connection, writes: Sequence[AckChunk]) -> list[S
     lines: list[Any] = []
     answers: list[Settlement] = []
     for write, session in zip(writes, _sessions(c, writes), strict=True):
-        text, intent = "", write.intent
+        text, intent, was = "", write.intent, write.intent.progress
         receipt = _json(write.receipt).decode()
-        acks.append((*acked_values_of(write.after, write.now), receipt, intent.id, intent.state._value_, intent.acked))
+        acks.append((*acked_values_of(write.after, write.now), receipt, intent.id, was.state._value_, was.acked))
         if session is not None:
-            text = mirror_text("\n".join(intent.chunks), intent.media) or ""
+            text = mirror_text(intent.content.text, intent.content.media) or ""
             lines += (session.id, "assistant", text, intent.id, 0, write.now)
         answers.append(Settlement(mirror=session, mirror_text=text))
     if c.executemany(_ACK, acks).rowcount != len(acks):

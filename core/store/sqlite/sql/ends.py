@@ -9,9 +9,8 @@ import msgspec
 from trunkline.core.records.rows import IntentRow, NewSession, Noted, SessionRow, Settlement, Work
 from trunkline.core.store.commands import Admit, EndIntent, EndUnreadableIntent, Misplace, StoreMirror
 from trunkline.core.store.sqlite.sql.callbacks.callback_states import follow
-from trunkline.core.store.sqlite.sql.intent_columns import CHANGED_COLUMNS, changed_values_of
+from trunkline.core.store.sqlite.sql.intent_columns import CHANGED_COLUMNS, RECEIPTS, changed_values_of
 from trunkline.core.store.sqlite.sql.intents import add_mirror, insert_intent, own_session, set_mirror_due, update
-from trunkline.core.store.sqlite.sql.receipt_padding import PLAIN
 from trunkline.core.store.sqlite.sql.session_lookup import find_by_id, find_by_key, find_ended
 from trunkline.core.store.sqlite.sql.transcript import append_note
 from trunkline.core.store.sqlite.sql.work import admit
@@ -23,7 +22,7 @@ _json = msgspec.json.Encoder().encode
 def misplace(c: sqlite3.Connection, command: Misplace) -> Settlement:
     """Handle `Misplace`."""
     after, receipt = command.after, _json(command.receipt).decode()
-    sets = f"{CHANGED_COLUMNS}, receipts = {PLAIN}"
+    sets = f"{CHANGED_COLUMNS}, receipts = {RECEIPTS}"
     update(c, command.intent, sets, changed_values_of(after, command.now), (receipt,))
     return _remember(c, after, command)
 

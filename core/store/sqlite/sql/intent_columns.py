@@ -9,7 +9,8 @@ import operator
 
 import msgspec
 
-from trunkline.core.records.rows import IntentRow
+from trunkline.core.records.rows import BoundPart, ContentPart, ExtraPart, IntentRow, ProgressPart
+from trunkline.core.values import IntentState
 
 _json = msgspec.json.Encoder().encode
 
@@ -27,39 +28,44 @@ INTENT_COLUMNS = (
 
 def values_of(intent: IntentRow, now: float) -> tuple[object, ...]:
     """The values of `INTENT_COLUMNS` of a new intent."""
+    content, progress = intent.content, intent.progress
     return (
         intent.id,
-        intent.state._value_,
+        progress.state._value_,
         intent.kind._value_,
         _text(intent.address),
-        _text(intent.chunks),
+        _text(content.chunks),
         intent.mirror_key,
         intent.agent,
         intent.turn,
         intent.inbound,
         intent.delegation,
-        intent.reply_to,
-        intent.open_on,
+        content.reply_to,
+        progress.open_on,
         intent.session,
         # A plain number binds faster than a bool.
         int(intent.named_session),
-        _text(intent.media) if intent.media else "[]",
+        _text(content.media) if content.media else "[]",
         intent.created_at,
         now,
-        None if intent.reason is None else intent.reason._value_,
-        _text(intent.forms) if intent.forms else None,
-        None if intent.poll is None else _text(intent.poll),
-        intent.payload,
+        None if progress.reason is None else progress.reason._value_,
+        _text(content.forms) if content.forms else None,
+        None if content.poll is None else _text(content.poll),
+        content.payload,
         int(intent.best_effort),
         int(intent.hooks_pending),
-        None if intent.bound is None else _text(intent.bound),
-        None if intent.extra is None else _text(intent.extra),
+        None if intent.bound == _UNBOUND else _text(intent.bound),
+        None if intent.extra == _NO_EXTRA else _text(intent.extra),
     )
 
 
+_UNBOUND, _NO_EXTRA = BoundPart(), ExtraPart()
+
 #: the columns that most intents need; the others keep their defaults
 PLAIN_COLUMNS = "id, state, kind, address, chunks, mirror_key, agent_id, created_at, updated_at, untold"
-_PLAIN = frozenset({"id", "state", "kind", "address", "chunks", "mirror_key", "agent", "created_at", "hooks_pending"})
+_PLAIN = frozenset(
+    {"id", "kind", "address", "mirror_key", "agent", "created_at", "hooks_pending", "content", "progress"}
+)
 _others = [field for field in msgspec.structs.fields(IntentRow) if field.name not in _PLAIN]
 _OTHERS = operator.attrgetter(*(field.name for field in _others))
 _DEFAULTS = tuple(field.default for field in _others)
@@ -67,17 +73,18 @@ _DEFAULTS = tuple(field.default for field in _others)
 
 def is_plain(intent: IntentRow) -> bool:
     """Whether `PLAIN_COLUMNS` hold all of a new intent."""
-    return _OTHERS(intent) == _DEFAULTS
+    plain = ContentPart(chunks=intent.content.chunks), ProgressPart(state=intent.progress.state)
+    return (intent.content, intent.progress) == plain and _OTHERS(intent) == _DEFAULTS
 
 
 def plain_values_of(intent: IntentRow, now: float) -> tuple[object, ...]:
     """The values of `PLAIN_COLUMNS`. Binding a null takes six times as long as binding a number."""
     return (
         intent.id,
-        intent.state._value_,
+        intent.progress.state._value_,
         intent.kind._value_,
         _text(intent.address),
-        _text(intent.chunks),
+        _text(intent.content.chunks),
         intent.mirror_key,
         intent.agent,
         intent.created_at,
@@ -95,18 +102,19 @@ CHANGED_COLUMNS = (
 
 def changed_values_of(after: IntentRow, now: float) -> tuple[object, ...]:
     """The values of `CHANGED_COLUMNS` of an intent as it is after a command."""
+    progress = after.progress
     return (
-        after.state._value_,
-        after.acked,
-        after.attempts,
-        after.interrupted,
-        after.next_at,
-        None if after.reason is None else after.reason._value_,
-        int(after.marked),
-        after.doubt_at,
-        None if after.transport is None else after.transport._value_,
-        after.open_on,
-        None if after.bound is None else _text(after.bound),
+        progress.state._value_,
+        progress.acked,
+        progress.attempts,
+        progress.interrupted,
+        progress.next_at,
+        None if progress.reason is None else progress.reason._value_,
+        int(progress.marked),
+        progress.doubt_at,
+        None if progress.transport is None else progress.transport._value_,
+        progress.open_on,
+        None if after.bound == _UNBOUND else _text(after.bound),
         now,
     )
 
@@ -120,5 +128,32 @@ ACKED_COLUMNS = (
 
 def acked_values_of(after: IntentRow, now: float) -> tuple[object, ...]:
     """The values of `ACKED_COLUMNS`."""
-    assert after.reason is not None
-    return after.state._value_, after.acked, after.attempts, after.interrupted, after.reason._value_, now
+    progress = after.progress
+    assert progress.reason is not None
+    return progress.state._value_, progress.acked, progress.attempts, progress.interrupted, progress.reason._value_, now
+
+
+# The receipts of a long text are padded, so that an update rewrites only the pages that changed. SQLite rewrites a row
+# that changes its size as a whole: without padding, a text of some hundred chunks would be written some hundred times.
+# The padding is blanks behind the JSON of the receipts: room for the next ones.
+
+#: characters from which on a text is long
+_LONG = 32_768
+_LEAST = 4096
+#: pads the row while its state is the shorter "sending", in front of the text, so that the text does not move
+_BLANKS = " " * (len(IntentState.PREPARED.value) - len(IntentState.SENDING.value))
+WHILE_SENT = f", address = rtrim(address) || '{_BLANKS}'"
+#: the receipts with one more; and the same, padded
+RECEIPTS = "json_insert(receipts, '$[#]', json(?))"
+RECEIPTS_PADDED = f"printf('%-*s', ?, {RECEIPTS}), address = rtrim(address)"
+
+
+def is_long(intent: IntentRow) -> bool:
+    """Whether the row of an intent is padded."""
+    return len(intent.content.chunks) > 1 and sum(map(len, intent.content.chunks)) >= _LONG
+
+
+def padded_size(receipt: str, count: int) -> int:
+    """Bytes for `count` receipts like this one, and for some more."""
+    wanted = count * (len(receipt.encode()) + 1) + 2
+    return max(_LEAST, 1 << wanted.bit_length())

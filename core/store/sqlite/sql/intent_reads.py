@@ -9,14 +9,17 @@ from typing import Any, TypeVar
 import msgspec
 
 from trunkline.core.reasons import Reason
-from trunkline.core.records.intent_parts import BoundPart, ExtraPart
 from trunkline.core.records.rows import (
+    BoundPart,
     BrokenIntent,
-    DueMirror,
+    ContentPart,
+    ExtraPart,
     IntentFate,
     IntentRow,
     LoadedIntents,
+    ProgressPart,
     SendRow,
+    StoredIntent,
     send_intent,
 )
 from trunkline.core.states.intent import is_final
@@ -109,12 +112,12 @@ def read_intents(
             rows += _fetch(c, some)
         except sqlite3.OperationalError as error:
             _raise_unless_not_text(error)
-            for one in some:
+            for intent in some:
                 try:
-                    rows += _fetch(c, (one,))
+                    rows += _fetch(c, (intent,))
                 except sqlite3.OperationalError as wrong:
                     _raise_unless_not_text(wrong)
-                    broken[one] = _rest_of(c, one, str(wrong))
+                    broken[intent] = _rest_of(c, intent, str(wrong))
     for row in sorted(rows, key=lambda row: row["n"]):
         try:
             found.append((row["n"], _sound(_intent_of(row)), _receipts(row["receipts"])))
@@ -142,25 +145,24 @@ def _rest_of(c: sqlite3.Connection, intent: IntentId, problem: str) -> BrokenInt
     found = c.execute(sql, (intent,)).fetchone()
     kind, address, agent, mirror, turn, inbound, delegation, session, bound, receipts, state, reason, *rest = found
     untold, extra = rest
-    part = _or(_UNBOUND, _bound, bound)
+    known = _or(None, lambda value: Reason(_word(value)), reason)
     row = IntentRow(
         id=intent,
         kind=_or(IntentKind.SEND, lambda value: IntentKind(_word(value)), kind),
-        state=_or(IntentState.UNKNOWN, lambda value: IntentState(_word(value)), state),
         address=_or(_nowhere(intent), _address, address),
-        chunks=(),
         agent=_or("", _word, agent),
         mirror_key=_or(None, _word, mirror),
         session=_or(None, lambda value: SessionId(_word(value)), session),
         turn=_or(None, lambda value: TurnId(_word(value)), turn),
         inbound=_or(None, lambda value: InboundId(_word(value)), inbound),
         delegation=_or(None, lambda value: DelegationId(_word(value)), delegation),
-        reason=_or(None, lambda value: Reason(_word(value)), reason),
-        binding=part.binding,
-        identity=part.identity,
-        action=_or(_PLAIN, _extra, extra).action,
         hooks_pending=bool(untold),
         created_at=0.0,
+        progress=ProgressPart(
+            state=_or(IntentState.UNKNOWN, lambda value: IntentState(_word(value)), state), reason=known
+        ),
+        bound=_or(_UNBOUND, _bound, bound),
+        extra=_or(_PLAIN, _extra, extra),
     )
     return BrokenIntent(problem=problem, row=row, receipts=_or((), _receipts, receipts))
 
@@ -190,13 +192,14 @@ def _raise_unless_not_text(error: sqlite3.OperationalError) -> None:
 
 def _sound(row: IntentRow) -> IntentRow:
     """Check an intent. Raises `ValueError` when its columns contradict each other."""
-    numbers = (row.acked, row.attempts, row.interrupted, row.created_at, row.updated_at, row.next_at, row.doubt_at)
-    if not all(_is_number(one) for one in numbers):
+    progress, count = row.progress, len(row.content.chunks)
+    numbers = (progress.acked, progress.attempts, progress.interrupted, row.created_at, row.updated_at)
+    if not all(_is_number(number) for number in (*numbers, progress.next_at, progress.doubt_at)):
         raise ValueError("a number is none")
     # Only an intent that a hook cancelled has no text at all.
-    some = bool(row.chunks) or row.state is IntentState.CANCELLED
-    if not some or not 0 <= row.acked <= len(row.chunks) - (not is_final(row.state)):
-        raise ValueError(f"{row.acked} of {len(row.chunks)} chunks are accepted, and it is {row.state.value}")
+    some = count > 0 or progress.state is IntentState.CANCELLED
+    if not some or not 0 <= progress.acked <= count - (not is_final(progress.state)):
+        raise ValueError(f"{progress.acked} of {count} chunks are accepted, and it is {progress.state.value}")
     return row
 
 
@@ -250,59 +253,56 @@ def list_unnotified(c: sqlite3.Connection, query: ListUnnotified) -> tuple[tuple
     )
     numbers = {IntentId(row[0]): row[1] for row in c.execute(sql, (query.after, query.limit))}
     found, broken = read_intents(c, tuple(numbers))
-    rows = [*found, *((numbers[one], rest.row, rest.receipts) for one, rest in broken.items())]
+    rows = [*found, *((numbers[intent], rest.row, rest.receipts) for intent, rest in broken.items())]
     return tuple(
-        (n, row, IntentFate(state=row.state, reason=row.reason, receipts=receipts))
-        for n, row, receipts in sorted(rows, key=lambda one: one[0])
+        (n, row, IntentFate(state=row.progress.state, reason=row.progress.reason, receipts=receipts))
+        for n, row, receipts in sorted(rows, key=lambda entry: entry[0])
     )
 
 
-def list_due_mirrors(c: sqlite3.Connection, _: ListDueMirrors) -> tuple[DueMirror, ...]:
+def list_due_mirrors(c: sqlite3.Connection, _: ListDueMirrors) -> tuple[StoredIntent, ...]:
     """Handle `ListDueMirrors`. Rows that cannot be read are skipped."""
     sql = "SELECT id FROM intents WHERE mirror_due = 1 AND id NOT IN (SELECT intent_id FROM nudges) ORDER BY n"
     ids = [IntentId(row[0]) for row in c.execute(sql)]
-    return tuple(DueMirror(intent=row, receipts=receipts) for _, row, receipts in read_intents(c, ids)[0])
+    return tuple(StoredIntent(row=row, receipts=receipts) for _, row, receipts in read_intents(c, ids)[0])
 
 
 def _intent_of(row: Mapping[str, Any]) -> IntentRow:
-    bound = _UNBOUND if row["bound"] is None else _bound(row["bound"])
-    extra = _PLAIN if row["extra"] is None else _extra(row["extra"])
     return IntentRow(
         id=IntentId(row["id"]),
         kind=IntentKind(row["kind"]),
-        state=IntentState(row["state"]),
         address=_address(row["address"]),
-        chunks=_texts(row["chunks"]),
-        acked=row["acked"],
-        attempts=row["attempts"],
-        interrupted=row["interrupted"],
         agent=row["agent_id"],
         mirror_key=row["mirror_key"],
+        session=None if row["session_id"] is None else SessionId(row["session_id"]),
+        named_session=bool(row["named_session"]),
         turn=None if row["turn_id"] is None else TurnId(row["turn_id"]),
         inbound=None if row["inbound_id"] is None else InboundId(row["inbound_id"]),
         delegation=None if row["delegation_id"] is None else DelegationId(row["delegation_id"]),
-        reply_to=row["reply_to"],
-        open_on=row["open_on"],
-        created_at=row["created_at"],
-        next_at=row["next_at"],
-        reason=None if row["reason"] is None else Reason(row["reason"]),
-        session=None if row["session_id"] is None else SessionId(row["session_id"]),
-        named_session=bool(row["named_session"]),
-        media=_texts(row["media"]),
-        forms=() if row["forms"] is None else _forms(row["forms"]),
-        poll=None if row["poll"] is None else _poll(row["poll"]),
-        payload=row["payload"],
-        parts=extra.parts,
-        action=extra.action,
-        recipient=extra.recipient,
         best_effort=bool(row["best_effort"]),
-        transport=None if row["transport"] is None else Transport(row["transport"]),
-        marked=bool(row["marked"]),
-        doubt_at=row["doubt_at"],
         hooks_pending=bool(row["untold"]),
+        created_at=row["created_at"],
         updated_at=row["updated_at"],
-        binding=bound.binding,
-        identity=bound.identity,
-        notice_to=bound.notice_to,
-        notice_open_on=bound.notice_open_on,
+        content=ContentPart(
+            chunks=_texts(row["chunks"]),
+            forms=() if row["forms"] is None else _forms(row["forms"]),
+            media=_texts(row["media"]),
+            poll=None if row["poll"] is None else _poll(row["poll"]),
+            payload=row["payload"],
+            reply_to=row["reply_to"],
+        ),
+        progress=ProgressPart(
+            state=IntentState(row["state"]),
+            acked=row["acked"],
+            attempts=row["attempts"],
+            interrupted=row["interrupted"],
+            next_at=row["next_at"],
+            reason=None if row["reason"] is None else Reason(row["reason"]),
+            open_on=row["open_on"],
+            transport=None if row["transport"] is None else Transport(row["transport"]),
+            marked=bool(row["marked"]),
+            doubt_at=row["doubt_at"],
+        ),
+        bound=_UNBOUND if row["bound"] is None else _bound(row["bound"]),
+        extra=_PLAIN if row["extra"] is None else _extra(row["extra"]),
     )

@@ -32,12 +32,16 @@ from trunkline.core.store.sqlite.sql.intent_columns import (
     ACKED_COLUMNS,
     CHANGED_COLUMNS,
     INTENT_COLUMNS,
+    RECEIPTS,
+    RECEIPTS_PADDED,
+    WHILE_SENT,
     acked_values_of,
     changed_values_of,
+    is_long,
+    padded_size,
     values_of,
 )
 from trunkline.core.store.sqlite.sql.intent_reads import fate_of, latest_send
-from trunkline.core.store.sqlite.sql.receipt_padding import PADDED, PLAIN, WHILE_SENT, is_long, padded_size
 from trunkline.core.store.sqlite.sql.schedule import note_accepted
 from trunkline.core.store.sqlite.sql.session_lookup import find_by_id, find_ended, find_tied, has_left
 from trunkline.core.store.sqlite.sql.sessions import session_for
@@ -64,12 +68,13 @@ def update(
     c: sqlite3.Connection, intent: IntentRow, sets: str, values: tuple[object, ...], receipts: tuple[object, ...] = ()
 ) -> None:
     """Change an intent that is still as the caller saw it, and whose receipts are readable."""
+    was = intent.progress
     done = c.execute(
         f"UPDATE intents SET {sets} WHERE id = ? AND state = ? AND acked = ? AND json_valid(receipts)",  # noqa: S608 -- fixed texts
-        (*values, *receipts, intent.id, intent.state.value, intent.acked),
+        (*values, *receipts, intent.id, was.state.value, was.acked),
     )
     if done.rowcount != 1:
-        raise IllegalTransition(f"intent {intent.id} is no longer {intent.state.value!r} with {intent.acked} acked")
+        raise IllegalTransition(f"intent {intent.id} is no longer {was.state.value!r} with {was.acked} acked")
 
 
 def mark_sending(c: sqlite3.Connection, command: MarkSending) -> None:
@@ -85,10 +90,10 @@ def defer(c: sqlite3.Connection, command: Defer) -> None:
 
 def ack_chunk(c: sqlite3.Connection, command: AckChunk) -> Settlement:
     """Handle `AckChunk`."""
-    intent, receipt, last = command.intent, _text(command.receipt), command.last
+    intent, receipt, last = command.intent, _text(command.receipt), command.intent.is_last
     padded = not last and is_long(intent)
-    receipts = (padded_size(receipt, command.after.acked), receipt) if padded else (receipt,)
-    sets = f"{ACKED_COLUMNS}, receipts = {PADDED if padded else PLAIN}"
+    receipts = (padded_size(receipt, command.after.progress.acked), receipt) if padded else (receipt,)
+    sets = f"{ACKED_COLUMNS}, receipts = {RECEIPTS_PADDED if padded else RECEIPTS}"
     update(c, intent, sets, acked_values_of(command.after, command.now), receipts)
     if command.mirror_due:
         set_mirror_due(c, intent)
@@ -98,22 +103,22 @@ def ack_chunk(c: sqlite3.Connection, command: AckChunk) -> Settlement:
     settled = add_mirror(c, command.after, command.mirror, command.now) if remembers else Settlement(mirror=None)
     if last and intent.delegation is not None:
         settled = msgspec.structs.replace(settled, callback=follow(c, intent.delegation))
-    if intent.binding is None:
+    if intent.bound.binding is None:
         return settled
     # In the same transaction: a visible message keeps its conversation bound (invariant B2).
-    return msgspec.structs.replace(settled, touched=touch(c, intent.binding, command.now))
+    return msgspec.structs.replace(settled, touched=touch(c, intent.bound.binding, command.now))
 
 
 def add_mirror(c: sqlite3.Connection, intent: IntentRow, mirror: NewSession | None, now: float) -> Settlement:
     """Put the accepted chunks of an intent into the session of the conversation, once; a change changes a line."""
-    if intent.action is not None:
+    if intent.extra.action is not None:
         return Settlement(mirror=None, changed=change_line(c, intent))
-    if mirror is None or intent.acked == 0:
+    if mirror is None or intent.progress.acked == 0:
         return Settlement(mirror=None)
     row = mirror_session(c, intent, mirror, now)
     # A payload that only its platform understands has no text, and still gets a line.
-    text = mirror_text("\n".join(intent.chunks[: intent.acked]), intent.media) or ""
-    if not append_mirror(c, row.id, text, intent.id, now, partial=intent.acked < len(intent.chunks)):
+    text = mirror_text("\n".join(intent.content.chunks[: intent.progress.acked]), intent.content.media) or ""
+    if not append_mirror(c, row.id, text, intent.id, now, partial=intent.progress.acked < len(intent.content.chunks)):
         return Settlement(mirror=None)
     return Settlement(mirror=row, mirror_text=text)
 
@@ -142,7 +147,7 @@ def own_session(c: sqlite3.Connection, intent: IntentRow) -> SessionRow | None:
 def mirror_session(c: sqlite3.Connection, intent: IntentRow, mirror: NewSession, now: float) -> SessionRow:
     """The session that mirrors an intent. A place that has left that session has another one, where people see it."""
     # What people see elsewhere is not remembered in the session that it was meant for.
-    astray = intent.state is IntentState.MISPLACED
+    astray = intent.progress.state is IntentState.MISPLACED
     row = (None if astray else own_session(c, intent)) or session_for(c, mirror, now)
     if mirror.address is None or not has_left(c, row.id, mirror.address):
         return row

@@ -1,7 +1,7 @@
 """The SQL of queue administration: what an operator sees of the queue and changes in it.
 
 It works beside a running gateway: only intents that have ended are changed, each in one transaction, and a row in
-``nudges`` notifies the process that works the store. Every change follows the table of `core.delivery.states`.
+``nudges`` notifies the process that works the store. Every change follows the table of `core.states.intent`.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def show_intent(c: sqlite3.Connection, query: ShowIntent) -> IntentDetails:
         raise StoreError(f"the row of intent {intent} cannot be read ({broken[IntentId(intent)].problem})")
     if not found:
         near = c.execute("SELECT id FROM intents WHERE instr(id, ?) ORDER BY n DESC LIMIT 3", (intent,)).fetchall()
-        hint = f"; did you mean {', '.join(one for (one,) in near)}?" if near and intent else ""
+        hint = f"; did you mean {', '.join(name for (name,) in near)}?" if near and intent else ""
         raise UnknownName(f"no intent {intent!r}{hint}")
     _, row, receipts = found[0]
     (due,) = c.execute("SELECT mirror_due FROM intents WHERE id = ?", (intent,)).fetchone()
@@ -162,7 +162,7 @@ def reopen(c: sqlite3.Connection, command: RetryIntent) -> IntentRow:
     intent = command.intent
     details = show_intent(c, ShowIntent(intent=intent))
     row, later = details.intent, details.replaced_by
-    if row.state is IntentState.UNKNOWN:
+    if row.progress.state is IntentState.UNKNOWN:
         raise IllegalTransition(f"{intent}: a chunk is in doubt; say first what became of it (resolve)")
     after = reopened(row, DeliveryEvent.RETRY, Reason.OPERATOR_RETRY, command.now)
     if later is not None:
@@ -179,7 +179,7 @@ def resolve(c: sqlite3.Connection, command: ResolveIntent) -> IntentRow:
         _reopen(c, row, reopened(row, DeliveryEvent.RESOLVE_UNSENT, Reason.OPERATOR_UNSENT, now), now)
     elif verdict is QueueVerdict.ABANDON:
         after = resolved(row, DeliveryEvent.ABANDON, Reason.ABANDONED)
-        if row.reason is Reason.ABANDONED:
+        if row.progress.reason is Reason.ABANDONED:
             raise IllegalTransition(f"{command.intent}: it was abandoned before")
         _end(c, after, now)
     else:
@@ -191,9 +191,9 @@ def resolve(c: sqlite3.Connection, command: ResolveIntent) -> IntentRow:
 
 def _resolve_sent(c: sqlite3.Connection, row: IntentRow, provider_id: str, now: float) -> bool:
     """The platform has the chunk: the operator's verdict is its receipt. Whether the chunks after it are sent."""
-    accepted = msgspec.structs.replace(row, acked=row.acked + 1)
+    accepted, last = row.with_progress(acked=row.progress.acked + 1), row.is_last
     receipt = Receipt(provider_id=provider_id or NO_MESSAGE_ID, address=row.address)
-    if accepted.acked == len(row.chunks):
+    if last:
         _end(c, resolved(accepted, DeliveryEvent.RESOLVE_LAST, Reason.OPERATOR_SENT), now)
     else:
         _reopen(c, row, reopened(accepted, DeliveryEvent.RESOLVE_CHUNK, Reason.OPERATOR_SENT, now), now)
@@ -201,7 +201,7 @@ def _resolve_sent(c: sqlite3.Connection, row: IntentRow, provider_id: str, now: 
         "UPDATE intents SET receipts = json_insert(receipts, '$[#]', json(?)) WHERE id = ?",
         (_json(receipt).decode(), row.id),
     )
-    return accepted.acked < len(row.chunks)
+    return not last
 
 
 def purge(c: sqlite3.Connection, command: PurgeIntents) -> int:
@@ -210,7 +210,7 @@ def purge(c: sqlite3.Connection, command: PurgeIntents) -> int:
     sql = f"SELECT id, delegation_id FROM intents WHERE {where} ORDER BY n LIMIT ?"  # noqa: S608 -- fixed texts
     found = c.execute(sql, (*values, command.limit)).fetchall()
     _remove(c, [intent for intent, _ in found])
-    for delegation in dict.fromkeys(one for _, one in found if one is not None):
+    for delegation in dict.fromkeys(name for _, name in found if name is not None):
         change = without_messages(c, delegation)
         if change is not None:
             _leave_note(c, f"the messages of {delegation}", PURGE, "", change)
@@ -251,9 +251,9 @@ def _remove(c: sqlite3.Connection, intents: Sequence[str]) -> int:
 
 def _reopen(c: sqlite3.Connection, row: IntentRow, after: IntentRow, now: float) -> None:
     """Reopen an intent, behind all others."""
-    values = (after.created_at, *changed_values_of(after, now), row.id, row.state.value)
+    values = (after.created_at, *changed_values_of(after, now), row.id, row.progress.state.value)
     if c.execute(_REOPEN, values).rowcount != 1:
-        raise IllegalTransition(f"intent {row.id} is no longer {row.state.value!r}")
+        raise IllegalTransition(f"intent {row.id} is no longer {row.progress.state.value!r}")
 
 
 _REOPEN = (
@@ -264,7 +264,7 @@ _REOPEN = (
 
 def _end(c: sqlite3.Connection, after: IntentRow, now: float) -> None:
     """End an intent by an operator's verdict; the mirror of its accepted chunks is due, or what it changes in one."""
-    due = after.acked > 0 and (after.mirror_key is not None or after.action is not None)
+    due = after.progress.acked > 0 and (after.mirror_key is not None or after.extra.action is not None)
     c.execute(_END, (due, *changed_values_of(after, now), after.id))
 
 
@@ -272,7 +272,7 @@ _END = f"UPDATE intents SET mirror_due = max(mirror_due, ?), {CHANGED_COLUMNS} W
 
 
 def _nudge(c: sqlite3.Connection, before: IntentRow, verb: str, callback: CallbackChange | None) -> None:
-    _leave_note(c, before.id, verb, before.state.value, callback)
+    _leave_note(c, before.id, verb, before.progress.state.value, callback)
 
 
 def _leave_note(c: sqlite3.Connection, what: str, verb: str, before: str, callback: CallbackChange | None) -> None:

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from tests.support.factories import intent
+from tests.support.factories import changed, intent
 from tests.support.for_each import for_each
 from trunkline.core.config.delivery import DeliveryConfig
 from trunkline.core.delivery.notes import delivery_note, notice_of, work_about
@@ -53,7 +53,7 @@ def test_a_person_gets_a_notice_of_an_answer_that_did_not_arrive_and_of_one_that
 
 
 def test_a_person_who_has_a_part_of_an_answer_gets_a_notice_only_of_a_doubt_about_the_rest() -> None:
-    row = msgspec.structs.replace(ROW, acked=1)
+    row = changed(ROW, acked=1)
     assert notice_of(row, S.FAILED, Reason.REFUSED, SAYS) is None
     assert notice_of(row, S.UNKNOWN, Reason.PARKED, SAYS) == (ROW.address, "in doubt")
 

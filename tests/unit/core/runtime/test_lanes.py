@@ -21,8 +21,8 @@ def play(test: Test, seed: int = 0) -> None:
         async with anyio.create_task_group() as group:
 
             def make(handle: Handle, workers: int = 4) -> Lanes[str, int]:
-                lanes = Lanes("test", handle, workers=workers, now=loop.time)
-                lanes.start(group)
+                lanes = Lanes[str, int]("test", workers=workers, now=loop.time)
+                lanes.start(group, handle)
                 return lanes
 
             await test(make, loop)
@@ -207,15 +207,15 @@ def test_a_lane_is_busy_from_put_until_its_last_item_is_done() -> None:
             return None
 
         lanes = make(handle)
-        assert not lanes.busy("a")
+        assert not lanes.is_busy("a")
         lanes.put("a", 1)
         lanes.put("a", 2)
         for moment in (0.0, 3.0, 5.5, 6.5):
             await anyio.sleep(moment - loop.time())
-            assert lanes.busy("a")
-            assert not lanes.busy("b")
+            assert lanes.is_busy("a")
+            assert not lanes.is_busy("b")
         await anyio.sleep(1)
-        assert not lanes.busy("a")
+        assert not lanes.is_busy("a")
 
     play(test)
 
@@ -227,13 +227,13 @@ def test_what_was_put_before_the_start_is_handled_after_it() -> None:
         done.append((lane, item))
 
     async def main(loop: SimLoop) -> None:
-        lanes: Lanes[str, int] = Lanes("test", handle, workers=2, now=loop.time)
+        lanes: Lanes[str, int] = Lanes("test", workers=2, now=loop.time)
         for lane, item in [("a", 1), ("a", 2), ("b", 1), ("c", 1)]:
             lanes.put(lane, item)
         await anyio.sleep(5)
         assert done == []
         async with anyio.create_task_group() as group:
-            lanes.start(group)
+            lanes.start(group, handle)
             await anyio.sleep(5)
             group.cancel_scope.cancel()
 
@@ -266,14 +266,14 @@ def test_ten_thousand_lanes_share_a_few_workers() -> None:
             done[lane].append(item)
 
         async with anyio.create_task_group() as group:
-            lanes: Lanes[int, int] = Lanes("test", handle, workers=16, now=loop.time)
-            lanes.start(group)
+            lanes: Lanes[int, int] = Lanes("test", workers=16, now=loop.time)
+            lanes.start(group, handle)
             for item in (1, 2):
                 for lane in range(10_000):
                     lanes.put(lane, item)
             await anyio.sleep(1)
             tasks = len(anyio.get_running_tasks())
-            assert not any(lanes.busy(lane) for lane in range(10_000))
+            assert not any(lanes.is_busy(lane) for lane in range(10_000))
             group.cancel_scope.cancel()
 
     run(main)

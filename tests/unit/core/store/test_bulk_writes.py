@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.factories import intent, receipt, room
+from tests.support.factories import changed, intent, receipt, room
 from trunkline.core.records.rows import IntentRow, NewSession, SendRow, send_intent
 from trunkline.core.store.commands import AckChunk, BeginSend, Enqueue, Write
 from trunkline.core.store.port import answer
@@ -51,7 +51,7 @@ def ack_write(
     key: str, where: int, *, in_bulk: bool, mirrored: bool = True, session: str | None = None
 ) -> PendingWrite:
     _, row = asked(key, where)
-    row = msgspec.structs.replace(row, attempts=1, session=None if session is None else SessionId(session))
+    row = changed(row, attempts=1, session=None if session is None else SessionId(session))
     mirror, got = place(where) if mirrored else None, receipt(f"m-{key}", address=row.address)
     return _write(AckChunk(intent=row, receipt=got, mirror=mirror, now=3.0, mirror_due=False), in_bulk=in_bulk)
 

@@ -100,7 +100,7 @@ def after_turn(
     before, messages = state_of(c, delegation), messages_of(c, delegation)
     if before is None or event not in CALLBACK_TRANSITIONS[before]:
         return None
-    if event is CallbackEvent.SUPPRESS and any(not one.says_failure for one in messages):
+    if event is CallbackEvent.SUPPRESS and any(not message.says_failure for message in messages):
         # It returned nothing, because it has sent its messages during the turn.
         event, reason = CallbackEvent.ENQUEUE, None
     return _with_messages(c, move(c, delegation, before, event, reason), messages)
@@ -144,7 +144,7 @@ def resume(c: sqlite3.Connection, delegation: DelegationId | None, reason: Reaso
 def without_messages(c: sqlite3.Connection, delegation: str) -> CallbackChange | None:
     """What it means for a callback that an operator has removed messages of it."""
     before, left = state_of(c, delegation), messages_of(c, delegation)
-    if before is not CallbackState.PARKED or any(not one.says_failure for one in left):
+    if before is not CallbackState.PARKED or any(not message.says_failure for message in left):
         return follow(c, DelegationId(delegation))
     # Nobody can say any more what became of it.
     return move(c, delegation, before, CallbackEvent.DISCARD, Reason.DISCARDED)
@@ -154,7 +154,7 @@ def messages_of(c: sqlite3.Connection, delegation: str) -> list[ReportMessage]:
     """The messages of a delegation. One whose row cannot be read says nothing."""
     found: list[ReportMessage] = []
     for row in c.execute(_MESSAGES, (delegation,)):
-        name, kind, state, reason = (None if one is None else one.decode("utf-8", "replace") for one in row)
+        name, kind, state, reason = (None if value is None else value.decode("utf-8", "replace") for value in row)
         try:
             found.append(
                 ReportMessage(

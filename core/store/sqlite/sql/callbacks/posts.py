@@ -44,7 +44,7 @@ def post_to_gateway(c: sqlite3.Connection, command: PostToGateway) -> bool:
             raise AnswerRefused(f"{post.delegation}: its hand is no worker", Reason.NOT_A_WORKER)
         check_ticket(post.delegation, ticket, post.ticket)
         check_length(post.delegation, post.text, most)
-    ended = state not in [one.value for one in OPEN_WORK]
+    ended = state not in [open_state.value for open_state in OPEN_WORK]
     if ended and post.verb in (PostVerb.PROGRESS, PostVerb.CANCEL):
         raise AnswerRefused(f"{post.delegation} has ended: it is {state}", Reason.ALREADY_FINISHED)
     _check_callback(c, post, callback, reason)
@@ -92,7 +92,7 @@ def _messages(c: sqlite3.Connection, post: HandPost) -> set[IntentState]:
 def unknown(c: sqlite3.Connection, delegation: str) -> UnknownName:
     """The error for an id that no delegation has; it names similar ones."""
     near = c.execute("SELECT id FROM delegations WHERE instr(id, ?) ORDER BY n DESC LIMIT 3", (delegation,)).fetchall()
-    hint = f"; did you mean {', '.join(str(one) for (one,) in near)}?" if near and delegation else ""
+    hint = f"; did you mean {', '.join(str(name) for (name,) in near)}?" if near and delegation else ""
     return UnknownName(f"no delegation {delegation!r}{hint}")
 
 
@@ -127,8 +127,8 @@ def has_posts(c: sqlite3.Connection, _: HasPosts) -> bool:
 
 def read_posts(c: sqlite3.Connection, query: ReadPosts) -> tuple[HandPost, ...]:
     """Handle `ReadPosts`."""
-    one = query.delegation
-    which, values = ("", ()) if one is None else ("AND delegation_id = ?", (one,))
+    asked = query.delegation
+    which, values = ("", ()) if asked is None else ("AND delegation_id = ?", (asked,))
     found: list[HandPost] = []
     size = 0
     # Two queries in the order of the rows: sorted by one, all texts would be in memory at once.

@@ -68,8 +68,8 @@ def prune(c: sqlite3.Connection, cutoff: float, most: int) -> int:
     return len(old)
 
 
-_CLOSED = ", ".join(f"'{one.value}'" for one in sorted(CLOSED_CALLBACK))
-_OPEN = ", ".join(f"'{one.value}'" for one in sorted(OPEN_WORK))
+_CLOSED = ", ".join(f"'{state.value}'" for state in sorted(CLOSED_CALLBACK))
+_OPEN = ", ".join(f"'{state.value}'" for state in sorted(OPEN_WORK))
 # A delegation whose parent is still open is a part of it.
 _PRUNABLE = (
     "SELECT id, result_ref FROM delegations d WHERE n < coalesce((SELECT n FROM delegations WHERE accepted_at >= ?"  # noqa: S608 -- fixed texts

@@ -7,8 +7,7 @@ import sqlite3
 import msgspec
 
 from trunkline.core.delivery.line_changes import LineChange, edited_text, line_change
-from trunkline.core.records.changed_line import ChangedLine
-from trunkline.core.records.rows import IntentRow
+from trunkline.core.records.rows import ChangedLine, IntentRow
 from trunkline.core.store.sqlite.sql.intent_reads import read_intents
 from trunkline.core.store.sqlite.sql.session_lookup import SESSIONS_OF_KEYS, find_by_id, find_ended, lane_text
 from trunkline.core.store.sqlite.sql.transcript import texts
@@ -47,7 +46,7 @@ def change_line(c: sqlite3.Connection, after: IntentRow) -> ChangedLine | None:
 
 def _where(c: sqlite3.Connection, message: IntentRow, receipts: tuple[Receipt, ...]) -> dict[str, object]:
     """Where the line of a message may be: its session may have another key now, or may have been reset."""
-    lanes = [lane_text(place) for place in (message.address, *(one.address for one in receipts))]
+    lanes = [lane_text(place) for place in (message.address, *(receipt.address for receipt in receipts))]
     looked = {"agent": message.agent, "lanes": _json(lanes).decode(), "key": message.mirror_key}
     keys = [key for (key,) in c.execute(_KEYS, looked) if key is not None]
     return {"ref": message.id, "own": message.session, "keys": _json(keys).decode()}
@@ -57,7 +56,7 @@ def _apply(
     c: sqlite3.Connection, change: LineChange, message: IntentRow, line: tuple[int, str, str, str | None, int]
 ) -> ChangedLine | None:
     n, session, before, was, deleted = line
-    text = before if change.text is None else edited_text(change, message.media)
+    text = before if change.text is None else edited_text(change, message.content.media)
     if deleted if change.text is None else text == before:
         return None
     if change.text is None:

@@ -55,7 +55,9 @@ def _own(c: sqlite3.Connection, query: FindMessage, place: Address) -> OwnMessag
     found: list[OwnMessage] = []
     for ids in (_recent, _mirrored):
         found += _with_id(c, ids(c, query, place), query.name, place)
-        here = next((one for one in found if place.lane in (one.address.lane, place_of(one).lane)), None)
+        here = next(
+            (message for message in found if place.lane in (message.address.lane, place_of(message).lane)), None
+        )
         if here is not None:
             return here
     return next(iter(found), None)
@@ -64,7 +66,7 @@ def _own(c: sqlite3.Connection, query: FindMessage, place: Address) -> OwnMessag
 def _recent(c: sqlite3.Connection, query: FindMessage, _place: Address) -> list[IntentId]:
     """The newest intents that may have the id."""
     rows = c.execute(_RECENT, {"id": _json(query.name).decode(), "most": _MOST, "newest": _NEWEST})
-    return [IntentId(one) for (one,) in rows]
+    return [IntentId(name) for (name,) in rows]
 
 
 def _mirrored(c: sqlite3.Connection, query: FindMessage, place: Address) -> list[IntentId]:
@@ -72,7 +74,7 @@ def _mirrored(c: sqlite3.Connection, query: FindMessage, place: Address) -> list
     agents, more = _json(query.agents).decode(), _json(query.keys).decode()
     keys = [key for (key,) in c.execute(_KEYS, (agents, lane_text(place), more))]
     rows = c.execute(_MIRRORED, {"keys": _json(keys).decode(), "id": _json(query.name).decode(), "most": _MOST})
-    return [IntentId(one) for (one,) in rows]
+    return [IntentId(name) for (name,) in rows]
 
 
 def _with_id(c: sqlite3.Connection, intents: list[IntentId], name: str, place: Address) -> list[OwnMessage]:
@@ -81,12 +83,12 @@ def _with_id(c: sqlite3.Connection, intents: list[IntentId], name: str, place: A
         _sent(row, receipts, chunk)
         for _, row, receipts in reversed(read_intents(c, intents)[0])
         for chunk, receipt in enumerate(receipts)
-        if receipt.provider_id == name and _of_account(row.address, place) and row.action is None
+        if receipt.provider_id == name and _of_account(row.address, place) and row.extra.action is None
     ]
 
 
-def _of_account(one: Address, other: Address) -> bool:
-    return (one.channel, one.account) == (other.channel, other.account)
+def _of_account(place: Address, other: Address) -> bool:
+    return (place.channel, place.account) == (other.channel, other.account)
 
 
 def _sent(row: IntentRow, receipts: tuple[Receipt, ...], chunk: int | None) -> OwnMessage:
@@ -94,10 +96,10 @@ def _sent(row: IntentRow, receipts: tuple[Receipt, ...], chunk: int | None) -> O
         intent=row.id,
         agent=row.agent,
         address=row.address,
-        state=row.state,
-        chunks=len(row.chunks),
+        state=row.progress.state,
+        chunks=len(row.content.chunks),
         receipts=receipts,
         chunk=chunk,
-        identity=row.identity,
-        change=row.action is not None,
+        identity=row.bound.identity,
+        change=row.extra.action is not None,
     )

@@ -37,7 +37,7 @@ def _where(which: DelegationFilter) -> tuple[str, list[Any]]:
     for column, some in (("state", which.states), ("callback", which.callbacks)):
         if some:
             parts.append(f"{column} IN ({', '.join('?' * len(some))})")
-            values += [one.value for one in some]
+            values += [state.value for state in some]
     for column, value in (("hand", which.hand), ("agent_id", which.agent), ("session_id", which.session)):
         if value:
             parts.append(f"{column} = ?")
@@ -77,8 +77,8 @@ def count_delegations(c: sqlite3.Connection, query: CountDelegations) -> Delegat
     sql = "SELECT {0}, count(*) FROM delegations WHERE {1} GROUP BY {0}"
     counts = [dict(c.execute(sql.format(column, where), values).fetchall()) for column in ("state", "callback")]
     return DelegationCounts(
-        states={one: counts[0][one.value] for one in WorkState if one.value in counts[0]},
-        callbacks={one: counts[1][one.value] for one in CallbackState if one.value in counts[1]},
+        states={state: counts[0][state.value] for state in WorkState if state.value in counts[0]},
+        callbacks={state: counts[1][state.value] for state in CallbackState if state.value in counts[1]},
         total=sum(counts[0].values()),
     )
 
@@ -100,14 +100,14 @@ def show_delegation(c: sqlite3.Connection, query: ShowDelegation) -> DelegationD
     row = _read(found)
     if isinstance(row, BrokenRow):
         raise StoreError(f"the row of delegation {name} cannot be read ({row.problem})")
-    ids = [one for (one,) in c.execute("SELECT id FROM intents WHERE delegation_id = ? ORDER BY n", (name,))]
+    ids = [intent for (intent,) in c.execute("SELECT id FROM intents WHERE delegation_id = ? ORDER BY n", (name,))]
     children = c.execute("SELECT id FROM delegations WHERE parent = ? ORDER BY n", (name,)).fetchall()
     which = QueueFilter(ids=tuple(ids))
     return DelegationDetails(
         row=row,
         late=_late(c, name),
         intents=queue.list_intents(c, ListIntents(which=which, limit=len(ids))) if ids else (),
-        children=tuple(DelegationId(one) for (one,) in children),
+        children=tuple(DelegationId(child) for (child,) in children),
     )
 
 

@@ -37,18 +37,18 @@ def retry_callback(c: sqlite3.Connection, command: RetryCallback) -> CallbackRet
         raise IllegalTransition(
             f"{name}: only a report that is undeliverable or parked is tried again, and this one {now}"
         )
-    messages = [one for one in callback_states.messages_of(c, name) if not one.says_failure]
-    if any(one.state is IntentState.UNKNOWN for one in messages):
+    messages = [message for message in callback_states.messages_of(c, name) if not message.says_failure]
+    if any(message.state is IntentState.UNKNOWN for message in messages):
         raise IllegalTransition(f"{name}: a message of it is in doubt; say first what became of it (queue resolve)")
-    if any(one.state in OPEN for one in messages):
+    if any(message.state in OPEN for message in messages):
         raise IllegalTransition(f"{name}: a message of it is queued, and is sent when its place takes messages again")
-    again = [one.id for one in messages if DeliveryEvent.RETRY in TRANSITIONS[one.state]]
+    again = [message.id for message in messages if DeliveryEvent.RETRY in TRANSITIONS[message.state]]
     if not again:
         return _run_again(c, command, before)
     for intent in again:
         queue.retry_of_report(c, intent, command.now)
     change = callback_states.move(c, name, before, CallbackEvent.RESUME, Reason.OPERATOR_RETRY)
-    return CallbackRetry(change=change, intents=tuple(IntentId(one) for one in again))
+    return CallbackRetry(change=change, intents=tuple(IntentId(intent) for intent in again))
 
 
 _LAST = f"SELECT work, session_id FROM inbox WHERE {callback_states.TURNS} ORDER BY n DESC LIMIT 1"  # noqa: S608 -- fixed texts

@@ -75,7 +75,7 @@ def note_progress(c: sqlite3.Connection, command: NoteProgress) -> bool:
     return state in _OPEN and _note(c, command.delegation, command.text)
 
 
-_OPEN = frozenset({one.value for one in OPEN_WORK})
+_OPEN = frozenset({state.value for state in OPEN_WORK})
 
 
 def _note(c: sqlite3.Connection, delegation: DelegationId, text: str) -> bool:

@@ -14,8 +14,7 @@ import msgspec
 
 from trunkline.core.reasons import Reason
 from trunkline.core.records.inbound import TurnNote
-from trunkline.core.records.intent_parts import ExtraPart
-from trunkline.core.records.rows import IntentRow, Work
+from trunkline.core.records.rows import ContentPart, ExtraPart, IntentRow, Work
 from trunkline.core.states.delegation import CallbackState, WorkState
 from trunkline.core.states.intent import is_final
 from trunkline.core.store.mailbox import (
@@ -99,7 +98,7 @@ def read_outcomes(c: sqlite3.Connection, query: ReadOutcomes) -> tuple[Outcome |
     for n, over, ended, pending, delegated in states:
         messages = tuple(caused.get(n, ()))
         delegations = _delegations(c, _span(query.inbounds[n])) if delegated else ()
-        sent = all(is_final(one.state) for one in messages)
+        sent = all(is_final(message.state) for message in messages)
         found[n] = Outcome(
             over=bool(over),
             ended=None if ended is None else _note(ended),
@@ -142,28 +141,30 @@ def _messages(c: sqlite3.Connection, asked: str, inbounds: Sequence[InboundId]) 
 def _one_by_one(c: sqlite3.Connection, span: tuple[str, str]) -> list[CausedMessage]:
     ids = [IntentId(row[0]) for row in c.execute(f"SELECT id FROM intents WHERE {_CAUSED}", span)]  # noqa: S608
     found, broken = read_intents(c, ids)
-    rows = [*((row, receipts) for _, row, receipts in found), *((one.row, one.receipts) for one in broken.values())]
+    rows = [
+        *((row, receipts) for _, row, receipts in found),
+        *((intent.row, intent.receipts) for intent in broken.values()),
+    ]
     return [_caused_by(row, receipts) for row, receipts in rows]
 
 
 def _caused(row: Sequence[Any]) -> CausedMessage:
     """A message from its columns. Raises `ValueError` or `TypeError` for a row that cannot be read."""
     name, kind, state, reason, address, chunks, media, reply_to, poll, payload, extra, receipts = row
-    part = _PLAIN if extra is None else _extra(extra)
     return CausedMessage(
         intent=IntentId(name),
         kind=IntentKind(kind),
         state=IntentState(state),
         reason=None if reason is None else Reason(reason),
         address=_address(address),
-        chunks=_texts(chunks),
-        media=() if media == "[]" else _texts(media),
-        reply_to=reply_to,
-        poll=None if poll is None else _poll(poll),
-        payload=payload,
-        parts=part.parts,
-        action="" if part.action is None else part.action.action.value,
-        recipient=part.recipient,
+        content=ContentPart(
+            chunks=_texts(chunks),
+            media=() if media == "[]" else _texts(media),
+            poll=None if poll is None else _poll(poll),
+            payload=payload,
+            reply_to=reply_to,
+        ),
+        extra=_PLAIN if extra is None else _extra(extra),
         receipts=_receipts(receipts),
     )
 
@@ -172,16 +173,10 @@ def _caused_by(row: IntentRow, receipts: tuple[Receipt, ...]) -> CausedMessage:
     return CausedMessage(
         intent=row.id,
         kind=row.kind,
-        state=row.state,
-        reason=row.reason,
+        state=row.progress.state,
+        reason=row.progress.reason,
         address=row.address,
-        chunks=row.chunks,
-        media=row.media,
-        reply_to=row.reply_to,
-        poll=row.poll,
-        payload=row.payload,
-        parts=row.parts,
-        action="" if row.action is None else row.action.action.value,
-        recipient=row.recipient,
+        content=row.content,
+        extra=row.extra,
         receipts=receipts,
     )

@@ -44,7 +44,7 @@ def post(c: sqlite3.Connection, command: PostToMailbox) -> int:
 
 def post_all(c: sqlite3.Connection, many: Sequence[PostToMailbox]) -> list[int]:
     """Handle many `PostToMailbox`."""
-    return [post(c, one) for one in many]
+    return [post(c, command) for command in many]
 
 
 def read_mailbox(c: sqlite3.Connection, query: ReadMailbox) -> MailboxPage:

@@ -74,7 +74,7 @@ def inspect(c: sqlite3.Connection, query: InspectDelegation) -> HandInspection:
         can=possible(details),
         holder=holder,
         # That its task was taken is in the row already.
-        left=tuple(without_ticket(one) for one in found if one.verb is not PostVerb.TAKEN),
+        left=tuple(without_ticket(post) for post in found if post.verb is not PostVerb.TAKEN),
         at=now,
     )
 
@@ -85,7 +85,7 @@ def possible(shown: DelegationDetails) -> tuple[PostVerb, ...]:
     found: list[PostVerb] = []
     if row.state in OPEN_WORK:
         found.append(PostVerb.CANCEL)
-    if can_retry(row.callback, row.callback_reason, {one.state for one in shown.intents}):
+    if can_retry(row.callback, row.callback_reason, {intent.state for intent in shown.intents}):
         found.append(PostVerb.RETRY_CALLBACK)
     if can_discard(row.callback):
         found.append(PostVerb.DISCARD)

@@ -11,9 +11,10 @@ import msgspec
 
 from trunkline.core.reasons import Reason
 from trunkline.core.records.delegations import DelegationRow
+from trunkline.core.records.rows import StoredIntent
 from trunkline.core.states.delegation import CallbackState, WorkState
 from trunkline.core.store.delegations import DelegationFilter, ListDelegations
-from trunkline.core.store.operators.present import Present, PresentIntent, PresentSession, ReadPresent
+from trunkline.core.store.operators.present import Present, PresentSession, ReadPresent
 from trunkline.core.store.queries import ListBindings, LoadUnfinished
 from trunkline.core.store.sqlite.sql import bindings
 from trunkline.core.store.sqlite.sql.hands.reads import list_delegations
@@ -62,13 +63,13 @@ def _read(c: sqlite3.Connection, query: ReadPresent) -> Present:
         return found[: query.rows]
 
     works = some("turns in progress", load_unfinished(c, LoadUnfinished()).works)
-    ids = [IntentId(one) for (one,) in c.execute(_OPEN, (query.rows + 1,))]
-    parked = [IntentId(one) for (one,) in c.execute(_PARKED, (query.rows + 1,))]
+    ids = [IntentId(intent) for (intent,) in c.execute(_OPEN, (query.rows + 1,))]
+    parked = [IntentId(intent) for (intent,) in c.execute(_PARKED, (query.rows + 1,))]
     wanted = (*some("open intents", ids), *some("parked intents", parked))
-    intents = [PresentIntent(row=row, receipts=receipts) for _, row, receipts in read_intents(c, wanted)[0]]
+    intents = [StoredIntent(row=row, receipts=receipts) for _, row, receipts in read_intents(c, wanted)[0]]
     delegations = some("open delegations", _delegations(c, query.rows + 1))
     sessions = {*lines, *(session for _, session in works)}
-    sessions |= {one.row.session for one in intents if one.row.session is not None}
+    sessions |= {intent.row.session for intent in intents if intent.row.session is not None}
     sessions |= {row.session for row in delegations if row.session is not None}
     return Present(
         mark=mark,

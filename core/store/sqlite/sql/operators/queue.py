@@ -70,37 +70,37 @@ def inspect(c: sqlite3.Connection, query: InspectIntent) -> IntentInspection:
 def _possible(shown: IntentDetails) -> tuple[DeliveryEvent, ...]:
     """The events that the state table allows an operator."""
     row = shown.intent
-    if shown.replaced_by is not None and row.state in RETRYABLE:
+    if shown.replaced_by is not None and row.progress.state in RETRYABLE:
         return ()
-    last = row.acked + 1 == len(row.chunks)
+    last = row.progress.acked + 1 == len(row.content.chunks)
     other = DeliveryEvent.RESOLVE_CHUNK if last else DeliveryEvent.RESOLVE_LAST
-    never = (other, DeliveryEvent.ABANDON) if row.reason is Reason.ABANDONED else (other,)
-    return tuple(event for event in OPERATOR_EVENTS if event in TRANSITIONS[row.state] and event not in never)
+    never = (other, DeliveryEvent.ABANDON) if row.progress.reason is Reason.ABANDONED else (other,)
+    return tuple(event for event in OPERATOR_EVENTS if event in TRANSITIONS[row.progress.state] and event not in never)
 
 
 def change_queue(c: sqlite3.Connection, command: ChangeQueue) -> QueueChanges:
     """Handle `ChangeQueue`."""
     changes: list[QueueChange] = []
     skipped: list[SkippedIntent] = []
-    for one in command.changes:
+    for change in command.changes:
         try:
-            changes.append(_change(c, one))
+            changes.append(_change(c, change))
         except TrunklineError as error:
             if not command.skip:
                 raise
             # It is refused before anything of it is written.
-            skipped.append(SkippedIntent(id=IntentId(one.intent), why=error.facts))
+            skipped.append(SkippedIntent(id=IntentId(change.intent), why=error.facts))
     return QueueChanges(changes=tuple(changes), skipped=tuple(skipped), holder=holder_of(c, command.now))
 
 
-def _change(c: sqlite3.Connection, one: RetryIntent | ResolveIntent) -> QueueChange:
-    before: IntentRow = queue.retry(c, one) if isinstance(one, RetryIntent) else queue.resolve(c, one)
+def _change(c: sqlite3.Connection, command: RetryIntent | ResolveIntent) -> QueueChange:
+    before: IntentRow = queue.retry(c, command) if isinstance(command, RetryIntent) else queue.resolve(c, command)
     after = queue.show_intent(c, ShowIntent(intent=before.id)).intent
     return QueueChange(
         id=before.id,
-        before=before.state,
-        after=after.state,
-        acked=after.acked,
-        chunks=len(after.chunks),
-        was_in_doubt=before.reason is Reason.ABANDONED and after.reason is Reason.OPERATOR_UNSENT,
+        before=before.progress.state,
+        after=after.progress.state,
+        acked=after.progress.acked,
+        chunks=len(after.content.chunks),
+        was_in_doubt=before.progress.reason is Reason.ABANDONED and after.progress.reason is Reason.OPERATOR_UNSENT,
     )

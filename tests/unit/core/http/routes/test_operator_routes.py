@@ -172,7 +172,7 @@ async def test_an_intent_that_failed_is_shown_retried_and_purged(tmp_path: Path)
     async with talked(tmp_path, errors=1) as (one, platform):
         [row] = (await get(one, "/v1/queue"))["rows"]
         shown = await get(one, f"/v1/queue/{quote(row['id'], safe='')}")
-        assert (shown["can"], shown["details"]["intent"]["chunks"]) == (["retry"], ["you said hello 0"])
+        assert (shown["can"], shown["details"]["intent"]["content"]["chunks"]) == (["retry"], ["you said hello 0"])
         done = await post(one, "/v1/queue/retry", intents=[row["id"]])
         assert [(change["before"], change["after"]) for change in done["changes"]] == [("failed", "prepared")]
         await one.running.until(IntentSettled, 2)

@@ -6,10 +6,9 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.support.factories import intent
+from tests.support.factories import intent, open_intents
 from trunkline.core.runtime.live_bindings import LiveBindings
-from trunkline.core.runtime.outbound.settle import Settler
-from trunkline.core.values import IntentId
+from trunkline.core.values import IntentId, IntentState
 
 pytestmark = pytest.mark.anyio
 
@@ -48,39 +47,34 @@ def test_what_has_no_binding_holds_nothing() -> None:
         assert under_way(bindings) == {}
 
 
-def settler(bindings: LiveBindings) -> Settler:
-    context: Any = SimpleNamespace(bindings=bindings)
-    return Settler(context, SimpleNamespace(ended=lambda *_: None))  # pyright: ignore[reportArgumentType]
-
-
-def test_an_intent_that_was_never_queued_releases_nothing_of_others() -> None:
+async def test_an_intent_that_was_never_queued_releases_nothing_of_others() -> None:
     """A message that a hook cancelled is over before it is queued; other work of its binding goes on."""
     bindings = live()
-    settle = settler(bindings)
-    settle.hold(intent("queued", binding="b1"))
-    settle.over(intent("cancelled", binding="b1"), None)
+    intents = open_intents(bindings=bindings)
+    intents.enqueue(intent("queued", binding="b1"), None)
+    intents.enqueue(intent("cancelled", binding="b1", state=IntentState.CANCELLED), None)
     assert under_way(bindings) == {"b1": 1}
-    settle.gone(IntentId("queued"), None)
-    settle.gone(IntentId("queued"), None)
+    intents.release(IntentId("queued"), None)
+    intents.release(IntentId("queued"), None)
     assert under_way(bindings) == {}
 
 
-def test_an_intent_that_an_operator_reopens_twice_is_held_once() -> None:
+async def test_an_intent_that_an_operator_reopens_twice_is_held_once() -> None:
     bindings = live()
-    settle = settler(bindings)
-    settle.hold(intent("i1", binding="b1"))
-    settle.hold(intent("i1", binding="b1"))
-    settle.gone(IntentId("i1"), None)
+    intents = open_intents(bindings=bindings)
+    intents.enqueue_reopened(intent("i1", binding="b1"), None)
+    intents.enqueue_reopened(intent("i1", binding="b1"), None)
+    intents.release(IntentId("i1"), None)
     assert under_way(bindings) == {}
 
 
-def test_open_intents_of_an_earlier_process_are_counted_at_the_start_and_released_one_by_one() -> None:
+async def test_open_intents_of_an_earlier_process_are_counted_at_the_start_and_released_one_by_one() -> None:
     bindings = live()
-    settle = settler(bindings)
+    intents = open_intents(bindings=bindings)
     bindings.hold_open("b1", 2)
     for name in ("i1", "i2"):
-        settle.adopt(intent(name, binding="b1"))
-    settle.gone(IntentId("i1"), None)
+        intents.adopt_binding(intent(name, binding="b1"))
+    intents.release(IntentId("i1"), None)
     assert under_way(bindings) == {"b1": 1}
-    settle.gone(IntentId("i2"), None)
+    intents.release(IntentId("i2"), None)
     assert under_way(bindings) == {}

@@ -176,7 +176,7 @@ async def test_an_operators_word_decides_what_was_in_doubt(
         [acted] = running.recorded(OperatorActed)
     assert (settled[-1].state.value, texts(cutting), acted.verb) == (state, sent, verdict.value)
     assert acks == (["777"] if verdict is QueueVerdict.SENT else [])
-    assert (shown.intent.state.value, len(shown.receipts)) == (state, 3 if state == "delivered" else 1)
+    assert (shown.intent.progress.state.value, len(shown.receipts)) == (state, 3 if state == "delivered" else 1)
 
 
 async def test_a_last_chunk_that_was_sent_is_mirrored_at_once(path: Path, platform: Platform) -> None:

@@ -5,13 +5,12 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import anyio
 import pytest
 
-from tests.support.factories import intent
+from tests.support.factories import intent, open_intents
 from tests.support.hooks import Told, hooks
 from tests.support.sending import Platform, made, message, serving, texts
 from tests.support.small_gateway import Running
@@ -23,7 +22,6 @@ from trunkline.core.events.gateway import ProcessRecovered
 from trunkline.core.reasons import Reason
 from trunkline.core.records.rows import LoadedIntents
 from trunkline.core.runtime.outbound import delivery_loop as delivery_module
-from trunkline.core.runtime.outbound.backlog import Backlog
 from trunkline.core.store.queries import FindIntentFate, FindSend, ListOpenIntents, LoadIntents
 from trunkline.core.values import IntentId, IntentState
 
@@ -68,21 +66,21 @@ async def test_what_is_beyond_the_window_is_delivered_in_its_order(path: Path, p
     platform.hold()
     async with serving(path, platform, delivery={"window": 2}) as running:
         wanted = await fill(running, 50, places)
-        backlog = running.gateway._delivery.backlog
-        assert (backlog.open, backlog.held) == (50, 2)
+        backlog = running.gateway._intents
+        assert (backlog.count, backlog.held) == (50, 2)
         platform.held.set()
         await running.until(IntentSettled, 50)
         assert by_place(platform) == wanted
         # Nothing is kept of it, nor of this one.
         await running.gateway.send(message("user:9", "last", "last"))
-        assert (backlog.open, backlog.held, backlog._by_lane, backlog._loaded, backlog._wanted) == (0, 0, {}, {}, {})
+        assert (backlog.count, backlog.held, backlog._by_lane, backlog._loaded, backlog._wanted) == (0, 0, {}, {}, {})
 
 
 async def test_the_texts_of_a_window_only_are_held(path: Path, platform: Platform) -> None:
     platform.hold()
     async with serving(path, platform, delivery={"window": 3}) as running:
         await fill(running, 40, 4)
-        lanes = running.gateway._delivery.lanes._lanes
+        lanes = running.gateway._intents.lanes._lanes
         held = [item for waiting in lanes.values() for item in waiting if item.row is not None]
         # Those that are being sent have been loaded for that.
         assert len(held) <= 3 + 4
@@ -96,7 +94,7 @@ async def test_a_window_is_filled_again_when_there_is_room_in_it(path: Path, pla
     async with serving(path, platform, delivery={"window": 1}) as running:
         for n in range(5):
             await running.gateway.send(message(key=f"k{n}"))
-            assert running.gateway._delivery.backlog.held == 0
+            assert running.gateway._intents.held == 0
     assert len(platform.sent) == 5
 
 
@@ -114,8 +112,7 @@ async def test_nobody_reads_for_all_the_others(anyio_backend: str) -> None:
             return LoadedIntents(rows=tuple(intent(one) for one in query.ids if one != "gone"), broken={})
 
     shelf = Shelf()
-    context: Any = SimpleNamespace(store=shelf)
-    backlog, got = Backlog(context), dict[str, Any]()
+    backlog, got = open_intents(store=shelf), dict[str, Any]()
 
     async def load(name: str) -> None:
         found = await backlog.load(IntentId(name))

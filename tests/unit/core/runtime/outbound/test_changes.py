@@ -84,8 +84,8 @@ async def test_an_edit_of_a_message_that_is_still_queued_waits_for_it(path: Path
         await running.enqueue("first")
         await running.enqueue("second", "k2")
         row = await running.change(Action.EDIT, "send:k2", "the second")
-        assert row.action is not None
-        assert row.action.message_id is None
+        assert row.extra.action is not None
+        assert row.extra.action.message_id is None
         platform.held.set()
         await running.until(IntentSettled, 3)
         assert [line.text for line in await lines(running)] == ["first", "the second"]

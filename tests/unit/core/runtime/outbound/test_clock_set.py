@@ -136,11 +136,11 @@ async def test_a_doubt_is_never_younger_than_it_was_when_it_was_stored(tmp_path:
         await anyio.sleep(0.1)
         [row] = (await running.store.read(LoadIntents(ids=(IntentId("send:k"),)))).rows
         group.cancel_scope.cancel()
-    assert row.state is IntentState.PREPARED  # pyright: ignore[reportPossiblyUnboundVariable]
-    assert row.doubt_at is not None  # pyright: ignore[reportPossiblyUnboundVariable]
+    assert row.progress.state is IntentState.PREPARED  # pyright: ignore[reportPossiblyUnboundVariable]
+    assert row.progress.doubt_at is not None  # pyright: ignore[reportPossiblyUnboundVariable]
     machine.set_by = jump
     env = Env(now=machine.wall, ids=system_env().ids, seed="")
     doubt = doubt_at(env, row)  # pyright: ignore[reportPossiblyUnboundVariable]
     assert doubt is not None
-    assert env.steady() - doubt >= row.updated_at - row.doubt_at  # pyright: ignore[reportPossiblyUnboundVariable]
+    assert env.steady() - doubt >= row.updated_at - row.progress.doubt_at  # pyright: ignore[reportPossiblyUnboundVariable]
     platform.close()

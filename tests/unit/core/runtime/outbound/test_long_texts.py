@@ -10,7 +10,7 @@ import pytest
 from tests.support.factories import receipt
 from tests.support.sending import Platform, message, serving
 from trunkline.core.reasons import Reason
-from trunkline.core.records.rows import IntentRow
+from trunkline.core.records.rows import ContentPart, IntentRow
 from trunkline.core.states.intent import DeliveryEvent
 from trunkline.core.store.commands import AckChunk, EndIntent, Enqueue, MarkSending
 from trunkline.core.store.queries import LoadIntents
@@ -44,7 +44,7 @@ def test_a_receipt_of_a_long_text_does_not_write_the_text_again(tmp_path: Path, 
         id=IntentId("long"),
         kind=IntentKind.SEND,
         address=receipt("1").address,
-        chunks=CHUNKS,
+        content=ContentPart(chunks=CHUNKS),
         agent="main",
         mirror_key=None,
         created_at=0.5,
@@ -89,7 +89,7 @@ def test_a_receipt_of_a_long_text_does_not_write_the_text_again(tmp_path: Path, 
         )
         receipts = db.execute("SELECT json_array_length(receipts) FROM intents").fetchone()[0]
     assert settled.mirror is None
-    assert (found.acked, found.chunks, receipts) == (99, CHUNKS, 99)
+    assert (found.progress.acked, found.content.chunks, receipts) == (99, CHUNKS, 99)
     # The row is written as a whole when its receipts outgrow their room, which doubles then, and when counters do.
     assert whole > 200_000
     assert sum(size > whole / 2 for size in each) < 12

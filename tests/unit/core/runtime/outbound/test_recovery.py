@@ -139,7 +139,7 @@ async def test_a_line_that_is_looked_for_too_early_is_looked_for_again(
         async def late(write: Any, command: Any, story: Any, then: Any) -> Any:
             # It is recorded as refused by now, and is not due yet.
             looked.append(command.mirror_due)
-            await running.gateway._delivery.settler.lines.store_due()
+            await running.gateway._delivery._settler.lines.store_due()
             return await write(command, story, then)
 
         on_write(running.store, AckChunk, late)

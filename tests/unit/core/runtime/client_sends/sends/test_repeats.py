@@ -257,8 +257,8 @@ async def test_nothing_is_left_of_calls_that_have_ended(path: Path, platform: Pl
             tasks.start_soon(running.gateway.send, message(key="gone"))
             await platform.arrived.wait()
             tasks.cancel_scope.cancel()
-        sends, delivery = running.gateway._sends, running.gateway._delivery
-        assert (sends._flights, sends._scopes, delivery.settler._waiters) == ({}, {}, {})
+        sends, intents = running.gateway._sends, running.gateway._intents
+        assert (sends._flights, sends._scopes, intents._waiters) == ({}, {}, {})
 
 
 # ---------------------------------------------------------------- before and after

@@ -1,14 +1,16 @@
-"""Records the admission of work: what began, in which session, and why."""
+"""Stories that several writes have: of work that was admitted, and of a callback that has changed."""
 
 from __future__ import annotations
 
+from trunkline.core.events import EventSink
 from trunkline.core.events.gateway import (
     InboundAdmitted,
     SessionShared,
     TranscriptAppended,
 )
+from trunkline.core.events.hands import CallbackChanged
 from trunkline.core.reasons import Reason
-from trunkline.core.records.rows import SessionRow, Work
+from trunkline.core.records.rows import CallbackChange, SessionRow, Work
 from trunkline.core.runtime.context import Context
 from trunkline.core.values import WorkKind
 
@@ -34,3 +36,16 @@ def record_admitted(ctx: Context, work: Work, session: SessionRow, cause: int | 
         inbound=work.id,
     )
     return admitted
+
+
+def record_callback(
+    events: EventSink, change: CallbackChange | None, cause: int | None, **ids: str | None
+) -> int | None:
+    """Record a change of a callback; returns its seq, or `cause` where nothing has changed.
+
+    `ids`: what it belongs to beside the delegation.
+    """
+    if change is None:
+        return cause
+    body = CallbackChanged(before=change.before, state=change.state, reason=change.reason)
+    return events.record(body, cause, **{**ids, "delegation": change.delegation})

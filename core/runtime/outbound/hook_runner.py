@@ -1,32 +1,38 @@
-"""Runs `message_sending` hooks, each in time, and checks what they change like what was asked for."""
+"""Runs hooks, each in time. What `message_sending` hooks change is checked like what was asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+import anyio.abc
 import msgspec
 
 from trunkline.core.actions.marker import ContextMark
 from trunkline.core.channels.capabilities import check_able
 from trunkline.core.decisions import MirrorQuestion
 from trunkline.core.delivery import hooks as rules
-from trunkline.core.delivery.hooks import Change, HookResult, Outgoing, SendingHook
+from trunkline.core.delivery.hooks import Change, HookResult, Hooks, Outgoing, SendingHook, Sent
+from trunkline.core.delivery.mirror_text import said
 from trunkline.core.errors import HookError, InvalidSend, TargetError
-from trunkline.core.events.delivery import HookFailed
+from trunkline.core.events.delivery import HookFailed, HookSent
 from trunkline.core.reasons import Reason
-from trunkline.core.records.rows import IntentRow, Work
+from trunkline.core.records.rows import IntentRow, ProgressPart, Work
 from trunkline.core.routing.outbound import OutboundQuestion
 from trunkline.core.runtime.context import Context, ids_of
 from trunkline.core.runtime.deadlines import Deadlines
-from trunkline.core.runtime.intent_drafts import identity_of
+from trunkline.core.runtime.intent_drafts import bound_part
+from trunkline.core.runtime.lanes import Lanes
 from trunkline.core.runtime.outbound.context_policy import ContextPolicy
+from trunkline.core.store.commands import MarkNotified
 from trunkline.core.untrusted import check_address
-from trunkline.core.values import Address, IntentKind
-from trunkline.core.well_formed import plain_text
+from trunkline.core.values import Address, IntentKind, Receipt
+from trunkline.core.well_formed import describe, plain_text
 
 M = TypeVar("M")
 T = TypeVar("T")
+#: number of outcomes that hooks are notified of concurrently
+_NOTIFIERS = 16
 
 
 class HookedDraft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -37,42 +43,53 @@ class HookedDraft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     result: HookResult
 
 
-class SendingHooks:
-    """The `message_sending` hooks of a gateway."""
+class HookRunner:
+    """Runs the hooks of a gateway: on messages before they are stored, and on the outcomes of intents."""
 
-    def __init__(self, context: Context, hooks: tuple[SendingHook, ...]) -> None:
+    def __init__(self, context: Context, hooks: Hooks) -> None:
         self._ctx = context
-        self._hooks = hooks
+        self._sending = hooks.in_order
+        self._sent = hooks.sent
+        self.has_hooks = bool(hooks)
         self._limits = Deadlines()
         self._policy = ContextPolicy(context)
+        self._ends: Lanes[tuple[str, str, str, str], tuple[IntentRow, Sent, int | None]] = Lanes(
+            "hooks", workers=_NOTIFIERS, now=context.env.steady
+        )
 
-    async def run(
+    def start(self, group: anyio.abc.TaskGroup) -> None:
+        """Start to notify hooks of ends."""
+        self._ends.start(group, self._notify)
+
+    async def run_sending(
         self, draft: IntentRow, text: str, mark: ContextMark | None, work: Work | None, cause: int | None
     ) -> HookedDraft:
         """Run the hooks on a message. `work`: that of its turn, whose origin decides where else it may go."""
         home = draft.address
-        passed = HookResult(text=text, media=draft.media, reply_to=draft.reply_to, to=home)
+        passed = HookResult(text=text, media=draft.content.media, reply_to=draft.content.reply_to, to=home)
         # of the other places that hooks have sent it to
         marks: dict[Address, ContextMark | None] = {}
-        for hook in self._hooks:
+        for hook in self._sending:
             failures = len(passed.failures)
             try:
-                answer = await self.in_time(hook.call, _shown(draft, passed, text))
+                answer = await self._call_in_time(hook.call, _shown(draft, passed, text))
                 if answer is None:
                     continue
-                if isinstance(answer, Change) and answer.to is not msgspec.UNSET and draft.action is None:
+                if isinstance(answer, Change) and answer.to is not msgspec.UNSET and draft.extra.action is None:
                     to = self._place(hook, draft, answer.to)
                     if to != home and to not in marks:
-                        marks[to] = await self._allowed(draft, to, work, cause)
+                        # Clients may send anywhere.
+                        client = draft.kind is IntentKind.SEND
+                        marks[to] = None if client else await self._policy.check_redirect(draft, to, work, cause)
                     answer = msgspec.structs.replace(answer, to=to)
-                after = rules.apply(passed, hook, answer, change_only=draft.action is not None)
+                after = rules.apply(passed, hook, answer, change_only=draft.extra.action is not None)
                 if after.changed:
                     self._check_able(hook, draft, after)
                 passed = after
             except Exception as error:  # noqa: BLE001 -- any error of a hook is recorded and decided on
                 passed = rules.failed(passed, hook, error)
             for failure in passed.failures[failures:]:
-                self.record_failure(draft, failure.hook, "sending", failure.reason, failure.detail, cause)
+                self._record_failure(draft, failure.hook, "sending", failure.reason, failure.detail, cause)
             storable = plain_text(passed.text) or ""
             if storable is not passed.text:
                 passed = msgspec.structs.replace(passed, text=storable)
@@ -83,18 +100,53 @@ class SendingHooks:
         assert passed.to is not None
         return HookedDraft(draft=self._changed(draft, passed), mark=marks.get(passed.to, mark), result=passed)
 
-    async def in_time(self, call: Callable[[M], Awaitable[T]], message: M) -> T:
+    async def _call_in_time(self, call: Callable[[M], Awaitable[T]], message: M) -> T:
         """Call a hook. Raises `TimeoutError`."""
         with self._limits.within(self._ctx.config.delivery.hook_timeout) as limit:
             return await call(message)
         assert limit.expired
         raise TimeoutError("no answer in time")
 
-    def record_failure(
+    def _record_failure(
         self, row: IntentRow, hook: str, phase: str, reason: Reason, detail: str, cause: int | None
     ) -> None:
         body = HookFailed(hook=hook, phase=phase, reason=reason, detail=detail)
         self._ctx.events.record(body, cause, **ids_of(row))
+
+    # ------------------------------------------------------------ outcomes
+
+    def notify_soon(self, row: IntentRow, reason: Reason, receipts: tuple[Receipt, ...], cause: int | None) -> None:
+        """Notify hooks that an intent has ended, in order per conversation."""
+        if not row.hooks_pending:
+            return
+        sent = Sent(
+            intent=row.id,
+            kind=row.kind,
+            agent=row.agent,
+            address=row.address,
+            state=row.progress.state,
+            reason=reason,
+            text=said(row.content.chunks),
+            receipts=receipts,
+        )
+        self._ends.put(row.address.lane, (row, sent, cause))
+
+    async def _notify(self, _lane: tuple[str, str, str, str], end: tuple[IntentRow, Sent, int | None]) -> None:
+        row, sent, cause = end
+        for hook in self._sent:
+            try:
+                await self._call_in_time(hook.call, sent)
+            except Exception as error:  # noqa: BLE001 -- any error of a hook is recorded; the delivery is over
+                self._record_failure(row, hook.name, "sent", Reason.HOOK_RAISED, describe(error), cause)
+
+        def story(first: bool) -> None:
+            if not first:
+                return
+            last = sent.receipts[-1].provider_id if sent.receipts else None
+            body = HookSent(state=sent.state, reason=sent.reason, provider_id=last)
+            self._ctx.events.record(body, cause, **ids_of(row))
+
+        self._ctx.store.submit(MarkNotified(intent=row.id), story, urgent=False)
 
     # ------------------------------------------------------------ another place
 
@@ -113,12 +165,6 @@ class SendingHooks:
             raise HookError(f"{hook.name} sends it to {to}: no adapter serves {to.channel}:{to.account}")
         return to
 
-    async def _allowed(self, draft: IntentRow, to: Address, work: Work | None, cause: int | None) -> ContextMark | None:
-        """The mark that a message needs at another place. Raises `PolicyDenied`. Clients may send anywhere."""
-        if draft.kind is IntentKind.SEND:
-            return None
-        return await self._policy.check_redirect(draft, to, work, cause)
-
     def _check_able(self, hook: SendingHook, draft: IntentRow, passed: HookResult) -> None:
         """Raise `HookError` if the adapter of the place cannot send the message as it is now."""
         if passed.cancelled is not None or not {"media", "to"}.intersection(passed.changed):
@@ -129,7 +175,7 @@ class SendingHooks:
             return
         where = f"on {to.channel}:{to.account}"
         try:
-            poll, payload, parts = draft.poll, draft.payload, draft.parts
+            poll, payload, parts = draft.content.poll, draft.content.payload, draft.extra.parts
             check_able(adapter.capabilities, where, media=passed.media, poll=poll, payload=payload, parts=parts)
         except InvalidSend as error:
             raise HookError(f"{hook.name} changed it: {error.facts}") from error
@@ -138,9 +184,8 @@ class SendingHooks:
         """The draft with what the hooks changed, besides the text."""
         if "to" in passed.changed and passed.to is not None and passed.to != draft.address:
             draft = self._moved(draft, passed.to)
-        if passed.media == draft.media and passed.reply_to == draft.reply_to:
-            return draft
-        return msgspec.structs.replace(draft, media=passed.media, reply_to=passed.reply_to)
+        content = msgspec.structs.replace(draft.content, media=passed.media, reply_to=passed.reply_to)
+        return msgspec.structs.replace(draft, content=content)
 
     def _moved(self, draft: IntentRow, to: Address) -> IntentRow:
         """The draft for another place: with its session, identity and binding, without those of the first place."""
@@ -162,12 +207,8 @@ class SendingHooks:
             address=to,
             mirror_key=mirror,
             session=None,
-            reply_to=None,
-            open_on=None,
-            binding=None if bound is None else bound.binding_id,
-            identity=identity_of(bound),
-            notice_to=None,
-            notice_open_on=None,
+            progress=ProgressPart(),
+            bound=bound_part(bound),
         )
 
 
