@@ -108,7 +108,7 @@ def _story(view: RunView, binding: str) -> Iterator[Fact]:
     return under("story", (event_fact(view, event, timed=True) for event in shown))
 
 
-def _decided(view: RunView, events: Iterable[Event]) -> Iterator[Fact]:
+def _decided(view: RunView, events: Iterable[Event | None]) -> Iterator[Fact]:
     """Decisions of the router: the question, the candidates, and the outcome."""
     name, label = view.bindings.name, view.places.label
     for event, body in typed(events, RouterDecided):
@@ -131,8 +131,8 @@ def _decided(view: RunView, events: Iterable[Event]) -> Iterator[Fact]:
 
 def routed_facts(view: RunView, event: Event) -> Iterator[Fact]:
     """The router decisions about the completion of an event, and the fallbacks denied after them."""
-    near = view.nearest(event.seq, RouterDecided)
-    yield from _decided(view, view.of_delegation(event.delegation, RouterDecided) or ([near] if near else []))
+    decided = view.of_delegation(event.delegation, RouterDecided)
+    yield from _decided(view, decided or [view.nearest(event.seq, RouterDecided)])
     denied = view.of_delegation(event.delegation, FallbackDenied)
     denied += [one for one in view.of_intent(event.intent, FallbackDenied) if one not in denied]
     yield from _warned(view, "denied", denied)

@@ -193,17 +193,16 @@ def _ends(view: RunView, events: Iterable[Event]) -> Iterator[Fact]:
 def _aimed(view: RunView, seq: int) -> Iterator[Fact]:
     """The client that requested a send, and how its target was resolved."""
     asked = view.nearest(seq, SendRequested)
-    if asked is not None and isinstance(asked.body, SendRequested):
-        yield from requested_facts(asked.body, asked.seq)
+    for event, body in typed([asked], SendRequested):
+        yield from requested_facts(body, event.seq)
     near = (view.nearest(one, TargetResolved) for one in (seq, *(view.causes.children(asked.seq) if asked else ())))
-    for resolved, body in islice(typed(filter(None, near), TargetResolved), 1):
+    for resolved, body in islice(typed(near, TargetResolved), 1):
         yield from target_facts(body, view.places.label, resolved.seq)
 
 
 def _completion(view: RunView, event: Event) -> Iterator[Fact]:
     yield from routed_facts(view, event)
-    near = view.nearest(event.seq, CompletionPlanned)
-    planned = view.of_delegation(event.delegation, CompletionPlanned) or ([near] if near else [])
+    planned = view.of_delegation(event.delegation, CompletionPlanned) or [view.nearest(event.seq, CompletionPlanned)]
     for plan, body in typed(planned, CompletionPlanned):
         busy = "requester busy" if body.requester_busy else "requester idle"
         yield Fact("plan", f"#{plan.seq} {count(len(body.steps), 'step')}, {busy}", plan.seq)

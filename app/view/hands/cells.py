@@ -20,9 +20,10 @@ def hand_cells(view: RunView, row: HandRow, above: str = "") -> dict[str, LabelC
     body, asked = row.body, row.asked_by
     indent = "  " * (row.depth - 1) + "└ " if row.depth else ""
     again = f" {row.runs}×" if row.runs > 1 else ""
+    shape, tone = ("✗", Tone.BAD) if row.overdue else WORK_LOOKS[row.work][:2]
     origin = LabelCell(above or "nowhere", f"below {above}" if above else "", Tone.DIM)
     return {
-        "work": _work(row),
+        "work": LabelCell(f"{shape} {row.work}", tone=tone, seq=0 if row.overdue else row.finished),
         "callback": _callback(row),
         "id": LabelCell(row.name),
         "hand": LabelCell(f"{indent}{clean(body.hand)}{again}"),
@@ -40,13 +41,6 @@ def hand_cells(view: RunView, row: HandRow, above: str = "") -> dict[str, LabelC
 
 def _or_empty(text: str) -> LabelCell:
     return LabelCell(text) if text else EMPTY
-
-
-def _work(row: HandRow) -> LabelCell:
-    shape, tone, _ = WORK_LOOKS[row.work]
-    if row.overdue:
-        return LabelCell(f"✗ {row.work}", tone=Tone.BAD)
-    return LabelCell(f"{shape} {row.work}", tone=tone, seq=row.finished)
 
 
 def _callback(row: HandRow) -> LabelCell:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from trunkline.app.text.cells import quoted, seconds
-from trunkline.app.text.fact import Fact, Tone, because, under
+from trunkline.app.text.fact import Fact, Tone, facts, under
 from trunkline.app.view.hands.columns import CALLBACK_LOOKS, OPEN_WORK, WORK_LOOKS, WorkPhase
 from trunkline.app.view.hands.history import DelegationHistory
 from trunkline.app.view.hands.row import HandRow
 from trunkline.app.view.hands.runs import HandRuns
 from trunkline.app.view.hands.silence import why_unseen
 from trunkline.app.view.index.message import MessageHistory
-from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.index.run_index import RunView, typed
 from trunkline.app.view.kinds import event_fact
 from trunkline.app.view.kinds.hands import CALLBACK_TEXTS, step_label
 from trunkline.app.view.labels.messages import WORDS
@@ -68,21 +68,24 @@ def hand_facts(view: RunView, hands: HandRuns, row: HandRow, seq: int) -> Iterat
         usual = row.work in OPEN_WORK or row.later or row.callback is CallbackState.SUPPRESSED
         yield Fact("unseen", f"nothing is visible: {unseen[0]}", unseen[1], Tone.PLAIN if usual else Tone.WARN)
     for name in row.broken:
-        yield _broken(view, hands, run, name)
+        # What the invariant found first about it; leads to the event that proves it.
+        at = hands.first_broken(run)[name]
+        titles = [f" {one.title}" for one in view.verdicts if one.id == name]
+        summaries = [f": {one.summary}" for one in view.marks.found if (one.at, one.invariant) == (at, name)]
+        yield Fact("broken", "".join((f"✗ {name}", *titles[:1], *summaries[:1])), at, Tone.BAD)
     yield from _task(row)
     yield from under("chain", _links(view, hands, run, seq))
     yield from _origin(view, run, row)
     yield _deadline(view, row, seq)
     if row.waits is not None:
         yield Fact("waits", f"for {seconds(row.waits)} s", row.finished, Tone.WARN)
-    if row.reason is not None:
-        yield because(row.reason, row.finished)
+    yield from facts(row.finished, ("because", row.result and row.result.reason))
     above = hands.history(row.parent)
     if above is not None:
         text = f"{above.name}  {quoted(above.body.task)} for hand {above.body.hand}, which delegated this"
         yield Fact("above", text, above.accepted.seq)
     yield from under("below", (_below(hands.row(child, seq)) for child in run.children))
-    yield from under("late", (_late(run, event) for event in run.ignored if event.seq <= seq))
+    yield from under("late", _late(run, run.ignored[: run.ignored.upto(seq)]))
     yield from _story(view, run)
 
 
@@ -95,8 +98,8 @@ def _work(row: HandRow) -> Fact:
         text = f"{row.work}: no worker has taken the task"
     elif row.worker and row.work is WorkPhase.RUNNING:
         text = f"{row.work}: worker {row.worker} works on it"
-    elif row.by:
-        text += f", by {row.by}"
+    elif row.result and row.result.by:
+        text += f", by {row.result.by}"
     return Fact("work", text, row.finished or row.since, Tone.BAD if row.overdue else tone)
 
 
@@ -110,27 +113,15 @@ def _callback(row: HandRow) -> Fact:
     return Fact("callback", text, row.callback_since or row.since, tone)
 
 
-def _broken(view: RunView, hands: HandRuns, run: DelegationHistory, name: str) -> Fact:
-    """What an invariant found first about it; leads to the event that proves it."""
-    at = hands.first_broken(run)[name]
-    titles = [f" {one.title}" for one in view.verdicts if one.id == name]
-    summaries = [f": {one.summary}" for one in view.marks.found if (one.at, one.invariant) == (at, name)]
-    return Fact("broken", "".join((f"✗ {name}", *titles[:1], *summaries[:1])), at, Tone.BAD)
-
-
 def _task(row: HandRow) -> Iterator[Fact]:
     """What was asked of which hand, and how often it was tried."""
     body = row.body
     kind = f"{body.hand_kind} " if body.hand_kind in ("agent", "worker") else ""
     yield Fact("task", f"{quoted(body.task)} for {kind}hand {body.hand}, by agent {row.agent or '?'}", row.since)
-    if body.label:
-        yield Fact("label", f"{quoted(body.label)}, the agent's own name for it", row.since)
-    if row.progress:
-        yield Fact("progress", quoted(row.progress), row.progressed)
-    if row.worker:
-        yield Fact("worker", row.worker, row.started)
-    if row.refused:
-        yield Fact("refused", f"{row.refused}×: see below", row.since, Tone.WARN)
+    yield from facts(row.since, ("label", body.label and f"{quoted(body.label)}, the agent's own name for it"))
+    yield from facts(row.progressed, ("progress", row.progress and quoted(row.progress)))
+    yield from facts(row.started, ("worker", row.worker))
+    yield from facts(row.since, ("refused", f"{row.refused}×: see below" if row.refused else "", Tone.WARN))
 
 
 def _deadline(view: RunView, row: HandRow, seq: int) -> Fact:
@@ -159,14 +150,13 @@ def _below(row: HandRow) -> Fact:
     return Fact("", f"{row.name}  {row.work}, {word}  {quoted(body.task)} for {body.hand}", row.since)
 
 
-def _late(run: DelegationHistory, event: Event) -> Fact:
-    """A result that came after the first one."""
-    body = event.body
-    assert isinstance(body, DelegationIgnored)
-    who = f" from {body.by}" if body.by else ""
-    outcome = f"{body.outcome} " if body.outcome is not None else ""
-    after = seconds(event.at - run.finished.at if run.finished is not None else 0.0)
-    return Fact("", f"{outcome}{quoted(body.text)}{who} after {after} s: {body.reason}", event.seq, Tone.WARN)
+def _late(run: DelegationHistory, events: Iterable[Event]) -> Iterator[Fact]:
+    """Results that came after the first one."""
+    for event, body in typed(events, DelegationIgnored):
+        who = f" from {body.by}" if body.by else ""
+        outcome = f"{body.outcome} " if body.outcome is not None else ""
+        after = seconds(event.at - run.finished.at if run.finished is not None else 0.0)
+        yield Fact("", f"{outcome}{quoted(body.text)}{who} after {after} s: {body.reason}", event.seq, Tone.WARN)
 
 
 def _story(view: RunView, run: DelegationHistory) -> Iterator[Fact]:
@@ -199,8 +189,7 @@ def _origin(view: RunView, run: DelegationHistory, row: HandRow) -> Iterator[Fac
     elif asked is run:
         yield Fact("origin", f"{view.places.label(place)}, frozen at #{row.since}  ({place})", row.since)
     else:
-        text = f"that of {asked.name}, for which it works: {view.places.label(place)}"
-        yield Fact("origin", text, row.since)
+        yield Fact("origin", f"that of {asked.name}, for which it works: {view.places.label(place)}", row.since)
     if place is not None:
         below = f", below {place.parent}" if place.parent else ""
         thread = f", thread {place.thread}" if place.thread else ""
@@ -222,32 +211,25 @@ def _origin(view: RunView, run: DelegationHistory, row: HandRow) -> Iterator[Fac
 
 def _links(view: RunView, hands: HandRuns, run: DelegationHistory, seq: int) -> Iterator[Fact]:
     """From the message of the person to the ids of the platform, each link with its event."""
-    received = view.nearest(run.accepted.seq, InboundReceived)
-    if received is not None and isinstance(received.body, InboundReceived):
-        heard, event = received.body, view.posted(received.seq) or received
+    for received, heard in typed([view.nearest(run.accepted.seq, InboundReceived)], InboundReceived):
+        event = view.posted(received.seq) or received
         text = f"{heard.peer.name or heard.peer.id} {quoted(heard.text)} in {title(view.places, heard.address)}"
         yield Fact("", f"message #{event.seq} {text} ({heard.message_id})", event.seq)
-    turn = view.nearest(run.accepted.seq, TurnStarted)
-    if turn is not None and isinstance(turn.body, TurnStarted):
-        yield _link("turn", turn, f"{turn.turn or '?'} of agent {turn.body.agent}")
+    for turn, begun in typed([view.nearest(run.accepted.seq, TurnStarted)], TurnStarted):
+        yield _link("turn", turn, f"{turn.turn or '?'} of agent {begun.agent}")
     yield _link("delegation", run.accepted, f"{run.name}  {run.id} to hand {run.body.hand}")
-    if run.finished is not None and isinstance(run.finished.body, DelegationFinished):
-        yield _link("result", run.finished, f"{run.finished.body.outcome} {quoted(run.finished.body.text)}")
+    for finished, result in typed([run.finished], DelegationFinished):
+        yield _link("result", finished, f"{result.outcome} {quoted(result.text)}")
     for started in run.callbacks:
-        yield _link("callback turn", started, f"{started.turn or '?'}{_turn_outcome(view, started)}")
+        ends = (end for one, end in typed(view.of_inbound(started.inbound), TurnEnded) if one.turn == started.turn)
+        end = next((f" {end.outcome}{f' ({end.reason})' if end.reason else ''}" for end in ends), ", not ended")
+        yield _link("callback turn", started, f"{started.turn or '?'}{end}")
     for history in filter(None, map(hands.messages.of, run.intents)):
         yield from _message(view, history, seq)
 
 
 def _link(what: str, event: Event, text: str, tone: Tone = Tone.PLAIN) -> Fact:
     return Fact("", f"→ {what} #{event.seq} {text}", event.seq, tone)
-
-
-def _turn_outcome(view: RunView, started: Event) -> str:
-    for event in view.of_inbound(started.inbound, TurnEnded):
-        if event.turn == started.turn and isinstance(event.body, TurnEnded):
-            return f" {event.body.outcome}" + (f" ({event.body.reason})" if event.body.reason else "")
-    return ", not ended"
 
 
 def _message(view: RunView, history: MessageHistory, seq: int) -> Iterator[Fact]:
@@ -260,7 +242,5 @@ def _message(view: RunView, history: MessageHistory, seq: int) -> Iterator[Fact]
     why = f": {step.why}" if step is not None and step.why and begun else ""
     first = history.prepared or history.first
     yield _link("queue", first, f"{history.id} {word}{place}{why}", tone if begun else Tone.DIM)
-    for event in history.accepted:
-        if isinstance(event.body, WireAccepted):
-            place = title(view.places, event.body.address)
-            yield _link("platform", event, f"{event.body.provider_id} in {place}", Tone.GOOD)
+    for event, accepted in typed(history.accepted, WireAccepted):
+        yield _link("platform", event, f"{accepted.provider_id} in {title(view.places, accepted.address)}", Tone.GOOD)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
+from operator import attrgetter
 
 import msgspec
 
 from trunkline.app.view.hands.columns import ENDED_AS, WorkPhase
 from trunkline.app.view.hands.row import Announcement
-from trunkline.app.view.index.growing import EventHistory
+from trunkline.app.view.index.growing import EventHistory, GrowingRows
 from trunkline.core.events import Body, Event
 from trunkline.core.events.bindings import RouterDecided
 from trunkline.core.events.delivery import IntentPrepared, IntentReopened, IntentSettled, IntentSuppressed
@@ -19,7 +19,6 @@ from trunkline.core.events.hands import (
     AnswerTurnedAway,
     CallbackChanged,
     CompletionPlanned,
-    CompletionStep,
     DelegationAccepted,
     DelegationFinished,
     DelegationIgnored,
@@ -47,8 +46,8 @@ _OUTCOMES = (
     (CallbackState.DELIVERED, frozenset({IntentState.DELIVERED})),
     (CallbackState.UNDELIVERABLE, frozenset(IntentState) - {IntentState.CANCELLED}),
 )
-
-
+#: the events of which a delegation may have several
+_LISTED: tuple[type[Body], ...] = (DelegationStarted, DelegationProgressed, DelegationIgnored, AnswerTurnedAway)
 #: outcomes of a callback turn after which nobody is told anything
 _TURN_OUTCOMES = {"silent": CallbackState.SUPPRESSED, "failed": CallbackState.UNDELIVERABLE}
 #: counted beside the states of callbacks
@@ -70,25 +69,17 @@ class DelegationHistory(EventHistory):
         #: the delegation that its caller works on, and those that its hand made
         self.above: DelegationHistory | None = None
         self.children: list[DelegationHistory] = []
-        self.started: list[Event] = []
-        self.progress: list[Event] = []
         self.finished: Event | None = None
-        self.ignored: list[Event] = []
-        self.refused: list[Event] = []
-        self._lists: dict[type[Body], list[Event]] = {
-            DelegationStarted: self.started,
-            DelegationProgressed: self.progress,
-            DelegationIgnored: self.ignored,
-            AnswerTurnedAway: self.refused,
-        }
         #: starts of its callback turns
-        self.callbacks: list[Event] = []
+        self.callbacks = GrowingRows[Event](attrgetter("seq"))
+        self._lists = {kind: GrowingRows[Event](attrgetter("seq")) for kind in _LISTED}
+        self.started, self.progress, self.ignored, self.refused = self._lists.values()
         #: its requester was busy when it ended, for an unknown time
         self.busy = False
         self.said: list[Announcement] = []
         #: the messages that report it, with their states
         self.intents: dict[str, IntentState] = {}
-        self.steps: list[CallbackStep] = []
+        self.steps = GrowingRows[CallbackStep](attrgetter("seq"))
         #: whether the trace records how the callback changes; older ones leave it to be derived
         self.recorded = False
         #: the first event at which a violation of it was detected
@@ -112,8 +103,8 @@ class DelegationHistory(EventHistory):
 
     def callback(self, seq: int) -> CallbackStep:
         """The callback after event `seq`."""
-        at = bisect_right(self.steps, seq, key=lambda step: step.seq)
-        return self.steps[at - 1] if at else CallbackStep(self.accepted.seq, self.accepted.at, CallbackState.WAITING)
+        last = self.steps.last(seq)
+        return last or CallbackStep(self.accepted.seq, self.accepted.at, CallbackState.WAITING)
 
     # ------------------------------------------------------------ the work
 
@@ -128,7 +119,7 @@ class DelegationHistory(EventHistory):
         ended = self.ended(seq)
         if ended is not None and isinstance(ended.body, DelegationFinished):
             return ENDED_AS[ended.body.outcome]
-        last = last_of(self.started, seq) or self.accepted
+        last = self.started.last(seq) or self.accepted
         died = deaths.get(last.generation)
         if self.body.hand_kind != "worker" and died is not None and last.seq < died <= seq:
             return WorkPhase.ORPHANED
@@ -161,19 +152,18 @@ class DelegationHistory(EventHistory):
     def _derive(self, event: Event, state: CallbackState, reason: Reason | None = None) -> None:
         """Change the callback where an older trace does not record it."""
         if not self.recorded and (self.steps[-1].state if self.steps else CallbackState.WAITING) is not state:
-            self.steps.append(CallbackStep(event.seq, event.at, state, reason))
+            self.steps.add(CallbackStep(event.seq, event.at, state, reason))
 
     @on(CallbackChanged)
     def _changed(self, event: Event, body: CallbackChanged) -> None:
         """Take a recorded change; what was derived before gives way."""
         if not self.recorded:
-            self.recorded = True
-            self.steps.clear()
-        self.steps.append(CallbackStep(event.seq, event.at, body.state, body.reason))
+            self.recorded, self.steps = True, GrowingRows[CallbackStep](attrgetter("seq"))
+        self.steps.add(CallbackStep(event.seq, event.at, body.state, body.reason))
 
-    @on(DelegationStarted, DelegationProgressed, DelegationIgnored, AnswerTurnedAway)
+    @on(*_LISTED)
     def _listed(self, event: Event, body: Body) -> None:
-        self._lists[type(body)].append(event)
+        self._lists[type(body)].add(event)
 
     @on(DelegationFinished)
     def _finished(self, event: Event, _body: DelegationFinished) -> None:
@@ -182,7 +172,9 @@ class DelegationHistory(EventHistory):
     @on(CompletionPlanned)
     def _planned(self, event: Event, body: CompletionPlanned) -> None:
         self.busy = body.requester_busy
-        if body.steps and all(map(_announces_nothing, body.steps)):
+        replaced = Reason.REQUESTER_REPLACED
+        unsaid = (step.mode == "kept" or (step.address is None and step.reason is replaced) for step in body.steps)
+        if body.steps and all(unsaid):
             self._derive(event, CallbackState.SUPPRESSED, body.steps[0].reason)
 
     @on(InboundAdmitted)
@@ -193,7 +185,7 @@ class DelegationHistory(EventHistory):
     @on(TurnStarted)
     def _turn_started(self, event: Event, body: TurnStarted) -> None:
         if body.work is WorkKind.CALLBACK:
-            self.callbacks.append(event)
+            self.callbacks.add(event)
             self._derive(event, CallbackState.IN_TURN)
 
     @on(TurnEnded)
@@ -230,18 +222,3 @@ class DelegationHistory(EventHistory):
     def _routed(self, _event: Event, body: RouterDecided) -> None:
         key = body.target_session_key
         self.session = self.session or (key if key != self.body.session_key else "")
-
-
-def _announces_nothing(step: CompletionStep) -> bool:
-    return step.mode == "kept" or (step.address is None and step.reason is Reason.REQUESTER_REPLACED)
-
-
-def last_of(events: Sequence[Event], seq: int) -> Event | None:
-    """The last of some events that is not after event `seq`."""
-    at = bisect_right(events, seq, key=lambda event: event.seq)
-    return events[at - 1] if at else None
-
-
-def number_of(events: Sequence[Event], seq: int) -> int:
-    """How many of some events are not after event `seq`."""
-    return bisect_right(events, seq, key=lambda event: event.seq)

@@ -5,22 +5,17 @@ from __future__ import annotations
 import msgspec
 
 from trunkline.app.view.hands.columns import WorkPhase
-from trunkline.core.events.hands import DelegationAccepted
+from trunkline.core.events.hands import DelegationAccepted, DelegationFinished
 from trunkline.core.reasons import Reason
 from trunkline.core.states.delegation import CallbackState, HandOutcome
-from trunkline.core.values import Address, IntentKind, Peer
+from trunkline.core.values import Address, Peer
 
 
 class Announcement(msgspec.Struct, frozen=True):
     """A message with the result of a delegation, as people saw it."""
 
     seq: int
-    at: float
     address: Address
-    intent: str
-    kind: IntentKind
-    #: the platform's id of the message
-    provider_id: str = ""
 
 
 class HandRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,18 +44,15 @@ class HandRow(msgspec.Struct, frozen=True, kw_only=True):
     #: the worker that took it
     worker: str = ""
     finished: int = 0
-    outcome: HandOutcome | None = None
-    reason: Reason | None = None
-    #: the worker that answered, or who cancelled it
-    by: str = ""
+    #: its result, who gave it, and why it ended
+    result: DelegationFinished | None = None
     #: the last progress that it reported, and its event
     progress: str = ""
     progressed: int = 0
     #: the callback turn
     turn: int = 0
     said: tuple[Announcement, ...] = ()
-    #: later results that did not count, and answers that were refused
-    ignored: int = 0
+    #: answers that were refused
     refused: int = 0
     #: the delegation above it, and how many stand above
     parent: str = ""
@@ -92,34 +84,17 @@ class HandRow(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def overran(self) -> bool:
         """It was ended by its deadline."""
-        return self.reason is Reason.HAND_DEADLINE or self.outcome is HandOutcome.TIMEOUT
+        done = self.result
+        return done is not None and (done.reason is Reason.HAND_DEADLINE or done.outcome is HandOutcome.TIMEOUT)
 
 
-class HandCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """The delegations after an event. `open`: their work has not ended."""
+class HandCounts(msgspec.Struct, frozen=True):
+    """The delegations after an event: how many were accepted, and how many are in which state."""
 
     accepted: int
-    open: int
-    delivered: int
-    suppressed: int
-    parked: int
-    undeliverable: int
-
-    @property
-    def reporting(self) -> int:
-        """Those that have ended and whose report is on its way."""
-        ended = self.accepted - self.open
-        return ended - self.delivered - self.suppressed - self.parked - self.undeliverable
+    by_state: dict[str, int]
 
     @property
     def states(self) -> str:
         """Those that there are: ``2 open, 1 delivered, 1 parked``."""
-        named = (
-            ("open", self.open),
-            ("on their way", self.reporting),
-            ("delivered", self.delivered),
-            ("suppressed", self.suppressed),
-            ("parked", self.parked),
-            ("undeliverable", self.undeliverable),
-        )
-        return ", ".join(f"{number} {name}" for name, number in named if number)
+        return ", ".join(f"{number} {name}" for name, number in self.by_state.items() if number)

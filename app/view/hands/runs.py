@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from trunkline.app.text.lazy_sequence import LazySequence
 from trunkline.app.view.hands.columns import OPEN_WORK, WorkPhase
-from trunkline.app.view.hands.history import ACCEPTED, FINISHED, DelegationHistory, last_of, number_of
+from trunkline.app.view.hands.history import ACCEPTED, FINISHED, DelegationHistory
 from trunkline.app.view.hands.row import Announcement, HandCounts, HandRow
 from trunkline.app.view.index.evidence import BrokenThings
 from trunkline.app.view.index.growing import Tally
@@ -38,6 +38,8 @@ from trunkline.sim.invariants.base import Violation
 _GRACE, _WITHIN = 1.0, 60.0
 #: states of a callback that has not begun to move
 _DUE = frozenset({CallbackState.WAITING, CallbackState.PENDING_TURN})
+#: states of a callback that is as far as it comes, at least without an operator
+_REPORTED = (CallbackState.DELIVERED, CallbackState.SUPPRESSED, CallbackState.PARKED, CallbackState.UNDELIVERABLE)
 
 
 class HandRuns(GrowingView, Sequence[str]):
@@ -97,8 +99,7 @@ class HandRuns(GrowingView, Sequence[str]):
 
     def led_to(self, event: Event) -> str | None:
         """The delegation that an event leads to: its own, else the first that its turn made."""
-        own = self.concerned(event)
-        if own is not None:
+        if own := self.concerned(event):
             return own
         history = self.messages.of_event(event)
         turn = history.prepared.turn if history is not None and history.prepared is not None else event.turn
@@ -114,15 +115,10 @@ class HandRuns(GrowingView, Sequence[str]):
     def counts(self, seq: int) -> HandCounts:
         """How many there are in which state after event `seq`."""
         numbers = self._tally.at(seq)
-        accepted = numbers.get(ACCEPTED, 0)
-        return HandCounts(
-            accepted=accepted,
-            open=accepted - numbers.get(FINISHED, 0),
-            delivered=numbers.get(CallbackState.DELIVERED, 0),
-            suppressed=numbers.get(CallbackState.SUPPRESSED, 0),
-            parked=numbers.get(CallbackState.PARKED, 0),
-            undeliverable=numbers.get(CallbackState.UNDELIVERABLE, 0),
-        )
+        accepted, finished = numbers.get(ACCEPTED, 0), numbers.get(FINISHED, 0)
+        ended = {state.value: numbers.get(state, 0) for state in _REPORTED}
+        reporting = finished - sum(ended.values())
+        return HandCounts(accepted, {"open": accepted - finished, "on their way": reporting, **ended})
 
     def wrong(self, seq: int) -> list[int]:
         """The numbers of the rows that violate an invariant, are overdue or unreported."""
@@ -154,9 +150,7 @@ class HandRuns(GrowingView, Sequence[str]):
         ended = run.ended(seq)
         work = run.work(seq, self.messages.deaths)
         step = run.callback(seq)
-        started = last_of(run.started, seq)
-        progress = last_of(run.progress, seq)
-        turn = last_of(run.callbacks, seq)
+        started, progress, turn = run.started.last(seq), run.progress.last(seq), run.callbacks.last(seq)
         taken, reported, done = (event.body if event is not None else None for event in (started, progress, ended))
         deadline = run.deadline(started)
         later = work is WorkPhase.LATER
@@ -175,18 +169,15 @@ class HandRuns(GrowingView, Sequence[str]):
             callback_since=0 if later else step.seq,
             since=run.accepted.seq,
             started=run.started[0].seq if started is not None else 0,
-            runs=number_of(run.started, seq),
+            runs=run.started.upto(seq),
             worker=taken.worker if isinstance(taken, DelegationStarted) else "",
             finished=ended.seq if ended is not None else 0,
-            outcome=done.outcome if isinstance(done, DelegationFinished) else None,
-            reason=done.reason if isinstance(done, DelegationFinished) else None,
-            by=done.by if isinstance(done, DelegationFinished) else "",
+            result=done if isinstance(done, DelegationFinished) else None,
             progress=reported.text if isinstance(reported, DelegationProgressed) else "",
             progressed=progress.seq if progress is not None else 0,
             turn=turn.seq if turn is not None else 0,
             said=tuple(one for one in run.said if one.seq <= seq),
-            ignored=number_of(run.ignored, seq),
-            refused=number_of(run.refused, seq),
+            refused=run.refused.upto(seq),
             parent=run.above.id if run.above is not None else "",
             depth=sum(1 for _ in run.line),
             age=max((ended.at if ended is not None else now) - run.accepted.at, 0.0),
@@ -231,14 +222,12 @@ class HandRuns(GrowingView, Sequence[str]):
         for made in (event.turn, event.inbound):
             if made:
                 self._made.setdefault(made, run)
-        turn = self.view.nearest(event.seq, TurnStarted)
         if body.hand_kind == "agent":
             run.session = str(SessionKey(agent=body.hand, subagent=run.id))
-        run.agent = turn.body.agent if turn is not None and isinstance(turn.body, TurnStarted) else ""
-        heard = self.view.nearest(event.seq, InboundReceived)
-        if heard is not None and isinstance(heard.body, InboundReceived):
-            run.asked_by = run.asked_by or heard.body.peer
-            run.message_id = run.message_id or heard.body.message_id
+        turn, heard = self.view.nearest_body(event.seq, TurnStarted), self.view.nearest_body(event.seq, InboundReceived)
+        run.agent = turn.agent if turn is not None else ""
+        if heard is not None:
+            run.asked_by, run.message_id = run.asked_by or heard.peer, run.message_id or heard.message_id
         # One that comes after its child, in an altered trace, is not above it: so there are no circles.
         run.above = self._runs.get(body.parent or "") if body.parent != run.id else None
         if run.above is not None:
@@ -248,12 +237,10 @@ class HandRuns(GrowingView, Sequence[str]):
     def _announced(self, event: Event, body: WireAccepted) -> None:
         """Record an accepted message that announces a finished delegation."""
         history = self.messages.of(event.intent)
-        if history is None or history.prepared is None or history.body is None:
-            return
-        run = self._runs.get(history.prepared.delegation or "")
-        if run is not None and run.finished is not None and history.seq >= run.finished.seq:
-            kind = history.body.intent_kind
-            run.said.append(Announcement(event.seq, event.at, body.address, history.id, kind, body.provider_id))
+        prepared = history.prepared if history is not None else None
+        run = self._runs.get(prepared.delegation or "") if prepared is not None else None
+        if history is not None and run is not None and run.finished is not None and history.seq >= run.finished.seq:
+            run.said.append(Announcement(event.seq, body.address))
             run.last = event.seq
 
     @on(BindingBound)
@@ -312,9 +299,7 @@ def _unreported(callback: CallbackState) -> bool:
 
 def _overdue(run: DelegationHistory, callback: CallbackState, seq: int, now: float) -> bool:
     """Whether it is past its deadline without a callback. A requester that was busy at its end may take longer."""
-    if run.body.deadline is None or callback not in _DUE:
-        return False
-    deadline, ended = run.deadline(last_of(run.started, seq)), run.ended(seq)
+    ended, deadline = run.ended(seq), None if callback not in _DUE else run.deadline(run.started.last(seq))
     if deadline is None:
         return False
     if ended is None:

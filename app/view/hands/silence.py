@@ -50,7 +50,9 @@ def why_unseen(view: RunView, hands: HandRuns, row: HandRow, seq: int) -> tuple[
     if row.over:
         return "the run is over, and it was never reported", row.finished or row.since
     if row.callback is CallbackState.SUPPRESSED and row.callback_reason in TO_PARENT and row.parent:
-        return _passed_on(hands, row)
+        above = hands.history(row.parent)
+        name = f"{hands.name(row.parent)} of hand {clean(above.body.hand)}" if above is not None else clean(row.parent)
+        return f"its result went to the hand that delegated it, and is part of {name}", row.callback_since
     if row.callback in (CallbackState.QUEUED, CallbackState.PARKED, CallbackState.UNDELIVERABLE):
         found = _of_messages(view, hands, run, row, seq)
         if found is not None:
@@ -66,12 +68,6 @@ def _working(row: HandRow) -> tuple[str, int]:
     if row.work is WorkPhase.RUNNING and row.progress:
         return f"{text}; it reported “{clean(row.progress)}”", row.progressed
     return text, row.started or row.since
-
-
-def _passed_on(hands: HandRuns, row: HandRow) -> tuple[str, int]:
-    above = hands.history(row.parent)
-    name = f"{hands.name(row.parent)} of hand {clean(above.body.hand)}" if above is not None else clean(row.parent)
-    return f"its result went to the hand that delegated it, and is part of {name}", row.callback_since
 
 
 def _of_messages(
@@ -112,11 +108,8 @@ def _settled(history: MessageHistory, row: HandRow, seq: int) -> tuple[str, int]
 
 def _waiting(view: RunView, history: MessageHistory, seq: int) -> Event | None:
     """Why its lane cannot send, unless it was tried since."""
-    found: Event | None = None
-    for event in history.events:
-        if event.seq > seq:
-            break
-        found = event if isinstance(event.body, LaneWaiting) else found
+    waits = (event for event in history.events if event.seq <= seq and isinstance(event.body, LaneWaiting))
+    found = max(waits, key=lambda event: event.seq, default=None)
     tried = history.tried(seq)
     return found if found is not None and (not tried or tried[-1].event.seq < found.seq) else None
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
+from typing import Any
 
 import msgspec
 
@@ -111,6 +112,13 @@ class BindingRow(msgspec.Struct, frozen=True, kw_only=True):
         return Standing(self.status.value)
 
 
+#: the fields of a row that a binding's first event records under the same names
+_RECORDED = (
+    *("target_kind", "placement", "by", "label", "identity"),
+    *("idle_timeout", "max_age", "expires_at", "instead_of"),
+)
+
+
 class BindingHistory:
     """Every binding of a run, in order of creation."""
 
@@ -155,12 +163,6 @@ class BindingHistory:
         """One binding after event `seq`."""
         states = self._states.get(binding or "")
         return self._at(states, seq) if states else None
-
-    def _newest(self, place: PlaceKey, seq: int) -> Iterator[BindingRow]:
-        """The bindings of a conversation up to event `seq`, the latest first."""
-        for binding in reversed(self._by_place.get(place, ())):
-            if self._states[binding][0].since <= seq:
-                yield self._at(self._states[binding], seq)
 
     def standing(self, row: BindingRow, seq: int) -> Standing:
         return row.standing(seq, self.time(seq))
@@ -218,7 +220,8 @@ class BindingHistory:
         place = getattr(event.body, "conversation", None) or getattr(event.body, "address", None)
         if not isinstance(place, Address):
             return None
-        return next((row.id for row in self._newest(place.lane, event.seq)), None)
+        near = reversed(self._by_place.get(place.lane, ()))
+        return next((one for one in near if self._states[one][0].since <= event.seq), None)
 
     # ------------------------------------------------------------ folding
 
@@ -236,19 +239,15 @@ class BindingHistory:
                 self._names[row.id] = f"b{len(self._names) + 1}"
                 self._by_place.setdefault(row.conversation.lane, []).append(row.id)
                 self._order.append(self._states.setdefault(row.id, []))
-            self._note_open(known, row)
+            is_open = row.status is not BindingStatus.ENDED
+            if known is None or is_open != (known.status is not BindingStatus.ENDED):
+                self._open.add((row.last, (row.conversation.lane, row.id, is_open)))
             self._states[row.id].append(row)
             mark = _MARKS.get(type(event.body))
             if mark is not None:
                 self._mark(row.id, event, mark)
         if row is not None or known is not None:
             self._stories.setdefault(binding, []).append(event)
-
-    def _note_open(self, known: BindingRow | None, row: BindingRow) -> None:
-        """Record that a binding opened or ended."""
-        is_open = row.status is not BindingStatus.ENDED
-        if known is None or is_open != (known.status is not BindingStatus.ENDED):
-            self._open.add((row.last, (row.conversation.lane, row.id, is_open)))
 
     def _mark(self, binding: str, event: Event, mark: BarMark) -> None:
         points = self._points.setdefault(binding, [])
@@ -275,79 +274,41 @@ def _named(body: Body) -> str | None:
 
 def _misused(event: Event, known: BindingRow | None) -> bool:
     """Whether a binding was used or touched although it did not route any more (B1). Ending ones may be touched."""
-    if known is None or not isinstance(event.body, RouteDecided | RouterDecided | BindingTouched):
+    if known is None:
         return False
     if isinstance(event.body, BindingTouched):
         return known.status is BindingStatus.ENDED
-    if _named(event.body) != known.id:
-        return False
-    return known.standing(event.seq, event.at) is not Standing.ACTIVE
+    return _named(event.body) == known.id and known.standing(event.seq, event.at) is not Standing.ACTIVE
 
 
 def _changed(known: BindingRow | None, event: Event) -> BindingRow | None:
     """A binding after an event; none if the event does not change it."""
-    body = event.body
+    body, changes = event.body, dict[str, Any]()
     match body:
         case BindingBound():
-            return _bound(known, event, body)
+            changes = {name: getattr(body, name) for name in _RECORDED} | {"since": known.since if known else event.seq}
+            known = _found(event, body)
         case BindingEnding():
-            return msgspec.structs.replace(
-                known or _found(event, body),
-                status=BindingStatus.ENDING,
-                reason=body.reason,
-                under_way=body.under_way,
-                ending_at=event.at,
-                last=event.seq,
-            )
+            known = known or _found(event, body)
+            changes = {"status": BindingStatus.ENDING, "under_way": body.under_way, "ending_at": event.at}
+            changes["reason"] = body.reason
         case BindingEnded():
-            return msgspec.structs.replace(
-                known or _found(event, body),
-                status=BindingStatus.ENDED,
-                reason=body.reason,
-                ended_at=event.at,
-                ended_by=body.by or "",
-                detail=body.detail,
-                last=event.seq,
-            )
+            known = known or _found(event, body)
+            changes = {"status": BindingStatus.ENDED, "ended_at": event.at, "ended_by": body.by or ""}
+            changes |= {"reason": body.reason, "detail": body.detail}
         case BindingTouched() if known:
-            return msgspec.structs.replace(
-                known,
-                touches=known.touches + 1,
-                active_at=body.last_activity_at,
-                expires_at=body.expires_at,
-                last=event.seq,
-            )
+            changes = {"touches": known.touches + 1, "active_at": body.last_activity_at, "expires_at": body.expires_at}
         case BindingDegraded() if known:
-            return msgspec.structs.replace(known, degraded=body.reason, last=event.seq)
+            changes = {"degraded": body.reason}
         case IdentityFallback() if known:
-            return msgspec.structs.replace(known, as_bot=known.as_bot + 1, last=event.seq)
+            changes = {"as_bot": known.as_bot + 1}
         case _:
-            return None
+            pass
+    return msgspec.structs.replace(known, **changes, last=event.seq) if known and changes else None
 
 
-def _bound(known: BindingRow | None, event: Event, body: BindingBound) -> BindingRow:
-    return BindingRow(
-        id=event.binding or "",
-        since=known.since if known else event.seq,
-        conversation=body.conversation,
-        session_key=body.session_key,
-        target_kind=body.target_kind,
-        placement=body.placement,
-        by=body.by,
-        label=body.label,
-        identity=body.identity,
-        bound_at=event.at,
-        idle_timeout=body.idle_timeout,
-        max_age=body.max_age,
-        expires_at=body.expires_at,
-        active_at=event.at,
-        instead_of=body.instead_of,
-        last=event.seq,
-    )
-
-
-def _found(event: Event, body: BindingEnding | BindingEnded) -> BindingRow:
-    """A binding that an earlier run made."""
+def _found(event: Event, body: BindingBound | BindingEnding | BindingEnded) -> BindingRow:
+    """A binding that begins with an event; one of which only the end is recorded was made by an earlier run."""
     return BindingRow(
         id=event.binding or "",
         since=event.seq,

@@ -26,17 +26,15 @@ class Causes:
         """Add the next event under its parent. `proved`: the cause that its marks prove."""
         related = self._related(event)
         parent = event.cause or proved or related or 0
-        if not 0 < parent < event.seq:
-            parent = 0
+        parent = parent if 0 < parent < event.seq else 0
         self._parents.append(parent)
         if parent:
             self._children.setdefault(parent, []).append(event.seq)
 
     def _related(self, event: Event) -> int | None:
         found: int | None = None
-        for firsts, value in zip(
-            self._firsts, (event.intent, event.delegation, event.turn, event.inbound), strict=True
-        ):
+        ids = (event.intent, event.delegation, event.turn, event.inbound)
+        for firsts, value in zip(self._firsts, ids, strict=True):
             # Only the wire of a foreign gateway is known: its requests belong to an intent without a name.
             if value:
                 first = firsts.setdefault(value, event.seq)

@@ -70,9 +70,14 @@ class Evidence:
             if _kind_of(violation) is EvidenceKind.MISPLACED:
                 self.misplaced.update(self._accepted(violation))
             if _kind_of(violation) is EvidenceKind.MIRRORS:
-                self._find_mirrors(violation)
+                foreign = [seq for seq in violation.evidence if self._kind(seq) == "mirror.appended"]
+                missing = [] if foreign else self._accepted(violation)
+                self.mirrors |= dict.fromkeys(foreign, "!") | dict.fromkeys(missing, "?")
         if more:
-            self._number_copies()
+            self.groups = sorted({tuple(sorted(group)) for group in self._member.values()})
+            for index, group in enumerate(self.groups):
+                self.copies |= {seq: DeliveryCopy(number, index) for number, seq in enumerate(group, 1)}
+            self._later_copies = sorted(seq for seq, copy in self.copies.items() if copy.number > 1)
 
     def upto(self, seq: int) -> int:
         """The number of violations that were detected up to event `seq`."""
@@ -85,10 +90,8 @@ class Evidence:
     def twin(self, seq: int) -> int | None:
         """The next copy of the same delivery; the first one follows the last."""
         copy = self.copies.get(seq)
-        if copy is None:
-            return None
-        group = self.groups[copy.group]
-        return group[copy.number % len(group)]
+        group = self.groups[copy.group] if copy else ()
+        return group[copy.number % len(group)] if copy else None
 
     def broken_by(self, seq: int) -> tuple[str, ...]:
         """Invariants that are broken after event `seq`, in the order in which they broke."""
@@ -106,17 +109,14 @@ class Evidence:
         if _kind_of(violation) is EvidenceKind.COPIES:
             return set(self._accepted(violation))
         if _kind_of(violation) is EvidenceKind.TAKEN_TWICE:
-            arrivals = (self._arrival(seq) for seq in violation.evidence if self._kind(seq))
-            return {seq for seq in arrivals if seq}
+            # The events that brought the messages: posts, or replays.
+            paths = (reversed(self._causes.path(seq)) for seq in violation.evidence if self._kind(seq))
+            return {seq for path in paths for seq in [next(filter(self._brings, path), 0)] if seq}
         return set()
 
-    def _arrival(self, seq: int) -> int | None:
-        """The event that brought the message behind an event: a post, or a replay."""
-        for step in reversed(self._causes.path(seq)):
-            body = self._events[step - 1].body
-            if isinstance(body, PeerSaid) or (isinstance(body, PlatformPushed) and body.replay):
-                return step
-        return None
+    def _brings(self, seq: int) -> bool:
+        body = self._events[seq - 1].body
+        return isinstance(body, PeerSaid) or (isinstance(body, PlatformPushed) and body.replay)
 
     def _kind(self, seq: int) -> str:
         return self._events[seq - 1].kind if 0 < seq <= len(self._events) else ""
@@ -131,17 +131,6 @@ class Evidence:
         self._member.update(dict.fromkeys(found, found))
         self.touched += sorted(found)
         return True
-
-    def _number_copies(self) -> None:
-        self.groups = sorted({tuple(sorted(group)) for group in self._member.values()})
-        for index, group in enumerate(self.groups):
-            self.copies |= {seq: DeliveryCopy(number, index) for number, seq in enumerate(group, 1)}
-        self._later_copies = sorted(seq for seq, copy in self.copies.items() if copy.number > 1)
-
-    def _find_mirrors(self, violation: Violation) -> None:
-        foreign = [seq for seq in violation.evidence if self._kind(seq) == "mirror.appended"]
-        missing = [] if foreign else self._accepted(violation)
-        self.mirrors |= dict.fromkeys(foreign, "!") | dict.fromkeys(missing, "?")
 
 
 class BrokenThings:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator
+from operator import attrgetter
 
 import msgspec
 
+from trunkline.app.view.index.growing import GrowingRows
 from trunkline.core.events import Event
 from trunkline.core.events.heartbeat import HeartbeatEnded, HeartbeatScheduled, HeartbeatSkipped, HeartbeatStarted
 from trunkline.sim.index.projection import Projection, on
 
+_PLANS = (HeartbeatScheduled, HeartbeatSkipped, HeartbeatStarted)
 _Beat = HeartbeatEnded | HeartbeatScheduled | HeartbeatSkipped | HeartbeatStarted
 
 
@@ -29,30 +31,19 @@ class Heartbeats(Projection):
 
     def __init__(self) -> None:
         #: agent -> its events, in order
-        self._beats: dict[str, list[Event]] = {}
+        self._beats: dict[str, GrowingRows[Event]] = {}
 
     @on(HeartbeatScheduled, HeartbeatSkipped, HeartbeatStarted, HeartbeatEnded)
     def _beat(self, event: Event, body: _Beat) -> None:
-        self._beats.setdefault(body.agent, []).append(event)
+        self._beats.setdefault(body.agent, GrowingRows(attrgetter("seq"))).add(event)
 
     def at(self, seq: int) -> Iterator[HeartbeatStanding]:
         """The heartbeat of each agent that has one, after event `seq`."""
         for agent, beats in self._beats.items():
-            known = beats[: bisect_right(beats, seq, key=lambda event: event.seq)]
+            known = beats[: beats.upto(seq)][::-1]
+            last = next((event for event in known if not isinstance(event.body, HeartbeatScheduled)), None)
+            # One that something woke may leave open when the next is due.
+            plans = (event.body for event in known if isinstance(event.body, _PLANS))
+            due = (body.next_at for body in plans if isinstance(body, HeartbeatScheduled) or body.next_at is not None)
             if known:
-                yield _standing(agent, known)
-
-
-def _standing(agent: str, known: list[Event]) -> HeartbeatStanding:
-    last = next((event for event in reversed(known) if not isinstance(event.body, HeartbeatScheduled)), None)
-    planned = next((event.body for event in reversed(known) if _plans(event)), None)
-    next_at = None if planned is None else getattr(planned, "next_at", None)
-    return HeartbeatStanding(agent=agent, last=last, next_at=next_at)
-
-
-def _plans(event: Event) -> bool:
-    """Whether an event says when the next heartbeat is due; one that something woke may leave that open."""
-    body = event.body
-    if isinstance(body, HeartbeatScheduled):
-        return True
-    return isinstance(body, HeartbeatSkipped | HeartbeatStarted) and body.next_at is not None
+                yield HeartbeatStanding(agent=agent, last=last, next_at=next(due, None))

@@ -94,32 +94,28 @@ class AttemptKind(StrEnum):
     OPERATOR = "operator"
 
 
-class AttemptRecord:
+class AttemptRecord(msgspec.Struct, eq=False):
     """One attempt, recovery or operator action, with all its consequences."""
 
-    __slots__ = ("acked", "chunk", "ended", "event", "mirrored", "number", "part", "settled", "wire")
-
-    def __init__(self, part: AttemptKind, event: Event, chunk: int, number: int) -> None:
-        self.part = part
-        self.event = event
-        self.chunk = chunk
-        self.number = number
-        #: the platform's reactions: accepted, deduplicated, refused, lost, looked up
-        self.wire: list[Event] = []
-        self.ended: Event | None = None
-        self.acked: Event | None = None
-        self.mirrored: list[Event] = []
-        self.settled: Event | None = None
+    part: AttemptKind
+    event: Event
+    chunk: int = 0
+    number: int = 0
+    #: the platform's reactions: accepted, deduplicated, refused, lost, looked up
+    wire: list[Event] = []
+    ended: Event | None = None
+    acked: Event | None = None
+    mirrored: list[Event] = []
+    settled: Event | None = None
 
 
-class SharedRecords:
+class SharedRecords(msgspec.Struct, eq=False):
     """What the histories of a run share: attempts by event, and what each process works on."""
 
-    def __init__(self) -> None:
-        #: seq of an event -> its attempt
-        self.tries: dict[int, AttemptRecord] = {}
-        #: process -> the messages that it works on, by id
-        self.held: dict[int, dict[str, MessageHistory]] = {}
+    #: seq of an event -> its attempt
+    tries: dict[int, AttemptRecord] = {}
+    #: process -> the messages that it works on, by id
+    held: dict[int, dict[str, MessageHistory]] = {}
 
 
 class MessageHistory(EventHistory):
@@ -159,10 +155,8 @@ class MessageHistory(EventHistory):
 
     def step(self, seq: int) -> StateChange:
         """Its state after event `seq`."""
-        index = bisect_right(self.steps, seq, key=lambda step: step.seq) - 1
-        if index < 0:
-            return StateChange(seq=self.seq, at=self.first.at, state=QueueState.LATER)
-        return self.steps[index]
+        index = bisect_right(self.steps, seq, key=lambda step: step.seq)
+        return self.steps[index - 1] if index else StateChange(seq=self.seq, at=self.first.at, state=QueueState.LATER)
 
     def endings(self, seq: int) -> int:
         """The number of its endings up to event `seq`, since it entered the queue or was reopened."""
@@ -211,18 +205,16 @@ class MessageHistory(EventHistory):
         record = self._shared.tries[event.seq] = AttemptRecord(part, event, chunk, number)
         self.tries.append(record)
 
-    def _attempt_of(self, event: Event) -> AttemptRecord | None:
+    def _attempt_of(self, event: Event) -> AttemptRecord:
         """The attempt of an event: by its cause, else by its chunk and attempt numbers, else the last one."""
-        record = self._shared.tries.get(event.cause or 0) or self._numbered(event)
-        record = record or (self.tries[-1] if self.tries else None)
-        if record is not None:
-            self._shared.tries[event.seq] = record
-        return record
-
-    def _numbered(self, event: Event) -> AttemptRecord | None:
         chunk, number = getattr(event.body, "chunk", None), getattr(event.body, "attempt", None)
         same = (one for one in reversed(self.tries) if one.chunk == chunk and number in (None, one.number))
-        return next(same, None) if chunk is not None else None
+        record = self._shared.tries.get(event.cause or 0) or next(same, None) or next(reversed(self.tries), None)
+        if record is None:
+            # Its attempts are not in the trace.
+            return AttemptRecord(AttemptKind.ATTEMPT, event)
+        self._shared.tries[event.seq] = record
+        return record
 
     def _leave(self, event: Event) -> tuple[int, ...]:
         """A process is done with it. Returns the processes that still work on it."""
@@ -245,8 +237,7 @@ class MessageHistory(EventHistory):
     @on(AttemptEnded)
     def _attempt_ended(self, event: Event, body: AttemptEnded) -> None:
         record = self._attempt_of(event)
-        if record is not None:
-            record.ended = record.ended or event
+        record.ended = record.ended or event
         left = self._leave(event)
         if not self._is_open:
             return
@@ -275,33 +266,27 @@ class MessageHistory(EventHistory):
 
     @on(WireAccepted, WireDeduplicated, WireRefused, WireResponseLost, WireLookedUp)
     def _reacted(self, event: Event, body: Body) -> None:
-        record = self._attempt_of(event)
-        if record is not None:
-            record.wire.append(event)
+        self._attempt_of(event).wire.append(event)
         if isinstance(body, WireAccepted):
             self.accepted.append(event)
 
     @on(ChunkAcked)
     def _chunk_acked(self, event: Event, body: ChunkAcked) -> None:
         record = self._attempt_of(event)
-        if record is not None:
-            record.acked = record.acked or event
+        record.acked = record.acked or event
         self.acked.append(event)
         if self._is_open and self.body and body.chunk + 1 < self.body.chunks:
             self.enter(event, QueueState.PENDING, f"chunk {body.chunk + 1} is next", tries=0)
 
     @on(MirrorAppended)
     def _mirror_appended(self, event: Event, _body: MirrorAppended) -> None:
-        record = self._attempt_of(event)
-        if record is not None:
-            record.mirrored.append(event)
+        self._attempt_of(event).mirrored.append(event)
         self.mirrored.append(event)
 
     @on(IntentSettled)
     def _ended(self, event: Event, body: IntentSettled) -> None:
         record = self._attempt_of(event)
-        if record is not None:
-            record.settled = record.settled or event
+        record.settled = record.settled or event
         self._leave(event)
         self.settled.append(event)
         self.enter(event, state_of(body.state), body.reason, reopened=self._operator_acted)

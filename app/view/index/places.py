@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from trunkline.app.text.cells import clean, quoted
-from trunkline.core.events import Event
+from trunkline.core.events import Body, Event
 from trunkline.core.events.bindings import BindingBound
 from trunkline.core.events.delivery import IntentPrepared
 from trunkline.core.events.gateway import SessionCreated
@@ -69,17 +69,11 @@ class Places(Projection):
     def _person(self, event: Event, body: WorldPerson) -> None:
         self._people[body.channel, body.peer.id] = body.peer.name or body.peer.id
 
-    @on(PeerSaid, WireAccepted, IntentPrepared, SessionCreated, WorldSession)
-    def _used(
-        self, _event: Event, body: PeerSaid | WireAccepted | IntentPrepared | SessionCreated | WorldSession
-    ) -> None:
-        if body.address is not None and body.address.lane not in self._by_key:
-            self._add(body.address, "", None)
-
-    @on(BindingBound)
-    def _bound(self, event: Event, body: BindingBound) -> None:
-        if body.conversation.lane not in self._by_key:
-            self._add(body.conversation, "", None)
+    @on(PeerSaid, WireAccepted, IntentPrepared, SessionCreated, WorldSession, BindingBound)
+    def _used(self, _event: Event, body: Body) -> None:
+        address: Address | None = getattr(body, "conversation" if isinstance(body, BindingBound) else "address")
+        if address is not None and address.lane not in self._by_key:
+            self._add(address, "", None)
 
     def _add(self, address: Address, name: str, under: str | None) -> None:
         key = address.lane

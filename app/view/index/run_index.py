@@ -14,10 +14,8 @@ from typing import TypeVar
 from trunkline.app.runs.model import Run, judgeable, so_far
 from trunkline.app.view.index.bindings import BindingHistory
 from trunkline.app.view.index.causality import Causes
-from trunkline.app.view.index.delegation_names import DelegationNames
 from trunkline.app.view.index.evidence import Evidence
 from trunkline.app.view.index.heartbeats import Heartbeats
-from trunkline.app.view.index.mark_causes import MarkCauses
 from trunkline.app.view.index.places import PlaceKey, Places
 from trunkline.app.view.index.session_moves import SessionMoves
 from trunkline.app.view.index.session_states import SessionStates
@@ -29,7 +27,13 @@ from trunkline.core.events.base import RunEnded
 from trunkline.core.events.bindings import RouterDecided
 from trunkline.core.events.delivery import IntentPrepared
 from trunkline.core.events.gateway import InboundReceived, RouteDecided, SessionLeft
+from trunkline.core.events.hands import DelegationAccepted
+from trunkline.core.keys import SessionKey
 from trunkline.core.values import Address
+from trunkline.sim.index.marks import AnswerMark, answers_in, questions_in
+from trunkline.sim.events.attach import GatewayExited, GatewayLaunched, GatewayReady
+from trunkline.sim.events.model import ModelAnswered, ModelAsked
+from trunkline.sim.events.wire import WireCalled
 from trunkline.sim.events.world import PeerSaid, PlatformPushed
 from trunkline.sim.index.projection import EventFeed, Projection, on
 from trunkline.sim.index.wire_side import RunWireSide
@@ -295,13 +299,80 @@ class GrowingView(Projection):
         """Compute again what depends on several events or violations."""
 
 
+class DelegationNames(Projection):
+    """Short names of delegations on screens: ``h1`` for the first that was accepted."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        #: the session in which a hand that is an agent works -> the delegation
+        self._tasks: dict[str, str] = {}
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @on(DelegationAccepted)
+    def _accepted(self, event: Event, body: DelegationAccepted) -> None:
+        delegation = event.delegation or ""
+        self._numbers.setdefault(delegation, len(self._numbers) + 1)
+        if body.hand_kind == "agent" and delegation:
+            self._tasks[str(SessionKey(agent=body.hand, subagent=delegation))] = delegation
+
+    def of(self, delegation: str | None) -> str:
+        """The name of a delegation; its id if the trace does not have its acceptance, and blank for none."""
+        number = self._numbers.get(delegation or "")
+        return (delegation or "") if number is None else f"h{number}"
+
+    def of_session(self, session_key: str) -> str | None:
+        """The name of the delegation whose task a session is; None for any other session."""
+        delegation = self._tasks.get(session_key)
+        return None if delegation is None else self.of(delegation)
+
+
+class MarkCauses:
+    """Causes that marks prove, in a run of which only the wire is known. It takes every event once, in order.
+
+    The gateway between a question and its answer is a black box: no event of the wire names the one before it. The
+    marks of `trunkline.sim.index.marks` do: a prompt with the mark of a question comes from that question, and a
+    request with the mark of an answer from the model's answer of that generation.
+    """
+
+    def __init__(self) -> None:
+        #: mark of a question -> where it was asked
+        self._asked: dict[str, int] = {}
+        #: mark of an answer -> where the model gave it
+        self._answered: dict[AnswerMark, int] = {}
+        #: number of a start -> its event
+        self._launched: dict[int, int] = {}
+
+    def of(self, event: Event) -> int | None:
+        """The event that caused this one, by its marks; none where no mark says so."""
+        match event.body:
+            case PeerSaid(text=text):
+                self._asked |= dict.fromkeys(questions_in(text)[-1:], event.seq)
+            case ModelAsked(marks=marks):
+                # What was said last is what the gateway asks for; what came before waited for it.
+                return next((self._asked[mark] for mark in reversed(marks) if mark in self._asked), None)
+            case ModelAnswered(text=text):
+                self._answered |= {mark: event.seq for mark in answers_in(text) if mark not in self._answered}
+            case WireCalled(text=text):
+                found = [self._answered[mark] for mark in answers_in(text) if mark in self._answered]
+                return max(found, default=None)
+            case GatewayLaunched(number=number):
+                self._launched[number] = event.seq
+            case GatewayReady(number=number) | GatewayExited(number=number):
+                return self._launched.get(number)
+            case _:
+                pass
+        return None
+
+
 G = TypeVar("G", bound=GrowingView)
 B = TypeVar("B", bound=Body)
 
 
-def typed(events: Iterable[Event], kind: type[B]) -> Iterator[tuple[Event, B]]:
+def typed(events: Iterable[Event | None], kind: type[B]) -> Iterator[tuple[Event, B]]:
     """The events of a kind, with their bodies."""
-    return ((event, event.body) for event in events if isinstance(event.body, kind))
+    return ((event, event.body) for event in events if event is not None and isinstance(event.body, kind))
 
 
 def _of(groups: dict[str, list[Event]], key: str | None, kinds: tuple[type[Body], ...]) -> list[Event]:

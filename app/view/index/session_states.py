@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -57,43 +58,35 @@ class SessionStates(Projection):
         self._done = len(self._events)
         return self._frames.at(seq)
 
-    def _set(self, event: Event, session: SessionState, old_key: str | None = None) -> None:
-        change = (old_key, session)
+    def _set(self, event: Event, known: SessionState, old_key: str | None = None, **fields: Any) -> None:
+        change = (old_key, msgspec.structs.replace(known, **fields))
         self._frames.add((event.seq, change))
         _apply(self._now, change)
 
+    def _known(self, event: Event, key: str, session: str) -> SessionState:
+        """A session by its key; an unknown one was made by an earlier run."""
+        return self._now.get(key) or SessionState(key=key, id=session, since=event.seq, last=event.at)
+
     @on(WorldSession)
     def _stored(self, event: Event, body: WorldSession) -> None:
-        found = _unknown(event, body.session_key, body.session_id)
-        self._set(event, msgspec.structs.replace(found, generation=1, address=body.address))
+        found = SessionState(key=body.session_key, id=body.session_id, since=event.seq, last=event.at)
+        self._set(event, found, generation=1, address=body.address)
 
     @on(SessionCreated)
     def _created(self, event: Event, body: SessionCreated) -> None:
-        known = self._now.get(body.session_key) or _unknown(event, body.session_key, body.session_id)
-        session = msgspec.structs.replace(
-            known, id=body.session_id, agent=body.agent, generation=body.generation, address=body.address
-        )
-        self._set(event, session)
+        known, made = self._known(event, body.session_key, body.session_id), body.session_id
+        self._set(event, known, id=made, agent=body.agent, generation=body.generation, address=body.address)
 
     @on(SessionReset)
     def _reset(self, event: Event, body: SessionReset) -> None:
-        known = self._now.get(body.session_key) or _unknown(event, body.session_key, body.session_id)
-        session = msgspec.structs.replace(
-            known,
-            id=body.session_id,
-            generation=body.generation,
-            before=(*known.before, body.before),
-            heard=0,
-            said=0,
-            last=event.at,
-        )
-        self._set(event, session)
+        known = self._known(event, body.session_key, body.session_id)
+        counts = {"heard": 0, "said": 0, "last": event.at, "before": (*known.before, body.before)}
+        self._set(event, known, id=body.session_id, generation=body.generation, **counts)
 
     @on(SessionMoved)
     def _moved(self, event: Event, body: SessionMoved) -> None:
-        old, new = body.old_key, body.session_key
-        known = self._now.get(old) or self._now.get(new) or _unknown(event, new, body.session_id)
-        self._set(event, msgspec.structs.replace(known, key=new, id=body.session_id), old)
+        known = self._now.get(body.old_key) or self._known(event, body.session_key, body.session_id)
+        self._set(event, known, body.old_key, key=body.session_key, id=body.session_id)
 
     @on(IntentPrepared)
     def _prepared(self, event: Event, _body: IntentPrepared) -> None:
@@ -101,14 +94,14 @@ class SessionStates(Projection):
 
     @on(TranscriptAppended)
     def _heard(self, event: Event, body: TranscriptAppended) -> None:
-        known = self._now.get(body.session_key) or _unknown(event, body.session_key, body.session_id)
+        known = self._known(event, body.session_key, body.session_id)
         if body.session_id not in known.before:
-            self._set(event, msgspec.structs.replace(known, heard=known.heard + 1, last=event.at))
+            self._set(event, known, heard=known.heard + 1, last=event.at)
 
     @on(MirrorAppended)
     def _mirrored(self, event: Event, body: MirrorAppended) -> None:
         intent = event.intent or ""
-        known = self._now.get(body.session_key) or _unknown(event, body.session_key, body.session_id)
+        known = self._known(event, body.session_key, body.session_id)
         if body.session_id in known.before:
             return
         # A whole line replaces the one that held only a part.
@@ -116,7 +109,7 @@ class SessionStates(Projection):
         if body.partial and intent:
             self._partial[intent] = body.session_id
         if not replaces:
-            self._set(event, msgspec.structs.replace(known, said=known.said + 1, last=event.at))
+            self._set(event, known, said=known.said + 1, last=event.at)
 
 
 def _apply(now: dict[str, SessionState], change: _Change) -> None:
@@ -128,8 +121,3 @@ def _apply(now: dict[str, SessionState], change: _Change) -> None:
         now.clear()
         now.update(others)
     now[session.key] = session
-
-
-def _unknown(event: Event, key: str, session: str) -> SessionState:
-    """A session that an earlier run made."""
-    return SessionState(key=key, id=session, since=event.seq, last=event.at)

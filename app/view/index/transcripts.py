@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from heapq import merge
+from typing import Any
 
 import msgspec
 
@@ -47,27 +48,18 @@ class Transcripts(Projection):
 
     @on(TranscriptAppended, MirrorAppended)
     def _appended(self, event: Event, body: TranscriptAppended | MirrorAppended) -> None:
-        heard = isinstance(body, TranscriptAppended)
-        entry = TranscriptEntry(
-            seq=event.seq,
-            at=event.at,
-            role=body.role if heard else "agent",
-            text=body.text,
-            inbound=event.inbound if heard else None,
-            intent=None if heard else event.intent,
-            earlier=self._earlier(body.session_id, body.session_key),
-        )
-        self._write(body.session_key, entry)
+        earlier = self._earlier(body.session_id, body.session_key)
+        if isinstance(body, TranscriptAppended):
+            self._write(event, body.session_key, body.role, body.text, inbound=event.inbound, earlier=earlier)
+        else:
+            self._write(event, body.session_key, "agent", body.text, intent=event.intent, earlier=earlier)
 
     @on(TranscriptChanged)
     def _changed(self, event: Event, body: TranscriptChanged) -> None:
         """An edit or a deletion of an earlier entry: an entry of its own, since both texts were there."""
         text = changed_text(body.text, deleted=body.deleted)
         earlier = self._earlier(body.session_id, body.session_key)
-        entry = TranscriptEntry(
-            seq=event.seq, at=event.at, role="agent", text=text, intent=event.intent, earlier=earlier
-        )
-        self._write(body.session_key, entry)
+        self._write(event, body.session_key, "agent", text, intent=event.intent, earlier=earlier)
 
     def _earlier(self, session: str, key: str) -> str:
         known = self._ended.get(session)
@@ -77,8 +69,7 @@ class Transcripts(Projection):
     def _reset(self, event: Event, body: SessionReset) -> None:
         self._ended[body.before] = body.generation - 1
         self._generations[body.session_key] = body.generation
-        text = f"generation {body.generation}"
-        self._write(body.session_key, TranscriptEntry(seq=event.seq, at=event.at, role="reset", text=text))
+        self._write(event, body.session_key, "reset", f"generation {body.generation}")
 
     @on(SessionMoved)
     def _moved(self, event: Event, body: SessionMoved) -> None:
@@ -86,5 +77,6 @@ class Transcripts(Projection):
             there = self._entries.get(body.session_key, [])
             self._entries[body.session_key] = list(merge(there, entries, key=lambda entry: entry.seq))
 
-    def _write(self, key: str, entry: TranscriptEntry) -> None:
+    def _write(self, event: Event, key: str, role: str, text: str, **more: Any) -> None:
+        entry = TranscriptEntry(seq=event.seq, at=event.at, role=role, text=text, **more)
         self._entries.setdefault(self._moves.last_key(key, entry.seq), []).append(entry)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import msgspec
 
 from trunkline.app.view.index.places import PlaceKey, Places
 from trunkline.core.action_names import Action
 from trunkline.core.events import Event
+from trunkline.core.values import Address
 from trunkline.sim.events.actions import WireActed
 from trunkline.sim.events.wire import WireAccepted, WireDeleted, WireEdited
 from trunkline.sim.events.world import PeerSaid, WorldAccount, WorldPlace
@@ -68,58 +70,25 @@ class VisibleMessages(Projection):
     def _said(self, event: Event, body: PeerSaid) -> None:
         self.witnessed = True
         self._posted.setdefault((body.address.channel, body.message_id), event)
-        seen = VisibleMessage(
-            seq=event.seq,
-            at=event.at,
-            place=body.address.lane,
-            who=self._places.person(body.address.channel, body.peer.id, body.peer.name),
-            text=body.text,
-            message_id=body.message_id,
-            intent=event.intent,
-        )
-        self._seen.setdefault(seen.place, []).append(seen)
+        who = self._places.person(body.address.channel, body.peer.id, body.peer.name)
+        self._show(event, body.address, body.text, body.message_id, who=who)
 
     @on(WireAccepted)
     def _accepted(self, event: Event, body: WireAccepted) -> None:
         self.witnessed = True
-        seen = VisibleMessage(
-            seq=event.seq,
-            at=event.at,
-            place=body.address.lane,
-            who="",
-            text=body.text,
-            message_id=body.provider_id,
-            intent=event.intent,
-            chunk=body.chunk,
-            media=body.media,
-        )
-        self._seen.setdefault(seen.place, []).append(seen)
+        self._show(event, body.address, body.text, body.provider_id, chunk=body.chunk, media=body.media)
 
-    @on(WireActed)
-    def _acted(self, event: Event, body: WireActed) -> None:
-        deleted = CHANGES_TEXT.get(body.action)
+    @on(WireActed, WireEdited, WireDeleted)
+    def _changed(self, event: Event, body: WireActed | WireEdited | WireDeleted) -> None:
+        deleted = CHANGES_TEXT.get(body.action) if isinstance(body, WireActed) else isinstance(body, WireDeleted)
         if deleted is not None and not body.repeated:
-            self._changed(event, body, changed_text(body.text, deleted=deleted), body.chunk)
+            text = changed_text("" if isinstance(body, WireDeleted) else body.text, deleted=deleted)
+            chunk = body.chunk if isinstance(body, WireActed) else 0
+            self._show(event, body.address, text, body.message_id or "", chunk=chunk)
 
-    @on(WireEdited)
-    def _edited(self, event: Event, body: WireEdited) -> None:
-        if not body.repeated:
-            self._changed(event, body, changed_text(body.text, deleted=False))
-
-    @on(WireDeleted)
-    def _deleted(self, event: Event, body: WireDeleted) -> None:
-        if not body.repeated:
-            self._changed(event, body, changed_text("", deleted=True))
-
-    def _changed(self, event: Event, body: WireActed | WireEdited | WireDeleted, text: str, chunk: int = 0) -> None:
+    def _show(self, event: Event, address: Address, text: str, message_id: str, who: str = "", **more: Any) -> None:
+        place, intent = address.lane, event.intent
         seen = VisibleMessage(
-            seq=event.seq,
-            at=event.at,
-            place=body.address.lane,
-            who="",
-            text=text,
-            message_id=body.message_id or "",
-            intent=event.intent,
-            chunk=chunk,
+            seq=event.seq, at=event.at, place=place, who=who, text=text, message_id=message_id, intent=intent, **more
         )
-        self._seen.setdefault(seen.place, []).append(seen)
+        self._seen.setdefault(place, []).append(seen)

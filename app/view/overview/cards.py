@@ -210,7 +210,7 @@ def hands_fact(hands: HandRuns, seq: int) -> Fact | None:
     counts = hands.counts(seq)
     if not counts.accepted:
         return None
-    tone = Tone.WARN if counts.parked or counts.undeliverable else Tone.PLAIN
+    tone = Tone.WARN if counts.by_state["parked"] or counts.by_state["undeliverable"] else Tone.PLAIN
     return Fact("hands", f"{counts.accepted} delegated: {counts.states}", tone=tone)
 
 
