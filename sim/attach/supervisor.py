@@ -1,4 +1,69 @@
-"""A try: a world on the wire, a scripted model, and the processes of a gateway that is not ours."""
+"""A try: a world on the wire, a scripted model, and the processes of a gateway that is not ours.
+
+Theory of operation
+===================
+
+The gateway is a program that we do not know, started as its users start it. It believes that it talks to Telegram, to
+Slack, to a model; it talks to this process. We see what crosses its sockets and when its processes end, and nothing
+else. From that alone a verdict must follow that its maintainers can check. The parts below exist for one reason each.
+
+*Who holds whom.* A try needs three processes. The command line or the app (`trunkline.app.attach`) decides what is
+tried, and keeps results. For each try it starts a worker (`worker`), which holds the world: one event loop, with the
+servers of all platforms and the model. The worker starts a guard (`process.guard`), which holds the gateway: the first
+process of a namespace, or else the adopter of all orphans. Ends go downwards only. When the command line dies, the
+worker breaks the try off; when the worker dies, even by SIGKILL, a pipe closes and the guard kills the whole tree. So
+no gateway outlives its try, and a port or a lock of one try is never in the way of the next.
+
+*What it can reach.* The worker enters a network of its own (`process.closed_network`) before it starts anything, while
+it still has one thread. There is loopback and nothing else; each attempt to leave is answered at once and recorded as
+`gateway.reached_out`. A gateway that is set up wrongly therefore posts nothing on a real platform, and its finding says
+whom it wanted to reach. Where a system allows no such network, the notes of the try say so.
+
+*What it is given.* A profile (`profile`) says how to run the gateway, a rendering (`rendering`) fills addresses and
+tokens into its files. The folder is empty, or a copy of a warm state: some gateways take minutes to set up, so that is
+done once per version, under a lock. Ids of messages continue from day to day (`seconds_since_ids_began`), because
+gateways remember ids of earlier runs, and rightly drop what they have seen.
+
+*One world.* The try has the same `World` as a run of our own gateway: rooms, people, faults, the script, and the fake
+platforms with their rules. Only two things differ. `wire_side` is set, so platforms record what arrives (requests,
+confirmations, responses) instead of what a gateway of ours reports. And nothing is in memory: `TryServers` puts each
+platform on a socket, `ModelSide` answers as the cast of the scenario would.
+
+*How a cause is known.* No id of the gateway is ever used, since another gateway has other ones, or none. Each question
+of a person ends in a mark, `QZone`. The model is given the prompt that the gateway makes of it, finds the mark there,
+and answers `AZone-g1`; asked again, `AZone-g2`. So a text on the wire names the question that it answers, and the turn
+that it comes from: the same generation twice is one answer sent twice, two generations are two turns. `marked` puts the
+marks into the script, `ModelSide` into answers, and `sim.index.marks` reads them for the judge. A prompt may be about
+no question (a summary, a title): a profile says how such prompts look.
+
+*When a fault strikes.* Not at a time. Two tries of a real gateway differ in every millisecond, so "kill it after two
+seconds" would be a different experiment each time. Faults and kills wait for an event of the wire that concerns a
+question (`KillPoint`: the Nth `wire.accepted` about `two`), and strike inside it: the server has recorded the event and
+has not answered yet, so what the gateway can know at that moment is the same in every try. The order of what follows is
+part of the design: record, strike, then hang up (`servers.hang_up`), so that no request of the dead process is taken
+for one of the next. `AttachedScript` plays the steps of the scenario, `KillStroke` the one further kill of `--explore`.
+
+*When it is over.* Nobody says when a gateway has finished, so rest is observed (`QuietWire`). A try ends when all of
+this is true: the script has been played, and nothing that it began is still due (`owe`, `end_wait`); each question has
+an answer or a known notice, or has waited for its patience since the last thing that may have delayed it (the question,
+a start, a fault with its duration); no request waits for a response; and there was no event for `settle` seconds. After
+a restart the quiet must last longer, because what a gateway takes up again comes late. A gateway that goes on for ever
+with what no platform takes does not keep a try from its end; one that floods a platform is trouble.
+
+*What is no finding.* `GatewayTrouble` means that the try says nothing about promises from then on: the gateway did not
+start, was never connected, could not be started again, or flooded a platform. The trace then ends with `cut`, so what
+only the end can break is not judged. A gateway that ends by itself is no trouble but an event, and is judged. A fault
+that did not strike, a point that did not come: the try is played to its end, and does not count. All else is left to
+the judge, which reads the trace and not this process: the same file gives the same verdict on any machine.
+
+*Order of a try* (`AttachTry.play`): servers listen; the gateway starts, and is ready when every platform has a
+connection; the script begins, and its times count from there; rest; `run.phase: rest`; a warm state gets SIGTERM and
+time to stop, any other gateway is killed; servers close; `run.ended`. Whatever raises in between, the `finally` of
+`play` kills before it closes, and the trace gets its end.
+
+If you change this: anything that may differ between two tries must be an event or must not matter. Try it on the toy
+gateway (`toy`), which has each of the defects that the invariants of the wire side find, one at a time.
+"""
 
 from __future__ import annotations
 
@@ -93,7 +158,7 @@ class AttachTry:
 
     @property
     def header(self) -> TraceHeader:
-        """The header of its trace."""
+        """The header of the try's trace."""
         file = self.file
         return TraceHeader(
             scenario=file.id,
@@ -113,7 +178,7 @@ class AttachTry:
         return self._gateway.log
 
     async def play(self, *, graceful: bool = False) -> Trace:
-        """Play it. Raises `GatewayTrouble`, after an end of the trace that says so.
+        """Play the try. Raises `GatewayTrouble`, after an end of the trace that says so.
 
         `graceful`: at the end the gateway gets SIGTERM and time to stop, as one whose state is to be kept.
         """

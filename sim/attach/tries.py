@@ -1,7 +1,7 @@
 """The verdicts of several tries as one: how many violate a promise, out of how many in which it was judged.
 
 A gateway that is not ours runs by real clocks, so one try proves little. A try in which something of the script did not
-happen, such as a fault that did not strike, proves nothing by holding; what it violates counts all the same.
+happen, such as a fault that did not strike, proves nothing by holding; what it violates counts anyway.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ class PromiseOverTries(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def times(self) -> int:
-        """How many tries violate it."""
+        """The number of tries that violate the promise."""
         return len(self.violated)
 
     @property
     def judged(self) -> int:
-        """In how many tries it was judged."""
+        """The number of tries in which the promise was judged."""
         return len(self.violated) + len(self.held)
 
     @property
     def not_exercised(self) -> int:
-        """How many tries prove nothing about it."""
+        """The number of tries that prove nothing about the promise."""
         return self.tries - self.judged
 
     @property
     def flaky(self) -> bool:
-        """Whether some tries violate it, and some hold."""
+        """Whether some tries violate the promise, and some keep it."""
         return bool(self.violated) and bool(self.held)
 
     @property
@@ -65,7 +65,7 @@ class PromiseOverTries(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def claimable(self) -> bool:
-        """Whether it was judged often enough to claim what was found."""
+        """Whether the promise was judged often enough to claim what was found."""
         return self.judged >= MIN_TRIES
 
     def __str__(self) -> str:

@@ -127,7 +127,7 @@ class _JobRun:
     # ------------------------------------------------------------ the try
 
     async def warm_up(self, loop: RealTimeLoop) -> None:
-        """Find the state to begin with, if there is to be one; make it if nobody has. Raises `UsageError`."""
+        """Find the warm state to begin with, if the job has one; make it first if needed. Raises `UsageError`."""
         job = self._job
         file, profile = load_scenario(job.scenario), load_profile(job.profile)
         self._version = job.version or self._ask_version(profile.version)

@@ -36,7 +36,7 @@ class BindingFacts:
     degraded: Event | None = None
 
     def routes(self, at: float) -> bool:
-        """Whether its conversation belongs to its session at a time."""
+        """Whether the bound conversation belongs to its session at a time."""
         over = self.expires_at is not None and self.expires_at <= at
         return self.ending is None and self.ended is None and not over
 

@@ -28,7 +28,7 @@ _PART = re.compile(r"[(\[]?\b\d+\s*/\s*\d+\b[)\]]?\s*$|^\s*[(\[]?\b\d+\s*/\s*\d+
 
 @lru_cache(maxsize=8192)
 def letters(text: str) -> str:
-    """A text without markup, spaces and signs, for comparing what was said with what is shown."""
+    """A text without markup, spaces and punctuation, for comparing what was said with what is shown."""
     plain = _LINK.sub(r"\1", _FENCE.sub("", _SLACK_LINK.sub(r"\1", _PART.sub("", text))))
     return _NO_LETTER.sub("", html.unescape(_TAG.sub("", plain))).casefold()
 
@@ -61,15 +61,15 @@ class BotMessage:
 
     @property
     def marks(self) -> tuple[AnswerMark, ...]:
-        """The marks of its last text."""
+        """The marks of the message's last text."""
         return self.texts[-1].marks
 
     def ever(self, question: str) -> Iterator[ShownText]:
-        """The texts in which it answered a question."""
+        """The texts in which the message answered a question."""
         return (shown for shown in self.texts if any(mark.question == question for mark in shown.marks))
 
     def shown(self, question: str) -> Iterator[tuple[int, int | None, AnswerMark]]:
-        """From which event to before which other one it showed an answer to a question; None: it does so at the end."""
+        """The spans, between two events, in which the message showed an answer to a question; None: to the end."""
         ends = [*(shown.event.seq for shown in self.texts[1:]), None if self.deleted is None else self.deleted.seq]
         for shown, end in zip(self.texts, ends, strict=True):
             for mark in shown.marks:

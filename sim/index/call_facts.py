@@ -23,7 +23,7 @@ class CallFacts:
 
     @property
     def on(self) -> bool:
-        """Whether something can be heard in it now, or once it is taken off hold."""
+        """Whether a text can be heard in the call now, or once it is taken off hold."""
         return self.answered is not None and self.ended is None
 
 

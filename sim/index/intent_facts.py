@@ -70,14 +70,14 @@ class IntentFacts:
 
     @property
     def over(self) -> bool:
-        """Whether it has ended, and no operator has reopened it since."""
+        """Whether the intent has ended, and no operator has reopened it since."""
         if self.closed:
             return True
         return bool(self.settled) and (self.reopened is None or self.settled[-1].seq > self.reopened.seq)
 
     @property
     def last(self) -> Event:
-        """The last event that is known of it."""
+        """The last event that is known of the intent."""
         known = (
             self.prepared,
             self.reopened,

@@ -21,7 +21,7 @@ class KnownTexts:
         ]
 
     def have(self, text: str) -> bool:
-        """Whether a text is one of them."""
+        """Whether a text matches one of the patterns."""
         return any(pattern.fullmatch(_read(text)) for pattern in self._patterns)
 
 

@@ -47,7 +47,7 @@ class Projection:
         cls._methods = {**cls._methods, **marked}
 
     def handlers(self) -> Handlers:
-        """The bodies that it takes, each with the method that takes them."""
+        """The handlers of the projection: each body that it takes, with the method that takes it."""
         return {body: getattr(self, name) for body, name in self._methods.items()}
 
 
@@ -60,7 +60,7 @@ class EventFeed:
             self.connect(projection)
 
     def connect(self, projection: Projection) -> None:
-        """Deliver to this projection too. A projection that reads another one is connected after it."""
+        """Deliver to a projection too. One that reads another projection is connected after it."""
         for body, handle in projection.handlers().items():
             self.handlers[body] = (*self.handlers.get(body, ()), handle)
 

@@ -318,7 +318,7 @@ class RunFacts(Projection):
 
     @on(OperatorActed)
     def _operator_acted(self, event: Event, body: OperatorActed) -> None:
-        """Counts at once: the events of its effect follow, or are lost with the process."""
+        """An operator's act counts at once: the events of its effect follow, or are lost with the process."""
         facts = self.intents.get(event.intent or "")
         if facts is None:
             return

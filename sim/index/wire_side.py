@@ -54,7 +54,7 @@ class MarkedQuestion:
 
     @property
     def place(self) -> Address:
-        """Where it was asked."""
+        """The place of the question."""
         return self.body.address
 
 
@@ -119,7 +119,7 @@ class RunWireSide(Projection):
         return self._remarks.have(text)
 
     def answers(self, question: MarkedQuestion) -> Sequence[BotMessage]:
-        """The messages that showed an answer to it at any time."""
+        """The messages that showed an answer to a question at any time."""
         return self.messages.answering(question.mark)
 
     def in_place(self, question: MarkedQuestion, where: Address) -> bool:
@@ -155,7 +155,7 @@ class RunWireSide(Projection):
         return None if unread else responded
 
     def concerns(self, question: MarkedQuestion, where: Address) -> bool:
-        """Whether the asker of a question reads what is said of it there: in its place.
+        """Whether the asker of a question reads a place: it is the place of the question.
 
         Of a question whose place is gone, also in the conversation of that place, or alone with the gateway.
         """

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from trunkline.core.events import Event
-from trunkline.sim.invariants.base import Checker, EvidenceKind, Judge, Status, Verdict, Violation
+from trunkline.sim.invariants.base import Checker, EvidenceKind, Judge, Status, Verdict, Violation, cited
 from trunkline.sim.invariants.delivery.actions import ActionOnce, MeantMessageOnly
 from trunkline.sim.invariants.delivery.attempt_limits import BoundedAttempts
 from trunkline.sim.invariants.delivery.delivered_once import InboundOnce, OncePerIntent, OneAnnouncement
@@ -131,5 +131,6 @@ __all__ = [
     "Status",
     "Verdict",
     "Violation",
+    "cited",
     "judge",
 ]

@@ -3,6 +3,88 @@
 A checker sees each event of a trace once, in order, and reports violations with their evidence as it finds them.
 `finish` is called at the end of the trace, for promises that only the end can break. Checkers read nothing but the
 trace, so live runs, recorded files and replays are judged alike. Catalogue and numbering: docs/invariants.md.
+
+How to write a checker that cannot lie
+======================================
+
+A checker lies in one of two ways: it accuses a gateway that is right, or it passes one that is wrong. Both are worse
+than no checker. A false accusation costs somebody a day, and us every later finding; a checker that passes all makes a
+scenario green that proves nothing. The rules below come from checkers that lied. They are in the order in which you
+will need them.
+
+1. *Believe the world, not the gateway.* Who said what, what a platform accepted, refused and showed, what a hook or a
+   hand returned, which process was alive: these are facts, recorded by those to whom they happened. What the gateway
+   records is its story. A gateway that decides wrongly has a consistent story, so a checker that compares one part of
+   it with another part finds nothing. Compare the story with the facts (L3: "delivered" against `wire.accepted`), or
+   facts with facts (R1: the place of `peer.said` against the place of `wire.accepted`). Two things of the gateway's own
+   may be used: promises (a fallback that it announced, a route that it froze) and names (which intent, which turn).
+   A reason code explains a violation; it never excuses one.
+
+2. *Ask the run for facts, and keep the rest.* `RunFacts` and its parts have folded the event before you get it. What
+   two checkers need belongs there (`sim.index`), not in a base class of the two. What is left in a checker is the
+   promise itself, which should fit on a screen.
+
+3. *Say what you expected before you look.* A good handler has three parts: what does this event promise or owe, from
+   the facts before it; is that so; if not, `violate`. Where the promise is due later, store the debt when it arises,
+   pay it when its event comes, and report in `finish` what is left. A debt has an owner: when a process dies, forget
+   what it alone could have paid (`ProcessCrashed`, `ProcessStopped`), and nothing else. Most false accusations of this
+   project were debts of a dead process.
+
+4. *Time is a fact of its own.* An event is recorded when it happened, which is not when its cause was committed, nor
+   when the gateway knew of it. Before you compare two times, ask on which clock each stands (the script may set the
+   wall clock: `RunFacts.heartbeats.wall`), and who could know of the first at the second. Between "too late" and "not
+   yet" lies whatever the network, a frozen process or a full disk may add; L6, for example, counts only seconds in
+   which a process was awake and a worker was free. If the bound cannot be computed from facts, it is no promise.
+
+5. *Excuses are facts too, and as exact as the accusation.* "A platform refused it" excuses this chunk, at this place,
+   after that refusal; it does not excuse the run. Write an excuse as a question with a name (`_is_notice_again`), next
+   to the sentence of the promise that allows it. If the sentence does not, change the sentence first: `sentence` is
+   what people read, and a checker that knows more exceptions than its sentence is not that checker.
+
+6. *Count what was at stake.* `exercised` goes up where the promise could have been broken, whether it was or not, and
+   only there. A checker that counts every event claims to have proved what was never in doubt. "Not exercised" is an
+   honest verdict, and scenarios name the invariants that they must exercise.
+
+7. *Blame the step, not the victim.* `at` is where it showed, `evidence` what proves it, in order; with these alone a
+   reader must come to the same verdict. `first_wrong` is the earliest event that broke this promise, never one that the
+   run without the defect has too. Where nothing happened, no event is wrong: give `missing_after`, the last one that
+   was right. `expected` and `actual` are sentences of this case, with names of the scenario (`run.name`) and numbers of
+   events (`cited`), not of the promise in general.
+
+8. *Know what you do not know.* A trace may lack the beginning (`join`: `from_anywhere` says that a checker needs none
+   of it), the end (`cut`: then `finish` is not called, and the verdict has a note), the world (a recorded gateway:
+   `RunFacts.witnessed`), or the inside (`wire_side`). A response that was lost is not a refusal. A platform without
+   message ids, without keys or without history answers no question about them. In each case the verdict is "not
+   exercised", with a note, and never a guess. On the wire side this goes furthest: nothing is claimed while a later
+   event could still excuse it (`WholeRunChecker`), because those findings are about programs of other people.
+
+9. *Be deterministic and cheap.* A checker runs after every event of every run, in the app too. Work per event must not
+   grow with the run: use dictionaries by lane, intent or mark, and drop what has ended. Order comes from the trace,
+   never from a set. No clocks, no files, no randomness; the same trace gives the same verdict, byte for byte.
+
+10. *Prove it twice.* A checker counts only with a bug switch (`sim.bugs`) that breaks the promise and that this checker
+    catches, in a scenario that holds without the switch. Then let it see all that it must not accuse: every scenario,
+    with a crash at every commit, the random scenarios, the recorded traces of real gateways. When it accuses one
+    wrongly, the case becomes a test beside the checker, and usually a fact in `sim.index` that was missing.
+
+The shape of one, shortened from P2 ("a dry run has no effect")::
+
+    @on(SendPreviewed)
+    def _previewed(self, event, body):                    # the promise is at stake from now on
+        self.exercised += 1
+        self._previews[event.cause] = event
+
+    @on(IntentPrepared, SessionCreated, WireAccepted, WireRefused)
+    def _effect(self, event, body):                       # what happened since, some of it in the world
+        preview = self._previews.get(event.cause)
+        if preview is not None:
+            self.violate(
+                at=event.seq,
+                summary=f"a dry run has an effect: {event.kind}",
+                expected=["no effect except the answer to the caller"],
+                actual=[cited(event)],
+                evidence=[preview.seq, event.seq],
+            )
 """
 
 from __future__ import annotations
@@ -64,12 +146,12 @@ class Violation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def blamed(self) -> int | None:
-        """The event where it went wrong: the first wrong one, or the one that nothing followed."""
+        """The event where the run went wrong: the first wrong one, or the one that nothing followed."""
         return self.missing_after if self.first_wrong is None else self.first_wrong
 
     @property
     def seqs(self) -> tuple[int, ...]:
-        """The events that it is about, in order: its evidence, where it went wrong, and where it was detected."""
+        """The events of the violation, in order: evidence, where the run went wrong, and where that was detected."""
         blamed = self.blamed
         return tuple(sorted({*self.evidence, self.at, *([] if blamed is None else [blamed])}))
 
@@ -130,7 +212,7 @@ class Checker(Projection):
         self._off = ""
 
     def handlers(self) -> Handlers:
-        """The bodies that it takes. Raises `TypeError` for a checker that takes none: it could never fail."""
+        """The handlers of the checker. Raises `TypeError` for a checker without any: it could never fail."""
         found = super().handlers()
         if not found:
             raise TypeError(f"{type(self).__name__} names no events")

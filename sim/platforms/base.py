@@ -1,4 +1,4 @@
-"""The base of all fake platforms: accounts, people, rooms, messages, pushes, and requests that outlive their process.
+"""Base of all fake platforms: accounts, people, rooms, messages, pushes, and requests that outlive their process.
 
 Everything here belongs to the world: it runs outside all processes and records the wire truth. A request that left a
 process arrives even if the process has died or stopped waiting (docs/simulation.md).

@@ -50,12 +50,12 @@ class WireListener:
 
     @property
     def port(self) -> int:
-        """The port, also while it does not listen; 0 before it ever did."""
+        """The port, also while the listener is closed; 0 before it was ever open."""
         return self._port
 
     @property
     def is_open(self) -> bool:
-        """Whether it listens."""
+        """Whether the listener is open."""
         return self._runner is not None
 
     def break_connections(self) -> int:

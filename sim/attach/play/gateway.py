@@ -66,7 +66,7 @@ class GatewayControl:
     # ------------------------------------------------------------ start and end
 
     async def start(self) -> None:
-        """Start it, and wait until every platform is connected. Raises `GatewayTrouble`."""
+        """Start the gateway, and wait until every platform is connected. Raises `GatewayTrouble`."""
         self._number += 1
         number, began = self._number, self._world.now()
         rendered, home = self._render(), self._folder / "home"
@@ -101,7 +101,7 @@ class GatewayControl:
         self._world.events.record(GatewayReady(number=number, after=round(self._world.now() - began, 3)))
 
     def _make(self, home: Path, rendered: RenderedGateway) -> bool:
-        """Give it its folder and its files; whether the folder is new. Raises `GatewayTrouble`."""
+        """Make the gateway's folder and files; returns whether the folder is new. Raises `GatewayTrouble`."""
         fresh = not home.exists()
         # A gateway may have changed its files: they are its own after the first start, except for a new token.
         changed = {name: text for name, text in rendered.files.items() if self._written.get(name) != text}
@@ -123,7 +123,7 @@ class GatewayControl:
                 raise self.trouble_of(f"could not be prepared: {problem}")
 
     async def end(self) -> None:
-        """SIGTERM, and wait for its end; `close` kills what does not end within `stop_within`."""
+        """Send SIGTERM, and wait for the end; `close` kills what does not end within `stop_within`."""
         tree = self._tree
         if tree is not None:
             tree.terminate()
@@ -141,7 +141,7 @@ class GatewayControl:
         return missing
 
     def close(self) -> None:
-        """End it, whatever it is doing."""
+        """End the gateway, whatever it is doing."""
         for task in self._tasks:
             task.cancel()
         if self._tree is not None:
@@ -149,12 +149,12 @@ class GatewayControl:
         self.log.close()
 
     def trouble_of(self, what: str) -> GatewayTrouble:
-        """An error about it, with the last lines of its log."""
+        """An error about the gateway, with the last lines of its log."""
         lines = self.log.last_lines() if self._tree is None else self._tree.last_lines()
         return GatewayTrouble(f"{self._profile.name} {what}", lines)
 
     def look(self) -> None:
-        """Record its end, if it has ended and nobody asked it to."""
+        """Record an end of the gateway that nobody asked for."""
         tree = self._tree
         # While it starts, its end is what `start` reports.
         if tree is not None and tree.exit_code is not None and self._ready:
@@ -168,7 +168,7 @@ class GatewayControl:
     # ------------------------------------------------------------ what strikes it
 
     def kill(self, why: str, cause: int | None, restart_after: float) -> None:
-        """SIGKILL. When this returns, it is dead. Raises `UnknownName` if it does not run."""
+        """Send SIGKILL; on return the gateway is dead. Raises `UnknownName` if it does not run."""
         tree = self._running()
         self._tree = None
         tree.kill()
@@ -177,7 +177,7 @@ class GatewayControl:
         self._restart_after(restart_after)
 
     def stop(self, why: str, cause: int | None, down: float) -> None:
-        """SIGTERM, and SIGKILL to what is left after `stop_within`. Raises `UnknownName` if it does not run."""
+        """Send SIGTERM, and SIGKILL to what is left after `stop_within`. Raises `UnknownName` without a gateway."""
         tree = self._running()
         self._tree = None
         tree.terminate()
@@ -197,7 +197,7 @@ class GatewayControl:
         self._rest.end_wait()
 
     def freeze(self, why: str, cause: int | None, seconds: float) -> None:
-        """SIGSTOP, and SIGCONT after a while. Raises `UnknownName` if it does not run."""
+        """Send SIGSTOP, and SIGCONT after a while. Raises `UnknownName` if the gateway does not run."""
         tree = self._running()
         tree.freeze()
         self._world.events.record(ProcessFrozen(why=why), cause)

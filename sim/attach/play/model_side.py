@@ -90,7 +90,10 @@ class ModelSide:
 
 
 def struck_reply(fault: Fault, body: ModelAsked) -> ModelReply:
-    """The reply that a fault produces instead of the scripted one."""
+    """The reply that a fault produces instead of the scripted one.
+
+    It has no generation, because no client receives all of it.
+    """
     match fault.do:
         case "rate-limit":
             return fails(429, "Rate limit reached", headers=(("retry-after", f"{max(1, round(fault.for_))}"),))

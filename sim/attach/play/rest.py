@@ -40,7 +40,7 @@ class Waits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QuietWire:
-    """Follows a run, and knows since when it is quiet and what waits for an answer.
+    """The wire of a run: since when it is quiet, and which questions wait for an answer.
 
     `notices`: texts that end a question without an answer. `lasting`: fault -> how long it lasts, in seconds.
     """
@@ -121,7 +121,7 @@ class QuietWire:
                 del self._open[mark]
 
     def _is_read_at(self, where: Address, place: Address) -> bool:
-        """Whether who asked in a place reads a notice there: in that place, or in its room if it is gone."""
+        """Whether the asker in a place reads a notice there: in that place, or in its room if the place is gone."""
         if where.lane == place.lane:
             return True
         same = (where.channel, where.account) == (place.channel, place.account)

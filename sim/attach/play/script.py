@@ -31,7 +31,7 @@ class AttachedScript:
         self._waiting: dict[int, str] = {}
 
     def begin(self) -> None:
-        """Play it, from now on."""
+        """Play the script, from now on."""
         file, began = self._world.file, self._world.now()
         names = iter(file.say_ids)
         for number, (step, at) in enumerate(zip(file.scenario.script, file.times, strict=True)):
@@ -154,7 +154,7 @@ class KillStroke:
             self._servers.leave_untaken(event)
 
     def end(self) -> None:
-        """Record that its event did not happen in this run."""
+        """Record that the event of the kill did not happen in this run."""
         if not self._found:
             body = ScriptSkipped(step=f"crash at {self._point}", why="the event that it waits for did not happen")
             self._world.events.record(body)

@@ -64,7 +64,7 @@ class TryServers:
         await self.model.open()
 
     async def close(self) -> None:
-        """Close them all."""
+        """Close all servers."""
         for task in self._closing:
             task.cancel()
         for listener in self.listeners.values():

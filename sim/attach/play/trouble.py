@@ -1,4 +1,4 @@
-"""Why a try cannot be played to its end."""
+"""Trouble of a gateway, for which a try cannot be played to its end."""
 
 from __future__ import annotations
 

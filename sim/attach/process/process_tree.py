@@ -66,7 +66,7 @@ class ProcessTree:
     # ------------------------------------------------------------ life
 
     def start(self) -> None:
-        """Start it. A command that cannot be run ends with the code 127 and a `failure`."""
+        """Start the gateway. A command that cannot be run ends with the code 127 and a `failure`."""
         taken, self._control = os.pipe()
         self._status, reports = os.pipe()
         self._output, written = os.pipe()
@@ -92,11 +92,11 @@ class ProcessTree:
 
     @property
     def exit_code(self) -> int | None:
-        """The exit code, negative for a signal; None while it runs, and while one of its processes is left."""
+        """The exit code, negative for a signal; None while a process of the gateway runs."""
         return self._code
 
     async def wait(self) -> int:
-        """Wait for its end; the exit code."""
+        """Wait for the end of the gateway; returns the exit code."""
         if self._code is None:
             future = asyncio.get_running_loop().create_future()
             self._waiting.append(future)
@@ -111,7 +111,7 @@ class ProcessTree:
         return [pid for pid in guard.descendants(self._guard.pid) if pid != self._init]
 
     def last_lines(self, count: int = 20) -> tuple[str, ...]:
-        """The last lines of its log."""
+        """The last lines of the gateway's log."""
         self._drain(100)
         return self._log.last_lines(count)
 
@@ -215,7 +215,7 @@ class ProcessTree:
         self.start()
 
     def _listen_until(self, true: Callable[[], bool]) -> None:
-        """Take reports until something is true, or it has ended."""
+        """Take reports until a condition is true, or the gateway has ended."""
         while not true() and self._code is None:
             if not _readable(self._status, _SLOW):
                 raise TimeoutError(f"the guard of the gateway's processes has not answered within {_SLOW:g} s")

@@ -20,7 +20,7 @@ class ToyDefect(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def breaks(self) -> frozenset[str]:
-        """Every invariant that it breaks."""
+        """The invariants that the defect breaks."""
         return frozenset({self.found_by, *self.also})
 
 

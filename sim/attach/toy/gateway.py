@@ -363,7 +363,7 @@ def main() -> None:
 
 
 def check() -> str:
-    """Why it cannot run."""
+    """The reason why the toy cannot run; empty if it can."""
     if ON - set(DEFECTS):
         return f"unknown defects: {', '.join(sorted(ON - set(DEFECTS)))}; there are: {', '.join(DEFECTS)}"
     try:

@@ -73,7 +73,7 @@ class OncePerIntent(Checker):
                 self._report_copies(event, body, copies)
 
     def _is_notice_again(self, facts: IntentFacts, copies: list[Event]) -> bool:
-        """Whether it is a chunk of a notice without a receipt, and the answer to the attempt before was lost."""
+        """Whether an attempt repeats a chunk of a notice whose response was lost, so that it has no receipt."""
         if facts.body.intent_kind is not IntentKind.NOTICE or len(copies) < 2 or _chunk(copies[-1]) < facts.acked:
             return False
         lost = max(self._unanswered.get(facts.prepared.intent or "", -1), self._process_gone)

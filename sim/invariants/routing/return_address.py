@@ -137,7 +137,7 @@ class ExactReturnAddress(ReplyReferences):
         )
 
     def _notice_in_room(self, notice: IntentFacts, body: WireAccepted) -> bool:
-        """Whether it is the notice of an answer to a thread that is gone, in the room of that thread."""
+        """Whether an intent is the notice of an answer to a deleted thread, in the room of that thread."""
         if notice.body.intent_kind is not IntentKind.NOTICE:
             return False
         rules, cause = rules_for(body.address.channel), notice.prepared.cause

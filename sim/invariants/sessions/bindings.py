@@ -301,7 +301,7 @@ def _asking(work: str) -> str:
 
 
 def _message(body: PeerSaid | InboundReceived) -> _Message:
-    """A message, independent of the account that sees it."""
+    """The key of a message, independent of the account that sees it."""
     place = body.address
     return place.channel, place.conversation, place.thread or "", body.message_id
 

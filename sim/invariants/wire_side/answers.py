@@ -157,7 +157,7 @@ class AnsweredOnce(WholeRunChecker):
         self._parts()
 
     def _copies(self, question: MarkedQuestion) -> list[_Copy]:
-        """The messages that answer it, one entry each, in order."""
+        """The messages that answer a question, one entry each, in order."""
         found: list[_Copy] = []
         for message in self.wire.answers(question):
             spans = list(message.shown(question.mark))

@@ -56,7 +56,7 @@ class WireSideChecker(Checker):
 
 
 class WholeRunChecker(WireSideChecker):
-    """Base of those that judge the whole run at its end.
+    """Base of the checkers that judge the whole run at its end.
 
     A violation that nothing can excuse any more is reported as soon as that is sure, and stays. The end adds others.
     """

@@ -121,12 +121,12 @@ class NothingLostInSilence(WholeRunChecker):
         return question.body.bot or self._never_came(question) or self._nobody_there(question)
 
     def _never_came(self, question: MarkedQuestion) -> bool:
-        """Whether the platform, and not the gateway, lost it: by a fault, or since it keeps nothing for later."""
+        """Whether the platform, not the gateway, lost a question: by a fault, or as it keeps nothing for later."""
         lost = question.lost or (question.unheard and question.place.channel in _KEEP_NOTHING)
         return lost and not question.handed_out
 
     def _nobody_there(self, question: MarkedQuestion) -> bool:
-        """Whether its asker is out of reach: the chat is gone, and is neither a thread nor a channel of a server."""
+        """Whether the asker of a question is out of reach: the chat is gone, and no thread or channel of a server."""
         place = question.place
         whole = place.kind is not ChatKind.CHANNEL and place.thread is None
         return whole and self.wire.gone_since(place) is not None
@@ -137,7 +137,7 @@ class NothingLostInSilence(WholeRunChecker):
         return any(end is None for answer in self.wire.answers(question) for _, end, _ in answer.shown(question.mark))
 
     def _since(self, question: MarkedQuestion) -> float:
-        """From when its answer is awaited."""
+        """The time from which the answer to a question is awaited."""
         struck = (trouble.at for trouble in self.wire.troubles if isinstance(trouble.body, FaultFired))
         return max(question.event.at, *(ready.at for ready in self.wire.ready), *struck)
 
@@ -263,7 +263,7 @@ class NothingUnasked(WholeRunChecker):
         return any(self._is_about(message, question) for question in waiting)
 
     def _is_about(self, message: BotMessage, question: MarkedQuestion) -> bool:
-        """Whether it is about a question that waits: it replies, something went wrong, or it was shown for a while."""
+        """Whether a message is about a question that waits: as a reply, after trouble, or shown for a while."""
         turn = self.wire.part_of(message)
         if turn is not None and not was_taken_up(self.wire, question, before=turn.event.seq):
             return False

@@ -86,7 +86,7 @@ class Calls:
         return answer
 
     def _given_up(self, place: Address, key: str, answer: asyncio.Future[Any]) -> None:
-        """Record that nobody waits for a thread any more; it is opened all the same when the request arrives."""
+        """Record that nobody waits for a thread any more; it is opened anyway when the request arrives."""
         if answer.cancelled():
             self._platform.events.record(ThreadRequestAbandoned(address=place, key=key))
 

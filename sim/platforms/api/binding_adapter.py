@@ -91,7 +91,7 @@ class DiscordBinding(Binding):
             raise IdentityGone(error.facts) from error
 
     def forget_identity(self, identity: Identity) -> None:
-        """Forget it, so that the next use looks up or creates a webhook."""
+        """Forget an identity, so that the next use looks up or creates a webhook."""
         self._manager.forget_webhook(identity.id)
 
 

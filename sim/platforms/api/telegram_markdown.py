@@ -46,9 +46,9 @@ class _MarkdownText:
                 )
             self._show(sign, 1)
 
-    def _show(self, text: str, signs: int) -> None:
+    def _show(self, text: str, length: int) -> None:
         self._shown.append(text)
-        self._at += signs
+        self._at += length
 
     def _style(self) -> bool:
         mark = next((style for style in _STYLES if self._source.startswith(style, self._at)), None)

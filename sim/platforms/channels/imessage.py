@@ -42,8 +42,8 @@ class FakeIMessage(FakePlatform):
             return f"chat{digits(self.channel, *what, length=18)}"
         if what[0] in ("person", "bot"):
             return f"+1555{digits(self.channel, *what, length=7)}"
-        signs = iter(letters(self.channel, *what, length=sum(_PARTS), alphabet=_HEX))
-        return "-".join("".join(next(signs) for _ in range(length)) for length in _PARTS)
+        characters = iter(letters(self.channel, *what, length=sum(_PARTS), alphabet=_HEX))
+        return "-".join("".join(next(characters) for _ in range(length)) for length in _PARTS)
 
     def canonical(self, address: Address) -> tuple[str, str | None]:
         """The identifier or handle inside a guid; handles are case-insensitive."""

@@ -16,7 +16,7 @@ from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.platforms.rooms import letters
 
 _HOME = "example.org"
-_SIGNS = string.ascii_letters + string.digits
+_ALPHABET = string.ascii_letters + string.digits
 #: bytes allowed in a user's id; others are escaped
 _PLAIN = frozenset((string.ascii_lowercase + string.digits + ".-").encode())
 
@@ -39,8 +39,8 @@ class FakeMatrix(FakePlatform):
         if kind in ("person", "bot"):
             return f"@{'bot-' if kind == 'bot' else ''}{_local(what[1])}:{_HOME}"
         if kind == "room":
-            return f"!{letters(self.channel, *what, length=10, alphabet=_SIGNS)}:{_HOME}"
-        return f"${letters(self.channel, *what, length=16, alphabet=_SIGNS)}"
+            return f"!{letters(self.channel, *what, length=10, alphabet=_ALPHABET)}:{_HOME}"
+        return f"${letters(self.channel, *what, length=16, alphabet=_ALPHABET)}"
 
 
 def _local(name: str) -> str:

@@ -17,7 +17,7 @@ from trunkline.sim.platforms.channels.message_numbers import MessageTimes
 from trunkline.sim.platforms.rooms import Room, WorldPort, digits, letters
 from trunkline.sim.scenario.model.scenario import PlatformSpec
 
-_SIGNS = string.ascii_lowercase + string.digits
+_ALPHABET = string.ascii_lowercase + string.digits
 #: start of the run on the clock of Teams; threads of the scenario are older
 _BEGAN = 1_700_000_000_000
 
@@ -40,9 +40,9 @@ class FakeMsTeams(FakePlatform):
     def new_id(self, *what: str) -> str:
         """``19:...@thread.tacv2`` for a channel, ``29:...`` for a person, the time of an older message for a thread."""
         if what[0] == "room":
-            return f"19:{letters(self.channel, *what, length=32, alphabet=_SIGNS)}@thread.tacv2"
+            return f"19:{letters(self.channel, *what, length=32, alphabet=_ALPHABET)}@thread.tacv2"
         if what[0] in ("person", "bot"):
-            return f"{'28' if what[0] == 'bot' else '29'}:{letters(self.channel, *what, length=32, alphabet=_SIGNS)}"
+            return f"{'28' if what[0] == 'bot' else '29'}:{letters(self.channel, *what, length=32, alphabet=_ALPHABET)}"
         return f"16{digits(self.channel, *what, length=11)}"
 
     def message_id(self, name: str, room: Room) -> str:

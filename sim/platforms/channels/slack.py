@@ -23,7 +23,7 @@ from trunkline.sim.platforms.rooms import Room, WorldPort, digits, letters
 from trunkline.sim.scenario.model.scenario import PlatformSpec
 
 _LETTERS = {"room": "C", "person": "U", "bot": "U"}
-_SIGNS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 #: start of the run on Slack's clock; threads of the scenario are older
 _BEGAN = 1_700_000_000
 _NOT_ALPHANUMERIC = re.compile(r"[^A-Z0-9]")
@@ -57,7 +57,7 @@ class FakeSlack(FakePlatform):
         """``C`` or ``U`` and ten capitals and digits; a thread is the time of an older message."""
         if what[0] == "thread":
             return f"16{digits(self.channel, *what, length=8)}.{digits(self.channel, *what, 'part', length=6)}"
-        return f"{_LETTERS.get(what[0], 'O')}0{letters(self.channel, *what, length=9, alphabet=_SIGNS)}"
+        return f"{_LETTERS.get(what[0], 'O')}0{letters(self.channel, *what, length=9, alphabet=_ALPHABET)}"
 
     def message_id(self, name: str, room: Room) -> str:
         """The time of a message in microseconds, or the next free one in the channel."""

@@ -54,7 +54,7 @@ class FakeTelegram(FakePlatform):
         return digits(self.channel, *what, length=3 if kind == "thread" else 9)
 
     def poll_id(self, message_id: str, room: Room) -> str:
-        """An id of its own, unique on the platform."""
+        """The id of the poll in a message, unique on the platform."""
         return digits(self.channel, "poll", room.conversation, message_id, length=19)
 
     def message_id(self, name: str, room: Room) -> str:

@@ -95,7 +95,7 @@ class ScriptPlayer:
         self._world.poke()
 
     def _chat(self, said: ChatterMessage) -> None:
-        """Say what one of the crowd says by itself."""
+        """Say a message of the crowd."""
         self.left -= 1
         self._world.note_change()
         self._steps.if_possible(said.name, partial(self._steps.chat, said))

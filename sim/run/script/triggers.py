@@ -52,7 +52,7 @@ class Triggers:
         self._world = world
         self._delayed = delayed
         self._waiting: dict[str, list[_Trigger]] = {}
-        #: (conversation, message id) -> what a person wrote, if anything waits for the fate of a message with a text
+        #: (conversation, message id) -> what a person wrote, if anything waits for the outcome of a message with a text
         self._said: dict[tuple[str, str], str] = {}
         every = tuple(awaited)
         if any(when.text is not None and issubclass(BODIES[when.event], OF_A_MESSAGE) for when in every):

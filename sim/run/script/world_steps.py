@@ -62,7 +62,7 @@ class WorldSteps:
         return False
 
     def chat(self, said: ChatterMessage) -> None:
-        """Say what one of the crowd says by itself."""
+        """Say a message of the crowd."""
         world, ref = self._world, self._world.place(said.place)
         room, platform = world.room(ref), world.platforms[ref.platform]
         peer, message = world.peer(ref.platform, said.person), platform.message_id(said.name, room)

@@ -85,7 +85,7 @@ class GatewayLink:
 
     @property
     def silent(self) -> bool:
-        """Whether nothing arrives over it any more."""
+        """Whether the socket is silent: nothing arrives over it any more."""
         return self.connection is not None and self.connection.silent
 
     def say(self, payload: Json) -> None:

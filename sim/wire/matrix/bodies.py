@@ -12,7 +12,7 @@ from trunkline.sim.platforms.actions.message_board import BoardMessage
 from trunkline.sim.platforms.rooms import Room, letters
 from trunkline.sim.wire.json_values import Json, NoObject, object_in
 
-_SIGNS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 #: who may do what, as a new room has it
 _LEVELS: Json = {
     "users_default": 0,
@@ -38,7 +38,7 @@ _LEVELS: Json = {
 
 def derived_id(*what: str) -> str:
     """A stable id of an event that no message of the world is."""
-    return f"${letters('matrix', *what, length=16, alphabet=_SIGNS)}"
+    return f"${letters('matrix', *what, length=16, alphabet=_ALPHABET)}"
 
 
 def failed(status: int, code: str, why: str, **more: object) -> web.Response:

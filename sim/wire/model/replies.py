@@ -62,7 +62,7 @@ def event(value: object) -> bytes:
 
 
 def events(*values: object, wait: float = 0.0, done: bool = True) -> ModelReply:
-    """A stream of these pieces, with a wait before each."""
+    """A stream of pieces, with a wait before each."""
     steps: list[Step] = []
     for value in values:
         steps += [*([Wait(wait)] if wait else []), Send(event(value))]

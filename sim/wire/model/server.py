@@ -38,7 +38,7 @@ class Asked(msgspec.Struct, frozen=True):
 
     @property
     def tools(self) -> list[str]:
-        """The names of the tools that it may call."""
+        """The names of the tools that the model may call."""
         return [tool["function"]["name"] for tool in self.body.get("tools", [])]
 
 
@@ -83,7 +83,7 @@ class ModelServer:
 
     @property
     def url(self) -> str:
-        """The base URL for clients, known once it listens."""
+        """The base URL for clients, known once the server listens."""
         return f"http://{HOST}:{self.port}/v1"
 
     # ------------------------------------------------------------ the script
@@ -93,11 +93,11 @@ class ModelServer:
         self._left += replies
 
     def instead(self, *replies: Answer) -> None:
-        """Forget what is left of the script, and go on with these."""
+        """Replace what is left of the script."""
         self._make, self._left = None, list(replies)
 
     def plays(self, make: Callable[[Asked], ModelReply]) -> None:
-        """Make each answer of its request from now on."""
+        """Set the function that answers every request."""
         self._make = make
 
     @property

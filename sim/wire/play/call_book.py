@@ -47,7 +47,7 @@ class _Call:
 
     @property
     def going_on(self) -> bool:
-        """Whether its process waits for the answer."""
+        """Whether the process of the call waits for the answer."""
         return not self.returned and (self.process is None or self.process.alive)
 
 

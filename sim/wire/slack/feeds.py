@@ -60,7 +60,7 @@ class UpdateFeed:
         task.add_done_callback(self._tasks.discard)
 
     async def close(self) -> None:
-        """End everything."""
+        """End the feed and its tasks."""
         self.disconnect()
         for task in tuple(self._tasks):
             task.cancel()

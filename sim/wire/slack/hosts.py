@@ -16,7 +16,7 @@ from trunkline.sim.platforms.rooms import letters
 from trunkline.sim.wire.server import WireServer
 from trunkline.sim.wire.slack.call import SlackCall
 
-_SIGNS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -38,7 +38,7 @@ class FileShelf:
 
     def reserve(self, name: str, length: int) -> str:
         """A new file without content; returns its id."""
-        number = f"F0{letters('slack', 'file', str(len(self.files)), length=9, alphabet=_SIGNS)}"
+        number = f"F0{letters('slack', 'file', str(len(self.files)), length=9, alphabet=_ALPHABET)}"
         self.files[number] = ShelvedFile(name=name, length=length)
         return number
 

@@ -12,7 +12,7 @@ from trunkline.sim.platforms.channels.slack import FakeSlack
 from trunkline.sim.platforms.rooms import Room, letters
 from trunkline.sim.wire.json_values import mapping
 
-_SIGNS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 _KINDS = {ChatKind.DIRECT: "im", ChatKind.GROUP: "mpim", ChatKind.CHANNEL: "channel"}
 #: workspace and app of all accounts
 TEAM, APP = "T0TRUNKLINE", "A0TRUNKLINE"
@@ -153,7 +153,7 @@ def callback_of(platform: FakeSlack, account: str, event: dict[str, Any], at: fl
         "api_app_id": APP,
         "event": event,
         "type": "event_callback",
-        "event_id": f"Ev0{letters('event', *what, length=9, alphabet=_SIGNS)}",
+        "event_id": f"Ev0{letters('event', *what, length=9, alphabet=_ALPHABET)}",
         "event_time": int(at),
         "authorizations": [
             {

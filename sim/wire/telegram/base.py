@@ -30,7 +30,7 @@ class StoredFile(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def path(self) -> str:
-        """Where it can be downloaded, below the address of the files."""
+        """The path of the file, below the address of the files."""
         return f"{self.kind}s/{self.file_id[:12]}_{self.source.rpartition('/')[2]}"
 
 

@@ -53,7 +53,7 @@ class BotChanges:
         }
 
     def handles(self, method: str) -> bool:
-        """Whether a method is one of these."""
+        """Whether a method is one of the changes."""
         return method in self._handlers
 
     async def handle(self, method: str, caller: BotCaller, given: Parameters) -> web.StreamResponse:

@@ -10,9 +10,6 @@ from trunkline.sim.platforms.actions.message_board import BoardMessage, PostedMe
 from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.platforms.rooms import Room, digits
 
-#: kind of a file -> whether its field is a list of sizes
-FILE_KINDS = ("photo", "video", "animation", "audio", "voice", "document")
-
 
 def bot_user(platform: FakePlatform, account: str) -> dict[str, Any]:
     """The bot of an account, as others see it."""

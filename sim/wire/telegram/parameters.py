@@ -46,7 +46,7 @@ class Parameters:
         return frozenset(self._values)
 
     def raw(self, name: str) -> Any:
-        """The value as it came."""
+        """The value of a parameter, received unchanged."""
         return self._values.get(name)
 
     def text(self, name: str, otherwise: str = "") -> str:
