@@ -26,7 +26,7 @@ class HandOutcome(StrEnum):
 
 
 class WorkState(StrEnum):
-    """What the hand has done."""
+    """The state of a hand's work."""
 
     #: committed; the hand has not started, or no worker has taken the task
     ACCEPTED = "accepted"

@@ -185,7 +185,7 @@ class Maintenance:
         return await self._ctx.store.read(ListIntents(which=which, after=after, limit=limit))
 
     async def show(self, intent: str) -> IntentDetails:
-        """One intent with its receipts. Raises `UnknownName`, or `StoreError` for an unreadable row."""
+        """An intent with its receipts. Raises `UnknownName`, or `StoreError` for an unreadable row."""
         return await self._ctx.store.read(ShowIntent(intent=intent))
 
     async def retry(self, *intents: str) -> QueueChanges:

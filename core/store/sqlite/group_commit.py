@@ -40,7 +40,7 @@ class _Batch:
         self.waiting: list[asyncio.Future[None]] = []
 
     def finish(self) -> None:
-        """Make all waiting callers ready. One that was cancelled meanwhile has left a future that is done."""
+        """Make all waiting callers ready. A caller that was cancelled during the commit has left a future that is done."""
         self.done = True
         for future in self.waiting:
             if not future.done():
