@@ -187,7 +187,7 @@ class CompletionReporter:
     async def _store(
         self, ending: Ending, done: HandCompletion, plan: CompletionPlan, cause: int | None
     ) -> _Stored | None:
-        """Store a result with everything that reports it; None if the requester's session was reset before the write."""
+        """Store a result with everything that reports it; None if the requester's session was reset before."""
         ctx, row, now = self._ctx, ending.row, self._ctx.env.now()
         report = await self._prepare_report(row, done, plan, cause)
         work, callback = report.work, None

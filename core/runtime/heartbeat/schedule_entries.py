@@ -53,7 +53,7 @@ class ScheduleEntries:
         return next_fire(entry.timing, after, zones, since=since)
 
     async def fire(self, timer: Timer) -> str | None:
-        """Fire an entry once, however often it was due since it last fired. Returns the agent whose heartbeat it wakes, if any."""
+        """Fire an entry once, however often it was due. Returns the agent whose heartbeat it wakes, if any."""
         ctx = self._ctx
         entry = next((configured for configured in ctx.config.cron if f"{CRON}{configured.id}" == timer.name), None)
         now, due = ctx.env.now(), timer.next_at
