@@ -17,10 +17,11 @@ Open: is anything on the wire?
     The bytes are final and durable. Every later step starts here: a chunk that got its receipt leads back to
     ``prepared`` with one receipt more, and an attempt that is put off leads back to it with a time.
 ``sending``
-    An attempt may have left since the last write. The next process could not tell this from ``prepared``, so it costs a
-    commit before the attempt. It is paid only where the answer matters (`needs_mark` in `core.delivery.recovery`): on
-    platforms that cannot be asked, where keys age, and for retries. A first attempt on a platform with lasting keys or
-    a look-up leaves from ``prepared``, and recovery assumes that it was made: to repeat it, or to ask, is safe there.
+    An attempt may have left since the last write. The next process could not distinguish this from ``prepared``, so it
+    costs a commit before the attempt. It is paid only where the answer matters (`needs_mark` in
+    `core.delivery.recovery`): on platforms that cannot be asked, where keys age, and for retries. A first attempt on a
+    platform with lasting keys or a look-up leaves from ``prepared``, and recovery assumes that it was made: to repeat
+    it, or to ask, is safe there.
 
 Waiting is no state. That a lane waits for its adapter, that a time has not come, that a text is not in memory: all that
 belongs to a process and ends with it. A state for it would have to be cleaned up after each crash.
