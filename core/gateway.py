@@ -72,7 +72,7 @@ from trunkline.core.store.port import Store, answer
 from trunkline.core.store.queries import LoadUnfinished
 from trunkline.core.values import Address, Envelope, InboundId, SessionId
 
-#: why a gateway ends whose task somebody else has cancelled
+#: why a gateway ends after a cancellation of its task that it did not ask for
 CANCELLED_FROM_OUTSIDE = "a task of the gateway was cancelled from outside, which ends the gateway"
 
 

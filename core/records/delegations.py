@@ -20,7 +20,7 @@ class HandResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class HandKind(StrEnum):
-    """What works on a delegation."""
+    """The kind of hand that works on a delegation."""
 
     #: a function in the gateway's process: `trunkline.core.hands.port.HandRunner`
     FUNCTION = "function"

@@ -30,7 +30,7 @@ class SystemEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class HeartbeatText(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What a heartbeat says, and where: as the agent returned it, without its token."""
+    """The text of a heartbeat, and where it is said: as the agent returned it, without its token."""
 
     agent: str
     address: Address

@@ -11,7 +11,7 @@ from trunkline.core.values import InboundId, SessionId
 
 
 class InboundStatus(StrEnum):
-    """What became of a received message."""
+    """The status of a received message."""
 
     #: it is durable, and starts or joins a turn
     ADMITTED = "admitted"
@@ -35,7 +35,7 @@ class RouteNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, g
 
 
 class InboundReceipt(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What became of a message. What it says of session, agent and route is that of the first message with its id."""
+    """The receipt of a message. Session, agent and route are those of the first message with its id."""
 
     status: InboundStatus
     #: id of the stored message; none: nothing is stored
@@ -49,7 +49,7 @@ class InboundReceipt(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     session_id: SessionId | None = None
     #: none: nothing was decided, or a version before this one stored it
     route: RouteNote | None = None
-    #: a duplicate says something else than the first message with its id, or is of somebody else
+    #: a duplicate says something else than the first message with its id, or is of another person
     differs: bool = False
 
 

@@ -34,7 +34,7 @@ class OwnMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class KnownMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What the store knows of a message. Neither field: nothing."""
+    """The store's knowledge of a message. Neither field: it knows nothing."""
 
     ours: OwnMessage | None = None
     #: a person's message

@@ -63,7 +63,7 @@ class CallbackFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """What starts a turn, with everything that was decided at its admission (invariant R3)."""
+    """The work of a turn, with everything that was decided at its admission (invariant R3)."""
 
     id: InboundId
     kind: WorkKind
@@ -101,12 +101,12 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
 
     @property
     def sender(self) -> Peer:
-        """Its author as agents see it: a person whose id or name looks like that of a hand or a caller is escaped."""
+        """The author as agents see them: a person whose id or name looks like that of a hand or a caller is escaped."""
         return as_person(self.peer) if self.kind in (WorkKind.MESSAGE, WorkKind.CONTROL) else self.peer
 
     @property
     def asked_by(self) -> Peer | None:
-        """The person for whom it is done, as agents see them; none: nobody asked for it."""
+        """The person for whom it is done, as agents see them; none: it has no requester."""
         if self.kind in (WorkKind.MESSAGE, WorkKind.CONTROL):
             return self.sender
         return None if self.origin is None else self.origin.asked_by
@@ -293,7 +293,7 @@ class ExtraPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, g
 
 
 class IntentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """An intent as it is stored: where it goes and for whom, its content, and how far it has come."""
+    """An intent as it is stored: its place and its sender, its content and its progress."""
 
     id: IntentId
     kind: IntentKind
@@ -427,7 +427,7 @@ class BrokenRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Unfinished(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What an earlier process left open, each in order of creation."""
+    """The work, intents and delegations that an earlier process left open, each in order of creation."""
 
     #: with the session that each belongs to
     works: tuple[tuple[Work, SessionId], ...]

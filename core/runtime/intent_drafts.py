@@ -27,7 +27,7 @@ class TurnMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     route: OutboundRoute | None = None
     #: key and agent of the session that the caller named to mirror it
     session: tuple[str, str] | None = None
-    #: beside the text; without `reply_to` it quotes what is configured
+    #: in addition to the text; without `reply_to` it quotes what is configured
     content: ContentPart = ContentPart()
     parts: MessageParts | None = None
     best_effort: bool = False

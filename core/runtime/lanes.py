@@ -140,7 +140,7 @@ class Lanes(Generic[K, T]):
         self._rest_changed.set()
 
     async def _wake_rested(self) -> None:
-        """One timer for all resting lanes."""
+        """Handle resting lanes at their times, by one timer."""
         while True:
             while self._resting and self._resting[0][0] <= self._now():
                 self._make_ready(heapq.heappop(self._resting)[2])

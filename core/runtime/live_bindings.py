@@ -321,7 +321,7 @@ class LiveBindings:
             for notify in self._ended:
                 notify(after, cause)
         elif after.status is BindingStatus.ENDING:
-            # The work in progress may have finished meanwhile.
+            # The work in progress may have finished during the write.
             self.end_if_drained(after.binding_id, None)
 
 

@@ -43,7 +43,7 @@ def record_callback(
 ) -> int | None:
     """Record a change of a callback; returns its seq, or `cause` where nothing has changed.
 
-    `ids`: what it belongs to beside the delegation.
+    `ids`: what it belongs to in addition to the delegation.
     """
     if change is None:
         return cause

@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 import anyio
 import anyio.abc
 
-#: seconds after which the next suspects start beside those that are still running
+#: seconds after which the next suspects start in addition to those that are still running
 _PROBATION = 10.0
 #: seconds to wait for the adapters
 _CONNECT = 5.0
 #: seconds that a connected process has to live before its first suspect
 _SETTLE = 1.0
-#: how many deaths somebody has to have been there at to run alone
+#: number of deaths during a suspect's runs from which on it runs alone
 _ALONE = 2
 #: maximum number of suspects that start together: if one of them takes the process down, each then runs alone
 _MOST = 32
@@ -66,7 +66,7 @@ class Suspects:
         """
         assert self._group is not None
         self._asked += 1
-        # A group must not cost anybody the last run.
+        # A group must not cost a suspect its last run.
         charged = max(runs, _ALONE) if runs + 1 >= most else runs
         heapq.heappush(self._waiting, _Suspect((-charged, -since, self._asked), work, name))
         if not self._starts:
@@ -87,7 +87,7 @@ class Suspects:
         self._starts = False
 
     def _next(self) -> list[_Suspect]:
-        """Those that start now."""
+        """The suspects that start now."""
         first = heapq.heappop(self._waiting)
         size = 1 if first.alone else self._size
         return [first, *(heapq.heappop(self._waiting) for _ in range(min(size - 1, len(self._waiting))))]

@@ -1,9 +1,9 @@
 """The border between the gateway and user code: agents, hands, hooks, adapters. Every call to it crosses here.
 
-What user code raises is an error of that call and of nothing else. A `CancelledError` that nobody asked for, such as
-that of a library whose own task was cancelled, would end a task group without an error, and `SystemExit` the process;
-both become `UserCodeEscape`, an ordinary error. Only what is meant for the gateway passes: a cancellation of its task,
-and `KeyboardInterrupt`.
+What user code raises is an error of that call and of nothing else. A `CancelledError` that the gateway did not ask for,
+such as that of a library whose own task was cancelled, would end a task group without an error, and `SystemExit` the
+process; both become `UserCodeEscape`, an ordinary error. Only what is meant for the gateway passes: a cancellation of
+its task, and `KeyboardInterrupt`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from trunkline.core.well_formed import describe
 
 
 class Border:
-    """What is remembered of the current task, and the judgement of what user code raised."""
+    """The state of the current task before user code, and the judgement of what that raised."""
 
     __slots__ = ("_cancelling", "_task")
 

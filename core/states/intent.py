@@ -1,7 +1,81 @@
 """The state machine of an intent, as one table.
 
-Every change of an intent's state goes through `next_state`; the store refuses what the table refuses. An illegal event
-raises and changes nothing. The diagram in docs/architecture.md is generated from the table.
+Why these states
+================
+
+An intent outlives the process that made it. After a crash, the next process has its row and nothing else. So a state
+does not say what a program was doing. It says what may have happened on the platform, in as few words as the next
+process needs to go on without sending twice and without losing anything.
+
+With its state, a row counts its receipts: how many leading chunks the platform has accepted. Both change in one
+transaction, and only together they say where an intent stands.
+
+Open: is anything on the wire?
+------------------------------
+
+``prepared``
+    The bytes are final and durable. Every later step starts here: a chunk that got its receipt leads back to
+    ``prepared`` with one receipt more, and an attempt that is put off leads back to it with a time.
+``sending``
+    An attempt may have left since the last write. The next process could not distinguish this from ``prepared``, so it
+    costs a commit before the attempt. It is paid only where the answer matters (`needs_mark` in
+    `core.delivery.recovery`): on platforms that cannot be asked, where keys age, and for retries. A first attempt on a
+    platform with lasting keys or a look-up leaves from ``prepared``, and recovery assumes that it was made: to repeat
+    it, or to ask, is safe there.
+
+Waiting is no state. That a lane waits for its adapter, that a time has not come, that a text is not in memory: all that
+belongs to a process and ends with it. A state for it would have to be cleaned up after each crash.
+
+Doubt is no state either, but a time in the row (`doubt_at`): since when there is an attempt whose outcome nobody knows.
+An intent in doubt may still be retried under the same key, looked up, or deferred; as a state, doubt would double every
+other one. It decides only how an intent ends, so the transition takes it as a fact.
+
+Ended: does the person have it?
+-------------------------------
+
+This is the one question at the end, for the person, for the transcript and for the operator alike. Each final state is
+an answer to it; why it ended is said by its reason code.
+
+======================  ==============================================================================================
+``delivered``           yes: every chunk has a receipt
+``partial``             the first chunks, and none of the others
+``failed``              no: the platform refused it for good
+``dead``                no: its attempts are used up; this is the dead letter
+``expired``             no: it became too old before it could be sent
+``cancelled``           no: a hook withdrew it, or an operator discarded the report that it belongs to
+``misplaced``           a chunk is at another place than requested, and nothing more was sent
+``unknown``             nobody knows: an attempt at the next chunk may have been accepted
+======================  ==============================================================================================
+
+Two rules keep the answers true, whichever event ends an intent (`_GIVES_UP`):
+
+- ``failed``, ``dead``, ``expired`` and ``cancelled`` claim that nobody has it. With an attempt in doubt that would be a
+  guess, so the intent ends as ``unknown``.
+- Once a chunk was accepted, they would be false. So the intent ends as ``partial``; the transcript has what people saw.
+
+``cancelled`` is reached from ``prepared`` only: after a mark, a message may be out and cannot be withdrawn any more.
+
+After the end: operators
+------------------------
+
+Only a person can know more than the table, so only operators leave final states, and each way out says what they know.
+
+- ``retry`` reopens what surely did not arrive: it goes on with the first chunk that has no receipt, under the same id
+  and key. ``delivered``, ``cancelled`` and ``misplaced`` have nothing to retry.
+- ``unknown`` cannot be retried: that would be the second copy which the state is there to prevent. The operator first
+  says what became of the chunk (``resolve-chunk``, ``resolve-last``, ``resolve-unsent``), or gives it up (``abandon``),
+  which changes the reason and leaves the state: still nobody knows.
+
+How the table is used
+---------------------
+
+A command computes the intent as it is after it, by `next_state` or `end_state`, and carries both. The store writes the
+second only over the first: state and number of receipts must be those that the caller saw. So an event that is illegal,
+and one that is legal but late, raise `IllegalTransition` and change nothing. The diagram in docs/architecture.md is
+generated from the table, and `tests/contract/store_kit/transitions.py` plays every cell of it on every store.
+
+A new state is needed where the next process, or a person, would have to do something that no present state asks for.
+A new reason for an old end is a `Reason`, and a new kind of waiting is a time or a flag of the row.
 """
 
 from __future__ import annotations
@@ -90,8 +164,7 @@ TRANSITIONS: dict[IntentState, dict[DeliveryEvent, IntentState]] = {
 #: states in which the delivery loop has work to do
 OPEN = frozenset({_S.PREPARED, _S.SENDING})
 
-#: events that end an intent and prove nothing of the attempts before: where one is in doubt it ends as unknown, and
-#: where some chunks were accepted as partial
+#: events that end an intent and prove nothing of the attempts before
 _GIVES_UP = frozenset({_E.REFUSE, _E.EXHAUST, _E.EXPIRE, _E.CANCEL})
 
 
@@ -100,9 +173,7 @@ def next_state(
 ) -> IntentState:
     """The state after an event. Raises `IllegalTransition` for an event that the table does not allow.
 
-    `in_doubt`: an attempt may have been accepted unnoticed. Such an intent ends as unknown, whatever ends it, until a
-    receipt, a look-up or an operator clears the doubt. Otherwise an intent that ends with some chunks accepted is
-    partial.
+    `in_doubt`: an attempt may have been accepted unnoticed, and no receipt, look-up or operator has cleared that doubt.
     """
     after = TRANSITIONS[state].get(event)
     if after is None:

@@ -18,7 +18,7 @@ from trunkline.core.values import DelegationId, IntentId, SessionId
 
 
 class PostVerb(StrEnum):
-    """What a worker or an operator of another process asks of the gateway."""
+    """The request of a worker or operator of another process to the gateway."""
 
     #: a worker has taken the task
     TAKEN = "taken"
@@ -70,7 +70,7 @@ class LateResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class DelegationDetails(msgspec.Struct, frozen=True, kw_only=True):
-    """One delegation with everything stored about it."""
+    """A delegation with everything stored about it."""
 
     row: DelegationRow
     late: tuple[LateResult, ...] = ()
@@ -104,7 +104,7 @@ class HandFinish(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class CallbackRetry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What an operator's retry has set going: messages that are sent again, or else the turn."""
+    """The effect of an operator's retry: messages that are sent again, or else the turn."""
 
     change: CallbackChange
     #: with a note for `TakeNudges`, as after `RetryIntent`
@@ -148,7 +148,7 @@ class StartDelegation(Write[Admission | None], frozen=True, kw_only=True):
 
 
 class FinishDelegation(Write[HandFinish], frozen=True, kw_only=True):
-    """Store the first result together with the callback and the intents it causes. A later one is kept beside it.
+    """Store the first result together with the callback and the intents it causes. A later one is kept with it.
 
     Raises `AnswerRefused` for a wrong ticket.
     """
@@ -275,7 +275,7 @@ class ReadPosts(Read[tuple[HandPost, ...]], frozen=True, kw_only=True):
 
 
 class FindDelegation(Read[DelegationRow | None], frozen=True, kw_only=True):
-    """One delegation; none: there is no such, or its row cannot be read."""
+    """A delegation; none: there is no such, or its row cannot be read."""
 
     delegation: str
 
@@ -295,7 +295,7 @@ class CountDelegations(Read[DelegationCounts], frozen=True, kw_only=True):
 
 
 class ShowDelegation(Read[DelegationDetails], frozen=True, kw_only=True):
-    """One delegation with everything stored about it. Raises `UnknownName`, or `StoreError` for an unreadable row."""
+    """A delegation with everything stored about it. Raises `UnknownName`, or `StoreError` for an unreadable row."""
 
     delegation: str
 

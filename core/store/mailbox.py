@@ -27,7 +27,7 @@ from trunkline.core.values import (
 
 
 class MailboxMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """One message for a person, as their client reads it: a chunk of an intent."""
+    """A message for a person, as their client reads it: a chunk of an intent."""
 
     #: its number, which grows; the cursor of clients. 0: it is not stored yet
     n: int = 0
@@ -120,7 +120,7 @@ class DueDelegation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What came of an inbound message so far."""
+    """The outcome of an inbound message so far."""
 
     #: its turn has ended, and how; see `StoredInbound`
     over: bool
@@ -138,12 +138,12 @@ class FindInbound(Read[StoredInbound | None], frozen=True, kw_only=True):
 
 
 class ReadOutcome(Read[Outcome | None], frozen=True, kw_only=True):
-    """What came of an inbound message, of what it delegated, and of what came of that."""
+    """The outcome of an inbound message, of what it delegated, and of what came of that."""
 
     inbound: InboundId
 
 
 class ReadOutcomes(Read[tuple[Outcome | None, ...]], frozen=True, kw_only=True):
-    """What came of several inbound messages, as `ReadOutcome` says it, in their order."""
+    """The outcomes of several inbound messages, as `ReadOutcome` says them, in their order."""
 
     inbounds: tuple[InboundId, ...]

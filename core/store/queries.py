@@ -30,7 +30,7 @@ class Read(msgspec.Struct, Generic[A], frozen=True, kw_only=True):
 
 
 class LoadUnfinished(Read[Unfinished], frozen=True, kw_only=True):
-    """What an earlier process left open."""
+    """The work that an earlier process left open."""
 
 
 class OpenIntent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -63,7 +63,7 @@ class FindIntentFate(Read[IntentFate | None], frozen=True, kw_only=True):
 
 
 class FindMessage(Read[KnownMessage], frozen=True, kw_only=True):
-    """Whose message an agent names: by an intent's id, or by the platform's id in a conversation.
+    """The message that an agent names: by an intent's id, or by the platform's id in a conversation.
 
     Own messages with a platform's id are found among the newest intents and in the transcripts of `keys` and of the
     sessions that `agents` have for the place.
@@ -174,7 +174,7 @@ class CountPurgeable(Read[dict[IntentState, int]], frozen=True, kw_only=True):
 
 
 class ShowIntent(Read[IntentDetails], frozen=True, kw_only=True):
-    """One intent. Raises `UnknownName`, and `StoreError` for a row that cannot be read."""
+    """An intent. Raises `UnknownName`, and `StoreError` for a row that cannot be read."""
 
     intent: str
 

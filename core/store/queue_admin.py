@@ -61,7 +61,7 @@ class QueueRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class IntentDetails(msgspec.Struct, frozen=True, kw_only=True):
-    """One intent with everything stored about it."""
+    """An intent with everything stored about it."""
 
     intent: IntentRow
     receipts: tuple[Receipt, ...]
@@ -110,5 +110,5 @@ def resolved(row: IntentRow, event: DeliveryEvent, reason: Reason) -> IntentRow:
 
 
 def purge_summary(which: QueueFilter, removed: int) -> str:
-    """One line about a purge, for the trace."""
+    """A line about a purge, for the trace."""
     return f"{removed} intents: {', '.join(state.value for state in which.states) or 'all that have ended'}"

@@ -174,7 +174,7 @@ class SessionBindingService:
     ) -> tuple[SessionBindingRecord, ...]:
         """End the bindings that match all given selectors; those with work in progress end after it.
 
-        A `reason` that is no reason code is kept as the `note`, beside the code ``unbound``. `request` identifies the
+        A `reason` that is no reason code is kept as the `note`, with the code ``unbound``. `request` identifies the
         request and is stored with the record. Returns the changed bindings. Raises `BindingError` without any selector.
         """
         await self.up.wait()

@@ -142,7 +142,7 @@ class Sends:
         """Wait for a running send and return its result.
 
         None if it has no result because it was refused or its caller was cancelled. Then this call sends itself, and
-        finds by its key what was stored meanwhile.
+        finds by its key what the other call has stored.
         """
         self._record_join(message.key, cause, ended=False)
         await flight.done.wait()

@@ -271,7 +271,7 @@ class TargetResolver:
 
 
 def _check(resolved: object) -> str:
-    """What is wrong with a directory's answer."""
+    """The problem with a directory's answer."""
     if not isinstance(resolved, Resolved):
         return f"of type {type(resolved).__name__} instead of a Resolved"
     if not (resolved.kind is None or isinstance(resolved.kind, ChatKind)):  # pyright: ignore[reportUnnecessaryIsInstance]

@@ -55,7 +55,7 @@ class ClientTasks:
     async def delegate(self, asked: ClientTask, *, by: str = "operator", cause: int | None = None) -> Delegated:
         """Give a task to a hand, once per key; durable on return, and its result comes in a callback turn.
 
-        That turn belongs to the session of the place `to`, as if somebody there had asked. Raises `DelegationRefused`
+        That turn belongs to the session of the place `to`, as if a person there had asked. Raises `DelegationRefused`
         with a reason, also for a key that was used for another task; `UnknownName` for an unknown agent; and what a
         target raises that names no place.
         """

@@ -81,7 +81,7 @@ class _Report(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Stored(msgspec.Struct, frozen=True, kw_only=True):
-    """What the store answered to an ending, once it is recorded."""
+    """The store's answer to an ending, once it is recorded."""
 
     first: bool = False
     prepared: Sequence[tuple[IntentRow, int]] = ()
@@ -127,7 +127,7 @@ class CompletionReporter:
         return (row.session_key, True) if found is None else (found.key, False)
 
     async def _report_once(self, ending: Ending) -> _Stored | None:
-        """Decide how to report a result and store both; None if the requester's session was reset meanwhile."""
+        """Decide how to report a result and store both; None if the requester's session was reset before the write."""
         ctx = self._ctx
         done, decided = await self._record_completion(ending)
         plan = ctx.decisions.plan_completion(done, ctx.config.hands)
@@ -187,7 +187,7 @@ class CompletionReporter:
     async def _store(
         self, ending: Ending, done: HandCompletion, plan: CompletionPlan, cause: int | None
     ) -> _Stored | None:
-        """Store a result with everything that reports it; None if the requester's session was reset meanwhile."""
+        """Store a result with everything that reports it; None if the requester's session was reset before."""
         ctx, row, now = self._ctx, ending.row, self._ctx.env.now()
         report = await self._prepare_report(row, done, plan, cause)
         work, callback = report.work, None

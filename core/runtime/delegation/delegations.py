@@ -101,7 +101,7 @@ class DelegationRunner:
             return
         self.endings.clock.set(row.id, self._deadline(row))
         if row.kind is not HandKind.WORKER:
-            self.endings.slots.put(delegation)
+            self.endings.slots.enqueue(delegation)
 
     async def accept(
         self, row: DelegationRow, cause: int, complete: Callable[[DelegationRow], Awaitable[DelegationRow]]
@@ -187,7 +187,7 @@ class DelegationRunner:
         """
         delegation = self.open.find(row.id)
         if delegation is None:
-            # A worker has answered meanwhile.
+            # A worker has answered while no process ran.
             return
         row = delegation.row
         if row.parent is not None and self.open.find(row.parent) is None:
@@ -261,7 +261,7 @@ class DelegationRunner:
         return self._ctx.events.record(DelegationStarted(hand=row.hand), delegation.cause, **ids_of_delegation(row))
 
     def _note_started(self, delegation: OpenDelegation, row: DelegationRow, started: int) -> bool:
-        """Take over the row of a run that has begun; False if it has ended meanwhile."""
+        """Take over the row of a run that has begun; False if it has ended during the write."""
         if self.open.find(row.id) is not delegation:
             return False
         delegation.row, delegation.cause = row, started

@@ -124,7 +124,7 @@ class Endings:
             self._time_out(delegation)
 
     async def _look_first(self, delegation: OpenDelegation) -> None:
-        """Time a worker out, unless it has left an answer that nobody has taken yet."""
+        """Time a worker out, unless it has left an answer that is not applied yet."""
         await self._posts.take_all(None)
         if self._open.find(delegation.row.id) is delegation:
             self._time_out(delegation)
@@ -136,7 +136,7 @@ class Endings:
         )
 
     def run_apart(self, work: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
-        """Run something beside everything else."""
+        """Run work in a task of its own."""
         assert self._group is not None
         self._group.start_soon(work, name=name)
 
@@ -216,7 +216,7 @@ class RunSlots:
         self._waiting: FairQueue[SessionId | None, OpenDelegation] = FairQueue()
         self._running = 0
 
-    def put(self, delegation: OpenDelegation) -> None:
+    def enqueue(self, delegation: OpenDelegation) -> None:
         """Begin a run, or have it wait for its turn."""
         self._waiting.put(delegation.row.session, delegation)
         self.fill()

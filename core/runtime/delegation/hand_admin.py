@@ -41,12 +41,12 @@ from trunkline.core.values import DelegationId, SessionId
 from trunkline.core.well_formed import is_well_formed, plain_text
 
 T = TypeVar("T")
-#: who acts where nobody is named
+#: the acting operator, where none is named
 OPERATOR = "operator"
 
 
 class HandAdmin:
-    """What workers and operators do with delegations."""
+    """Delegations for workers and operators inside the process."""
 
     def __init__(
         self,
@@ -214,7 +214,7 @@ class HandAdmin:
         return await self._ctx.store.read(ListDelegations(which=which, before=before, limit=limit))
 
     async def show(self, delegation: str) -> DelegationDetails:
-        """One delegation with everything stored about it. Raises `UnknownName`, or `StoreError` if it is unreadable."""
+        """A delegation with everything stored about it. Raises `UnknownName`, or `StoreError` if it is unreadable."""
         if not _may_be_an_id(delegation):
             raise UnknownName(f"no delegation {delegation!r}")
         await self._up()
@@ -322,7 +322,7 @@ class HandAdmin:
         row = await self._ctx.store.read(FindDelegation(delegation=post.delegation))
 
         def story(there: bool) -> tuple[DelegationRow, int] | None:
-            # Ended meanwhile, as by an operator: that it once began says nothing any more.
+            # An ended delegation, such as a cancelled one, is not recorded as begun.
             begun = there and row is not None and row.state in OPEN_WORK
             return (row, self._record_taken(row, cause)) if begun and row is not None else None
 

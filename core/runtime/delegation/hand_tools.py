@@ -37,7 +37,7 @@ DELEGATE, CANCEL = "delegate", "cancel"
 
 
 class HandTools:
-    """What turns can do with hands."""
+    """The tools of turns for hands."""
 
     def __init__(
         self, context: Context, runner: DelegationRunner, bindings: SessionBindingService, targets: TargetResolver
@@ -82,12 +82,12 @@ class HandTools:
         return accepted
 
     async def of_earlier_runs(self, work: Work) -> tuple[GivenTask, ...]:
-        """What earlier runs of a turn have delegated, in the order of its calls."""
+        """The tasks that earlier runs of a turn have delegated, in the order of its calls."""
         rows = [await self._of_earlier_run(_name_of(work, number)) for number in range(1, _NUMBERS + 1)]
         return tuple(GivenTask(delegation=row.id, hand=row.hand, task=row.task) for row in rows if row is not None)
 
     async def _of_earlier_run(self, delegation: DelegationId) -> DelegationRow | None:
-        """What an earlier run of the turn had delegated with this call before the process died."""
+        """The delegation of this call in an earlier run of the turn, whose process died."""
         known = self._open.find(delegation)
         return await self._ctx.store.read(FindDelegation(delegation=delegation)) if known is None else known.row
 
@@ -100,7 +100,7 @@ class HandTools:
         self._ctx.events.record(body, called, **{**call.ids, "delegation": before.id})
 
     def _admit(self, call: ToolCall, asked: DelegationRequest) -> HandKind:
-        """What will work on a task. Raises `DelegationRefused`."""
+        """The kind of hand that will work on a task. Raises `DelegationRefused`."""
         ctx, work = self._ctx, call.work
         own = asked.hand == work.agent
         facts = AdmissionFacts(

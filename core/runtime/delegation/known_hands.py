@@ -16,7 +16,7 @@ from trunkline.core.well_formed import describe, plain_text
 
 
 def kind_of(ctx: Context, hand: str) -> HandKind | None:
-    """What works under a name; none: nothing. Raises `DelegationRefused` if the runner cannot say."""
+    """The kind of hand under a name; none: there is none. Raises `DelegationRefused` if the runner cannot say."""
     config = ctx.config.hands
     if hand in config.each and config.each[hand].worker:
         return HandKind.WORKER
@@ -39,7 +39,7 @@ def hands_for(ctx: Context, agent: str) -> tuple[str, ...]:
 
 
 def check_hands(config: GatewayConfig, agents: Mapping[str, Agent], hands: HandRunner) -> None:
-    """Raise `ConfigError` for a name that two of them would have: nobody could say who works on its tasks."""
+    """Raise `ConfigError` for a name that two of them would have: it would be open which works on its tasks."""
     workers = {name for name, settings in config.hands.each.items() if settings.worker}
     for name in sorted(workers):
         if _quietly_has(hands, name):
@@ -73,5 +73,5 @@ def _listed(hands: HandRunner) -> tuple[str, ...]:
     try:
         with UserCode():
             return tuple(name for name in map(plain_text, hands.names()) if name)
-    except Exception:  # noqa: BLE001 -- user code; a list that cannot be made helps nobody
+    except Exception:  # noqa: BLE001 -- user code; an agent does without a list that cannot be made
         return ()

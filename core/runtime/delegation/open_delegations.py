@@ -33,7 +33,7 @@ class OpenDelegation:
 
     @property
     def status(self) -> DelegationStatus:
-        """What an agent sees of it."""
+        """The delegation as an agent sees it."""
         row = self.row
         return DelegationStatus(
             delegation=row.id,

@@ -42,7 +42,7 @@ class TaskTurns:
         return served is None or served.ending.locked()
 
     def run_apart(self, work: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
-        """Run a turn beside those of people."""
+        """Run a turn in a task of its own, so that it takes no place of people's turns."""
         self._endings.run_apart(work, name)
 
     @contextmanager
@@ -84,7 +84,7 @@ class TaskTurns:
             if result is None and not over and not served.turns and not served.children:
                 result = HandResult(outcome=HandOutcome.OK, text="")
         elif failure is None and result is not None and work.serves is not None:
-            # Its delegation has ended meanwhile: the result is late.
+            # Its delegation has ended during the turn: the result is late.
             row = await self._ctx.store.read(FindDelegation(delegation=work.serves))
         if result is None or row is None:
             await self._ctx.store.write(turn, lambda done: self._record(work, ended, done, cause))
@@ -103,7 +103,7 @@ class TaskTurns:
             await self._endings.end(served, ending)
 
     def _result_of(self, answer: str | None, failure: TurnEnded | None) -> tuple[HandResult | None, Reason | None]:
-        """What the end of a turn means for the delegation that it works on; none: the turn returned nothing."""
+        """The result that the end of a turn gives its delegation; none: the turn returned nothing."""
         if failure is not None:
             reason = failure.reason or Reason.AGENT_RAISED
             lost = reason is Reason.RUNS_EXHAUSTED

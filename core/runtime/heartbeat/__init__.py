@@ -1,1 +1,1 @@
-"""Runs heartbeats and the schedule: timers, wake-ups, guards, and what becomes of the text."""
+"""Runs heartbeats and the schedule: timers, wake-ups, guards, and the outcome of their texts."""

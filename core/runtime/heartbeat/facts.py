@@ -33,7 +33,7 @@ _TIMEOUT = 5.0
 
 
 class Instructions(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What a heartbeat is to do by its file or text. `text` none: there is no file; `problem`: it cannot be read."""
+    """The instructions of a heartbeat. `text` none: there is no file; `problem`: it cannot be read."""
 
     text: str | None = None
     problem: str = ""
@@ -102,7 +102,7 @@ class Destinations:
         return msgspec.structs.replace(question, recipients=recipients)
 
     async def _recipients(self) -> dict[str, tuple[str, ...]]:
-        """The people that adapters name, by channel. An adapter that fails names nobody."""
+        """The people that adapters name, by channel. An adapter that fails names no person."""
         found: dict[str, tuple[str, ...]] = {}
         for (channel, _), adapter in sorted(self._ctx.adapters.items()):
             if not isinstance(adapter, Recipients):
@@ -143,7 +143,7 @@ async def _people(adapter: Recipients) -> tuple[str, ...]:
     try:
         with anyio.fail_after(_TIMEOUT), UserCode():
             named = cast("object", await adapter.resolve_recipients())
-    except Exception:  # noqa: BLE001 -- the configuration may name somebody
+    except Exception:  # noqa: BLE001 -- the configuration may name people
         return ()
     if not isinstance(named, tuple):
         return ()

@@ -94,7 +94,7 @@ class Passes:
         timer, now = self._timers.find(f"{HEARTBEAT}{agent}"), ctx.env.now()
         due = None if timer is None or timer.next_at is None or timer.next_at > now else timer.next_at
         if due is None and wake.kind is WakeKind.INTERVAL:
-            # The schedule was changed meanwhile.
+            # The schedule was changed since the wake-up.
             self._waiting.pop(agent, None)
             return Later()
         cause = self._record_due(wake, due)

@@ -1,4 +1,4 @@
-"""Ends the turns of heartbeats and of the schedule: what becomes of the text, stored with the end of the turn."""
+"""Ends the turns of heartbeats and of the schedule: the outcome of the text is stored with the end of the turn."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NOBODY = Visibility()
 
 
 class _Answer:
-    """What becomes of an answer: its decision, the intent if it is sent, and why not if it is not."""
+    """The outcome of an answer: its decision, the intent if it is sent, and why not if it is not."""
 
     __slots__ = ("decision", "detail", "failed", "reason", "row", "said")
 
@@ -45,7 +45,7 @@ class _Answer:
         self.said: HeartbeatText | None = None
 
     def stop(self, reason: Reason, detail: str = "", *, failed: bool = False) -> _Answer:
-        """It is not sent."""
+        """Note why the answer is not sent."""
         self.reason, self.detail, self.failed = reason, detail, failed
         return self
 
@@ -70,7 +70,7 @@ class Replies:
                 answer = await self._answer(work, run, session, text, started)
             except StoreError:
                 raise
-            except Exception as error:  # noqa: BLE001 -- decisions may be user code; the turn must end all the same
+            except Exception as error:  # noqa: BLE001 -- decisions may be user code; the turn must end anyway
                 failure = TurnEnded(outcome="failed", reason=Reason.BAD_ANSWER, detail=describe(error))
         row = None if answer is None else answer.row
         ended = failure or TurnEnded(outcome="silent" if row is None else "replied")
@@ -103,7 +103,7 @@ class Replies:
     async def _answer(
         self, work: Work, run: HeartbeatRun, session: SessionId, text: str | None, started: int
     ) -> _Answer:
-        """What becomes of an answer."""
+        """The outcome of an answer."""
         decision = self._decide(work, run, text)
         answer = _Answer(decision)
         if not decision.delivers or run.target is None:

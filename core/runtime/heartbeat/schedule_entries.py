@@ -53,7 +53,7 @@ class ScheduleEntries:
         return next_fire(entry.timing, after, zones, since=since)
 
     async def fire(self, timer: Timer) -> str | None:
-        """Fire an entry, however often it was due meanwhile. Returns the agent whose heartbeat it wakes, if any."""
+        """Fire an entry once, however often it was due. Returns the agent whose heartbeat it wakes, if any."""
         ctx = self._ctx
         entry = next((configured for configured in ctx.config.cron if f"{CRON}{configured.id}" == timer.name), None)
         now, due = ctx.env.now(), timer.next_at
@@ -83,7 +83,7 @@ class ScheduleEntries:
             place = await self._destinations.for_agent(body.agent, None, None, entry=entry)
         except StoreError:
             raise
-        except Exception:  # noqa: BLE001 -- adapters and decisions may be user code; the turn takes place all the same
+        except Exception:  # noqa: BLE001 -- adapters and decisions may be user code; the turn takes place anyway
             place = Destination(reason=Reason.NO_TARGET)
         name = f"cron-{entry.id}-{stamp(body.due)}"
         work = Work(

@@ -28,7 +28,7 @@ from trunkline.core.runtime.turn_queue import TurnQueue
 from trunkline.core.store.schedule import AddSystemEvent, ListWaitingAgents, NewSystemEvent, Timer
 from trunkline.core.untrusted import check_texts
 
-#: seconds after which the wall clock is looked at again: somebody may have set it
+#: seconds after which the wall clock is looked at again: it may have been set
 _LOOK = 300.0
 #: seconds by which the wall clock may drift without having been set
 _DRIFT = 5.0
@@ -145,7 +145,7 @@ class Scheduler:
             await self._changed.wait()
 
     async def _plan(self, cause: int | None) -> None:
-        """Plan the timers of the configuration. A time that has passed meanwhile is due now, once."""
+        """Plan the timers of the configuration. A time that has passed is due now, once."""
         ctx = self._ctx
         config = self._planned = ctx.config
         agents = heartbeat_agents(config)

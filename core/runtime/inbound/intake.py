@@ -63,7 +63,7 @@ class _Message(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class _Arrival:
-    """What an adapter or a client handed over, in the lane of its conversation."""
+    """A message that an adapter or a client handed over, in the lane of its conversation."""
 
     adapter: ChannelAdapter
     #: unchanged, as the platform knows it

@@ -41,7 +41,7 @@ SEND_ASYNC, CANCEL, LIST = "delegate", "cancel", "delegations"
 
 
 class Tools(Protocol):
-    """What a turn can do, for the part of the runtime that runs it."""
+    """The tools of a turn that the part which runs it provides."""
 
     async def history(self, session: SessionId, last: int | None) -> tuple[TranscriptLine, ...]: ...
 
@@ -51,7 +51,7 @@ class Tools(Protocol):
 
 
 class Hands(Protocol):
-    """What a turn can do with hands; `trunkline.core.agent.Turn` says what each call promises."""
+    """The tools of a turn for hands; `trunkline.core.agent.Turn` says what each call promises."""
 
     async def delegate(self, call: ToolCall, asked: DelegationRequest) -> Delegated: ...
 
@@ -286,8 +286,11 @@ class LiveTurn:
         return error
 
 
+# What an agent passes to its tools is checked: Python does not enforce type hints.
+
+
 def check_beside(media: object, poll: object, buttons: object, silent: object, dry_run: object) -> str:
-    """What is wrong with files, poll, buttons or flags of a send; empty if nothing is."""
+    """The problem with files, poll, buttons or flags of a send; empty if there is none."""
     if not (isinstance(media, list | tuple) and isinstance(buttons, list | tuple)):
         name, value = ("buttons", buttons) if isinstance(media, list | tuple) else ("media", media)
         return f"{name} is of type {type(value).__name__} instead of a list"
@@ -313,7 +316,7 @@ def plain_params(params: object) -> dict[str, object] | None:
 
 
 def _check_buttons(rows: Sequence[object]) -> Iterator[str]:
-    """What is wrong with rows of buttons."""
+    """The problems with rows of buttons."""
     for number, row in enumerate(rows):
         if not isinstance(row, list | tuple):
             yield f"buttons[{number}] is of type {type(row).__name__} instead of a row of buttons"

@@ -58,7 +58,7 @@ class UnusablePrompts(TrunklineError):
 
 
 class _Reply(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent returned, or how its run failed; and what it has sent with the message tool."""
+    """The reply of an agent, or how its run failed; and what it has sent with the message tool."""
 
     text: str | None = None
     failure: TurnEnded | None = None
@@ -69,7 +69,7 @@ class _TurnEnd(msgspec.Struct, frozen=True, kw_only=True):
     """The end of a turn, decided: what is recorded of it, and the message that is stored with it."""
 
     ended: TurnEnded
-    #: the answer, or a notice instead of it; none: nobody gets anything
+    #: the answer, or a notice instead of it; none: no message is sent
     row: IntentRow | None = None
     #: why the message has its destination
     reason: Reason = Reason.REPLY_TO_ORIGIN
@@ -91,7 +91,7 @@ class _TurnEnd(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def callback_event(self) -> CallbackEvent:
-        """What the end of a callback turn means for the callback."""
+        """The event of the callback that a callback turn ends with."""
         if self.failed:
             return CallbackEvent.FAIL
         return CallbackEvent.SUPPRESS if self.row is None else CallbackEvent.ENQUEUE

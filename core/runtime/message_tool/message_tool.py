@@ -72,7 +72,7 @@ class MessageTool:
         return await self._messages.send(call, what, called, target=target)
 
     async def of_earlier_runs(self, work: Work) -> tuple[ActionResult, ...]:
-        """What earlier runs of a turn have queued; see `trunkline.core.agent.Turn.done_before`."""
+        """The results of earlier runs of a turn; see `trunkline.core.agent.Turn.done_before`."""
         return await Results(self._ctx).of_earlier_runs(work)
 
     async def run(self, call: ToolCall, params: Mapping[str, object]) -> ActionResult:
@@ -103,7 +103,7 @@ class MessageTool:
         return await self._send(call, self._message(call, planned), called, target)
 
     async def _broadcast(self, call: ToolCall, planned: PlannedCall, called: int) -> ActionResult:
-        """One send to each target, each judged by itself; the failure of one is in its result."""
+        """Send to each target, each judged by itself; the failure of one is in its result."""
         results: list[ActionResult] = []
         for number, planned_send in enumerate(planned.sends, 1):
             try:
@@ -158,7 +158,7 @@ class MessageTool:
         return tool_schema(self._ctx.config, around)
 
     def _context(self, work: Work) -> CallContext:
-        """What a turn knows of where it works."""
+        """The place and work of a turn, for its calls."""
         origin = work.reply_to
         if origin is None:
             return CallContext(agent=work.agent)
@@ -260,5 +260,5 @@ class ChangeCalls:
 
 
 def _text(planned: PlannedCall) -> str:
-    """What the chunk of a change says: the new text, or the emoji."""
+    """The text of a change's chunk: the new text, or the emoji."""
     return (planned.call.emoji or "") if planned.action is Action.REACT else planned.call.message

@@ -16,7 +16,7 @@ from trunkline.core.runtime.message_tool.tool_call import ToolCall
 from trunkline.core.store.queries import LoadIntents
 from trunkline.core.values import Address, IntentId
 
-#: `ActionResult.handled_by`: the queue, the platform, nobody
+#: `ActionResult.handled_by`: the queue, the platform, a dry run
 CORE = "core"
 ADAPTER = "adapter"
 DRY_RUN = "dry-run"
@@ -42,7 +42,7 @@ class Results:
         return self.stored(action, loaded.rows[0])
 
     async def of_earlier_runs(self, work: Work) -> tuple[ActionResult, ...]:
-        """What earlier runs of a turn have queued, in the order of its calls, as far as single calls go."""
+        """The results of earlier runs of a turn, in the order of its calls, as far as single calls go."""
         names = tuple(IntentId(f"{work.id}.send{number}") for number in range(1, _NUMBERS + 1))
         loaded = await self._ctx.store.read(LoadIntents(ids=names))
         return tuple(msgspec.structs.replace(self.stored(_action_of(row), row), said=_said(row)) for row in loaded.rows)
@@ -102,5 +102,5 @@ def _action_of(row: IntentRow) -> Action:
 
 
 def _said(row: IntentRow) -> str:
-    """What an intent says, after hooks and chunking; of files alone, where they are."""
+    """The text of an intent, after hooks and chunking; of files alone, where they are."""
     return said(row.content.chunks) or ", ".join(row.content.media)

@@ -14,7 +14,7 @@ from trunkline.core.values import IntentId, Poll, SessionId
 
 
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One call of the message tool in a turn."""
+    """A call of the message tool in a turn."""
 
     work: Work
     #: the running session

@@ -15,7 +15,7 @@ from trunkline.core.values import Address
 
 
 class SessionAdmin:
-    """What operators do with sessions."""
+    """Sessions for operators inside the process."""
 
     def __init__(self, context: Context, *, up: Callable[[], Awaitable[None]]) -> None:
         self._ctx = context

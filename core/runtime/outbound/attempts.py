@@ -52,7 +52,7 @@ _MOST_OPENED = 10_000
 
 
 class AttemptMade(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of an attempt."""
+    """The outcome of an attempt."""
 
     #: the intent with this attempt counted
     row: IntentRow

@@ -84,7 +84,7 @@ class ContextPolicy:
         return adapter is not None and Capability.EMBEDS in adapter.capabilities.can
 
     async def _last(self, work: Work) -> Address | None:
-        """Where somebody wrote to the agent last, if the configuration asks for it."""
+        """The place where a person wrote to the agent last, if the configuration asks for it."""
         if self._ctx.config.message_tool(work.agent).without_origin.reach != "last":
             return None
         found = await self._ctx.store.read(FindLastRoute(agent=work.agent))
@@ -107,6 +107,6 @@ def _origin(work: Work, target: Address) -> Address | None:
 
 def _name(work: Work, origin: Address | None) -> str:
     """The name of the origin, if it is known: a direct chat is called by the person in it."""
-    # The author of a callback is the hand, and that of a task an agent: nobody chats with them.
+    # The author of a callback is the hand, and that of a task an agent: neither has a direct chat.
     person = work.asked_by if work.kind in (WorkKind.CALLBACK, WorkKind.TASK) else work.sender
     return person.name if person is not None and origin is not None and origin.kind is ChatKind.DIRECT else ""

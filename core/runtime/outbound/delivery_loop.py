@@ -177,7 +177,7 @@ class Delivery:
         return until
 
     async def _visit(self, lane: IntentLane, queued: QueuedIntent) -> float | None:
-        """One visit to the head of a lane. The six questions are those of the module's text."""
+        """Visit the head of a lane. The six questions are those of the module's text."""
         item = queued if queued.row is not None else await self._load(queued)
         if item is None:
             return None

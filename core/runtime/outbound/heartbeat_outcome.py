@@ -31,7 +31,7 @@ Judge = Callable[[], DeliveryDecision | None]
 
 
 def visibility_of(config: GatewayConfig, place: Address | None) -> Visibility:
-    """What people see of a heartbeat in a place."""
+    """The visibility of heartbeats in a place."""
     return Visibility() if place is None else resolve_visibility(config, place.channel, place.account)
 
 

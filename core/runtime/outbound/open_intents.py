@@ -126,7 +126,7 @@ class OpenIntents:
     # ------------------------------------------------------------ limits
 
     def room(self, address: Address) -> Awaitable[None] | None:
-        """What to await until the conversation and the gateway are below their limits; None: they are."""
+        """An awaitable until the conversation and the gateway are below their limits; None: they are."""
         lane = address.lane
         return None if self._full(lane) is None else self._wait_for_room(lane)
 

@@ -320,7 +320,7 @@ class SecondChannels:
     async def after_call(
         self, row: IntentRow, state: IntentState, reason: Reason, cause: int | None
     ) -> _Elsewhere | None:
-        """What to store with the end of a message. None: the end is no matter of a call, or nothing is configured."""
+        """The message to store with the end of another. None: no call has ended, or nothing is configured."""
         if reason is not Reason.CALL_ENDED or row.kind not in _KINDS or row.address.thread is None:
             return None
         found = self._ctx.decisions.second_channel(row.address, self._ctx.config)

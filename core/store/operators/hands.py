@@ -37,7 +37,7 @@ class HandsOverview(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HandInspection(msgspec.Struct, frozen=True, kw_only=True):
-    """One delegation for an operator. `details` none: its row cannot be read, and `problem` says why."""
+    """A delegation for an operator. `details` none: its row cannot be read, and `problem` says why."""
 
     id: str
     details: DelegationDetails | None
@@ -54,7 +54,7 @@ class HandInspection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HandPosted(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked of the gateway, without its ticket.
+    """A request to the gateway that was stored, without its ticket.
 
     `holder`: the process that acts on it; none: the next one to start.
     """
@@ -75,7 +75,7 @@ class ReadHandsOverview(Read[HandsOverview], frozen=True, kw_only=True):
 
 
 class InspectDelegation(Read[HandInspection], frozen=True, kw_only=True):
-    """One delegation, and what an operator can do to it. Raises `UnknownName`."""
+    """A delegation, and what an operator can do to it. Raises `UnknownName`."""
 
     delegation: str
     now: float

@@ -51,7 +51,7 @@ class QueueOverview(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class IntentInspection(msgspec.Struct, frozen=True, kw_only=True):
-    """One intent for an operator. `details` none: its row cannot be read, and `problem` says why."""
+    """An intent for an operator. `details` none: its row cannot be read, and `problem` says why."""
 
     row: QueueRow
     details: IntentDetails | None
@@ -108,7 +108,7 @@ class ReadQueueOverview(Read[QueueOverview], frozen=True, kw_only=True):
 
 
 class InspectIntent(Read[IntentInspection], frozen=True, kw_only=True):
-    """One intent, and what an operator can do to it. Raises `UnknownName`."""
+    """An intent, and what an operator can do to it. Raises `UnknownName`."""
 
     intent: str
     now: float

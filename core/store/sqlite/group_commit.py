@@ -1,6 +1,67 @@
 """Group commit: one writer; the writes that arrive during a commit share the next transaction.
 
-There is no timer and no target size: waiting would only add latency (`docs/architecture.md`, "Group commit").
+The theory
+==========
+
+A commit is durable when the disk says so, which takes as long for one write as for a hundred. A message needs three
+commits. So the throughput of a gateway is the number of writes that share a commit, times the commits that the disk can
+make; and its latency is one commit, if nothing waits for anything else.
+
+The rule follows from this: *while one batch is being committed, everything that arrives goes into the next one*. When
+the disk is slow, batches grow by themselves; when nothing else is going on, a batch is one write, and it is committed
+at once. There is no timer and no target size, since either would only add latency.
+
+The way of a write
+------------------
+
+1. A caller hands over a command with two functions (`write`, or `submit` for a caller that does not wait). The command
+   goes to the end of the open batch. The first one of a batch wakes the writer.
+2. The writer closes the batch and opens the next one. It crosses to the connection's thread once for the whole batch:
+   that costs more than a statement.
+3. In that thread: begin, compare the fencing token, run the handler of each command in order, commit. Where many
+   commands of one type come together, one bulk handler does them all (`connection.py`, `sql/bulk_writes.py`).
+4. In that thread still, in the same order: the *story* of each write, which records its events. So what is durable is
+   in the log in the order in which it became durable, before anybody can act on it.
+5. Back on the loop: the callers are made ready, and then, before any of them runs, the *then* of each write is called
+   in the same order. It queues what follows: a turn, a delivery, the next head of a lane.
+
+So there is one order, and everything has it: commands, events, and what they cause. The order in which callers wake is
+left to the loop, and means nothing. A caller may even be gone: a cancelled one has its command committed, recorded and
+followed up anyway. That is why what must happen after a write belongs into its ``then``, and never behind the
+``await`` of it.
+
+Gathering
+---------
+
+A commit makes many tasks ready, and most of them write again. If the writer took the next batch at once, half of them
+would miss it, each message would need one commit more, and queues would grow under load. So a large batch waits while
+it grows, for at most `_TURNS` turns of the loop; a small one never waits, so that a lone message pays nothing. A batch
+of writes that are not *urgent* waits in the same way for others to share its commit: nobody awaits them, and after a
+crash they are made again (that hooks were notified).
+
+When a write fails
+------------------
+
+- *By its own fault* (`FailedWrite`): a broken constraint, an illegal transition, a bad statement. The transaction is
+  undone and its writes run one by one, each in a transaction of its own, so only the bad one fails. Its caller gets the
+  error, or its ``failed``, if it was submitted.
+- *Because the database refuses everything* (disk full, I/O error, locked): no caller gets an error.
+  The writer records `store.failed`, waits, and tries the same batch again, for as long as it takes. Until then nothing
+  is acknowledged, so platforms keep what they have sent.
+- *Because another process holds the store* (`LeaseLost`): nothing more may be stored, and the writer ends with the
+error.
+
+When the writer ends, for whatever reason, waiting callers get a `StoreError`. It does not say that nothing was stored:
+the last transaction may have been committed. Only the next start knows, and every command is made so that its
+repetition finds what is there.
+
+What to keep in mind
+--------------------
+
+- Reads go through the same connection and the same thread, so a read that begins after a write has returned sees that
+write. - A story and a handler run in the connection's thread. They touch the log and the connection, and nothing of the
+loop. - A handler that needs to look before it writes does so in its transaction, not in its caller: between the two,
+  others commit.
 """
 
 from __future__ import annotations
@@ -40,7 +101,7 @@ class _Batch:
         self.waiting: list[asyncio.Future[None]] = []
 
     def finish(self) -> None:
-        """Make all waiting callers ready. One that was cancelled meanwhile has left a future that is done."""
+        """Make all waiting callers ready. The future of one that was cancelled during the commit is done already."""
         self.done = True
         for future in self.waiting:
             if not future.done():
@@ -148,11 +209,7 @@ class Writer:
         self._committing = None
 
     async def _gather(self) -> None:
-        """Wait a few turns of the loop while a large batch, or one that is not urgent, still grows.
-
-        Tasks that a commit has made ready can so join the next commit; otherwise half of them would miss it each time.
-        A small urgent batch does not wait.
-        """
+        """Wait a few turns of the loop while a large batch grows, or until one that is not urgent has become so."""
         batch = self._batch
         for _ in range(_TURNS):
             size = len(batch.writes)

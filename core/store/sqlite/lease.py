@@ -25,8 +25,8 @@ def is_held(c: sqlite3.Connection) -> bool:
 def try_claim(c: sqlite3.Connection, process: ProcessLock, now: float, lasts: float) -> LeaseClaim:
     """Plan a claim. Writes nothing, and keeps the process's file lock only where it proves the holder dead.
 
-    Two processes may plan at once. If the one that loses kept the lock meanwhile, the holder would work without a lock,
-    and its death could not be proven before the lease expires.
+    Two processes may plan at once. If the one that loses kept the lock until then, the holder would work without a
+    lock, and its death could not be proven before the lease expires.
     """
     row = read(c)
     lock = process.take() if row.owner else ""

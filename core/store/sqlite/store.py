@@ -47,7 +47,7 @@ class SqliteStore:
     async def open(self) -> None:
         try:
             with anyio.CancelScope(shield=True):
-                # Short; and cancelled here, the connection would be opened all the same and never be closed.
+                # Short; and cancelled here, the connection would be opened anyway and never be closed.
                 await self._db
             await self._db.run(_migrate_unless_held)
         except BaseException:

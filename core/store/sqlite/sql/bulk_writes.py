@@ -38,7 +38,7 @@ _SIZES = (128, 32, 8, 1)
 
 
 class NotBatchable(Exception):
-    """One of the commands needs its single handler."""
+    """A command of the group needs its single handler."""
 
 
 def _inserts(table: str, columns: str) -> dict[int, str]:
@@ -156,7 +156,7 @@ def _sessions(c: sqlite3.Connection, writes: Sequence[AckChunk]) -> list[Session
             assert own_generation is not None
             found[n] = SessionRow(key=own_key, id=intent.session, generation=own_generation, created=False)
         else:
-            # It may have been reset or merged meanwhile, or its place may have left it.
+            # The session may have been reset or merged since, or its place may have left it.
             existing = None if intent.session is not None else _existing(mirror, session, generation, tied)
             found[n] = existing or mirror_session(c, intent, mirror, writes[n].now)
     return found

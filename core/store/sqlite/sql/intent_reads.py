@@ -134,7 +134,7 @@ def _fetch(c: sqlite3.Connection, ids: Sequence[IntentId]) -> list[dict[str, Any
 
 
 def _rest_of(c: sqlite3.Connection, intent: IntentId, problem: str) -> BrokenIntent:
-    """What can be read of a broken row: each column that its decoder takes."""
+    """The readable rest of a broken row: each column that its decoder takes."""
     sql = (
         "SELECT CAST(kind AS BLOB), CAST(address AS BLOB), CAST(agent_id AS BLOB), CAST(mirror_key AS BLOB),"
         " CAST(turn_id AS BLOB), CAST(inbound_id AS BLOB), CAST(delegation_id AS BLOB), CAST(session_id AS BLOB),"
@@ -180,7 +180,7 @@ def _or(otherwise: T, read: Callable[[bytes], T], value: bytes | None) -> T:
 
 
 def _nowhere(intent: str) -> Address:
-    """Stands for a place that cannot be read: a lane of its own."""
+    """The place of an intent whose place cannot be read: a lane of its own."""
     return Address(channel="", account="", kind=ChatKind.DIRECT, conversation=intent)
 
 
@@ -224,7 +224,7 @@ def latest_send(c: sqlite3.Connection, key: str) -> SendRow | None:
 
 
 def _channel(address: bytes) -> str:
-    """The channel of a place; empty when it cannot be read: the key is taken all the same."""
+    """The channel of a place; empty when it cannot be read: the key is taken anyway."""
     try:
         return _address(address).channel
     except ValueError:

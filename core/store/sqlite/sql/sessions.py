@@ -27,7 +27,7 @@ _KNOWN = (
 
 
 class SessionLookup(msgspec.Struct, frozen=True, gc=False):
-    """What the store knows about a session that a command asks for."""
+    """The store's knowledge of a session that a command asks for."""
 
     #: the session of the key
     row: SessionRow | None

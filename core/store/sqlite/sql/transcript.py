@@ -92,6 +92,6 @@ def read_transcript(c: sqlite3.Connection, query: ReadTranscript) -> tuple[Trans
 
 
 def _by(work: bytes) -> Peer:
-    """Who wrote a line, as `Work.sender` shows them."""
+    """The author of a line, as `Work.sender` shows them."""
     author = _author(work)
     return as_person(author.peer) if author.kind in (WorkKind.MESSAGE, WorkKind.CONTROL) else author.peer

@@ -13,7 +13,7 @@ from trunkline.core.store.delegations import BeginCallback, CallbackBegun, Chang
 from trunkline.core.store.sqlite.sql.callbacks import posts, results
 from trunkline.core.values import DelegationId, IntentKind, IntentState
 
-#: nobody can ask for the result any more; what cannot be delivered may be tried again
+#: the result is no longer needed; a callback that could not be delivered may be tried again
 _OVER = frozenset({CallbackState.DELIVERED, CallbackState.SUPPRESSED})
 #: these come with a turn or a message, which has a command of its own
 _WITH_MORE = frozenset({CallbackEvent.ADMIT, CallbackEvent.POST, CallbackEvent.ENQUEUE, CallbackEvent.RERUN})
@@ -74,7 +74,7 @@ def change(c: sqlite3.Connection, command: ChangeCallback) -> CallbackChange | N
 
 
 def begin(c: sqlite3.Connection, command: BeginCallback) -> CallbackBegun:
-    """Handle `BeginCallback`. A delegation whose row cannot be read stops nothing: its turn runs all the same."""
+    """Handle `BeginCallback`. A delegation whose row cannot be read stops nothing: its turn runs anyway."""
     due = c.execute("SELECT 1 FROM inbox WHERE id = ? AND state = 'pending'", (command.work.id,)).fetchone()
     if due is None:
         return CallbackBegun(due=False)
@@ -122,7 +122,7 @@ def first(c: sqlite3.Connection, delegation: str, event: CallbackEvent, reason: 
 
 
 def follow(c: sqlite3.Connection, delegation: DelegationId | None) -> CallbackChange | None:
-    """What the end of a message means for the callback that it belongs to. Costs nothing where it belongs to none."""
+    """Change a callback as the end of one of its messages demands; returns the change. Free where there is none."""
     if delegation is None:
         return None
     before = state_of(c, delegation)
@@ -134,7 +134,7 @@ def follow(c: sqlite3.Connection, delegation: DelegationId | None) -> CallbackCh
 
 
 def resume(c: sqlite3.Connection, delegation: DelegationId | None, reason: Reason) -> CallbackChange | None:
-    """What a message that is sent again means for the callback that it belongs to."""
+    """Change a callback whose message is sent again; returns the change."""
     before = None if delegation is None else state_of(c, delegation)
     if delegation is None or before is None or not can_resume(before):
         return None
@@ -142,11 +142,11 @@ def resume(c: sqlite3.Connection, delegation: DelegationId | None, reason: Reaso
 
 
 def without_messages(c: sqlite3.Connection, delegation: str) -> CallbackChange | None:
-    """What it means for a callback that an operator has removed messages of it."""
+    """Change a callback whose messages an operator has removed; returns the change."""
     before, left = state_of(c, delegation), messages_of(c, delegation)
     if before is not CallbackState.PARKED or any(not message.says_failure for message in left):
         return follow(c, DelegationId(delegation))
-    # Nobody can say any more what became of it.
+    # The outcome of the removed messages cannot be known any more.
     return move(c, delegation, before, CallbackEvent.DISCARD, Reason.DISCARDED)
 
 

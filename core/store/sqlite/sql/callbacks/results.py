@@ -23,7 +23,7 @@ def hold(c: sqlite3.Connection, ref: str, text: str) -> None:
 
 
 def release(c: sqlite3.Connection, delegation: str) -> None:
-    """Let go of the long text of a delegation: nobody needs it any more. Its beginning stays in the row."""
+    """Release the long text of a delegation that has no use for it. Its beginning stays in the row."""
     row = c.execute(
         "SELECT d.result_ref, substr(r.text, 1, ?), length(r.text) FROM delegations d"
         " LEFT JOIN results r ON r.hash = d.result_ref WHERE d.id = ? AND d.result_ref IS NOT NULL",
@@ -58,7 +58,7 @@ def read_result(c: sqlite3.Connection, query: ReadResult) -> str:
 
 
 def prune(c: sqlite3.Connection, cutoff: float, most: int) -> int:
-    """Remove old delegations that have ended in both columns, with what is kept beside them; how many."""
+    """Remove old delegations that have ended in both columns, with their late results; how many."""
     old = c.execute(_PRUNABLE, (cutoff, cutoff, most)).fetchall()
     for delegation, ref in old:
         if ref is not None:

@@ -79,7 +79,7 @@ def start_delegation(c: sqlite3.Connection, command: StartDelegation) -> Admissi
 
 
 def finish_delegation(c: sqlite3.Connection, command: FinishDelegation) -> HandFinish:
-    """Handle `FinishDelegation`. Nothing is stored for a requester's session that was reset or left meanwhile."""
+    """Handle `FinishDelegation`. Nothing is stored for a requester's session that was reset or left before."""
     callback, returns = command.callback, command.callback is not None or command.line is not None
     if not posts.is_there(c, command.post):
         return HandFinish(first=False, again=True)

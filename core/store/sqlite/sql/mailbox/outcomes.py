@@ -92,7 +92,7 @@ def read_outcomes(c: sqlite3.Connection, query: ReadOutcomes) -> tuple[Outcome |
     """Handle `ReadOutcomes`."""
     found: list[Outcome | None] = [None] * len(query.inbounds)
     asked = msgspec.json.encode(query.inbounds).decode()
-    # First the states: what another process adds meanwhile is then at most too much, and never missing.
+    # First the states: what another process adds between the two queries is then at most too much, and never missing.
     states: list[tuple[int, int, str | None, int, int]] = c.execute(_STATES, (asked,)).fetchall()
     caused = _messages(c, asked, query.inbounds)
     for n, over, ended, pending, delegated in states:

@@ -80,7 +80,7 @@ def inspect(c: sqlite3.Connection, query: InspectDelegation) -> HandInspection:
 
 
 def possible(shown: DelegationDetails) -> tuple[PostVerb, ...]:
-    """What the state tables allow an operator."""
+    """The verbs that the state tables allow an operator."""
     row = shown.row
     found: list[PostVerb] = []
     if row.state in OPEN_WORK:
