@@ -163,7 +163,7 @@ class Turn(Protocol):
         """The transcript of the session so far, in order; `last`: the newest lines only.
 
         The line of the message that started the turn has the `ref` of `id` without its ``t-``. Later lines are messages
-        that wait for turns of their own, and answers that were accepted during the turn. `by` names the author of a line.
+        that wait for turns of their own, and answers that were accepted during the turn. `by`: the author of a line.
         """
         ...
 
