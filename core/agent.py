@@ -162,9 +162,8 @@ class Turn(Protocol):
     async def history(self, last: int | None = None) -> tuple[TranscriptLine, ...]:
         """The transcript of the session so far, in order; `last`: the newest lines only.
 
-        The line of the message that started the turn has the `ref` of `id` without its ``t-``. Later lines are
-        messages that wait for turns of their own, and answers that were accepted during the turn. `by` names the author
-        of a line.
+        The line of the message that started the turn has the `ref` of `id` without its ``t-``. Later lines are messages
+        that wait for turns of their own, and answers that were accepted during the turn. `by`: the author of a line.
         """
         ...
 

@@ -6,6 +6,7 @@ not be opened carried nothing. Once a request may have been written, only a resp
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from trunkline.core.errors import Ambiguous, NotSent, PlatformError, RateLimited, Refused, Unauthorized
@@ -32,6 +33,15 @@ def of_status(status: int, facts: str = "", *, retry_after: float | None = None)
     if 400 <= status < 500 and status != _REQUEST_TIMEOUT:
         return Refused(facts or f"status {status}")
     return Ambiguous(f"status {status}{f': {facts}' if facts else ''}")
+
+
+def wait_in(retry_after: str | None) -> float | None:
+    """The seconds in a header ``Retry-After``; None for anything but a time."""
+    try:
+        wait = float(retry_after if retry_after is not None and retry_after.isascii() else "")
+    except ValueError:
+        return None
+    return wait if 0 <= wait < math.inf else None
 
 
 def of_httpx(error: httpx.HTTPError | httpx.InvalidURL) -> PlatformError:

@@ -6,6 +6,7 @@ import re
 from typing import Annotated
 
 from pydantic import (
+    AfterValidator,
     AliasChoices,
     AliasGenerator,
     BaseModel,
@@ -45,6 +46,16 @@ Duration = Annotated[
     PlainSerializer(float),
     WithJsonSchema({"anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "examples": ["5s", "1m30s"]}]}),
 ]
+
+
+def _http_address(text: str) -> str:
+    if not text.startswith(("https://", "http://")):
+        raise ValueError("expected an address that begins with https:// or http://")
+    return text.rstrip("/")
+
+
+#: an address on the web, without a slash at the end
+HttpAddress = Annotated[str, AfterValidator(_http_address)]
 
 
 class Model(BaseModel):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from trunkline.core.config.base import Duration, Model
+from trunkline.core.config.base import Duration, HttpAddress, Model
 from trunkline.core.config.secrets import Secret
 
 
@@ -15,7 +15,7 @@ class DiscordConfig(Model):
 
     token: Secret
     """The bot's token, from the developer portal."""
-    api_root: str = "https://discord.com/api/v10"
+    api_root: HttpAddress = "https://discord.com/api/v10"
     """Another REST API, such as a fake; its gateway is the address that the API names."""
     message_content: bool = True
     """Ask for the texts of messages in servers. It is a privileged intent: switch it on in the developer portal."""
@@ -27,9 +27,3 @@ class DiscordConfig(Model):
     """Hosts that are not public, by name or IP address, whose files agents may send by their address anyway."""
     request_timeout: Duration = Field(default=30.0, gt=0, le=600)
     """How long a request may take until it is in doubt."""
-
-    @model_validator(mode="after")
-    def _root_is_an_address(self) -> DiscordConfig:
-        if not self.api_root.startswith(("https://", "http://")):
-            raise ValueError("api_root: expected an address that begins with https:// or http://")
-        return self

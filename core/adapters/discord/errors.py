@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from trunkline.core.adapters.evidence import of_status
+from trunkline.core.adapters.evidence import of_status, wait_in
 from trunkline.core.errors import (
     Ambiguous,
     IdentityGone,
@@ -62,7 +62,7 @@ def error_of(status: int, headers: Mapping[str, str], body: bytes) -> PlatformEr
     said = _body(body)
     facts = f"{said.message[:_LONGEST]} (status {status}, code {said.code})" if said.code or said.message else ""
     if status == _TOO_MANY:
-        wait = said.retry_after if said.retry_after is not None else _number(headers.get("Retry-After"))
+        wait = said.retry_after if said.retry_after is not None else wait_in(headers.get("Retry-After"))
         return RateLimited(facts or "too many requests", retry_after=wait)
     known = _BY_CODE.get(said.code) if 400 <= status < 500 else None
     if known is not None:
@@ -103,10 +103,3 @@ def _body(body: bytes) -> ErrorBody:
         return msgspec.json.decode(body, type=ErrorBody)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return ErrorBody()
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        return None if text is None else float(text)
-    except ValueError:
-        return None

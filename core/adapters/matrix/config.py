@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from trunkline.core.config.base import Duration, Model
+from trunkline.core.config.base import Duration, HttpAddress, Model
 from trunkline.core.config.secrets import Secret
 
 
 class MatrixConfig(Model):
     """A user of a Matrix homeserver, in rooms without encryption."""
 
-    homeserver: str
+    homeserver: HttpAddress
     """Address of the client-server API, e.g. `https://matrix.example.org`."""
     user: str = Field(pattern=r"^@[^:\s]+:\S+$")
     """Id of the user, e.g. `@bot:example.org`."""
@@ -27,9 +27,3 @@ class MatrixConfig(Model):
     """Hosts that are not public, by name or IP address, whose files agents may send by their address anyway."""
     join: bool = True
     """Join rooms that somebody invites the user to."""
-
-    @model_validator(mode="after")
-    def _homeserver_is_an_address(self) -> MatrixConfig:
-        if not self.homeserver.startswith(("https://", "http://")):
-            raise ValueError("homeserver: expected an address that begins with https:// or http://")
-        return self

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from trunkline.core.adapters.evidence import of_status
+from trunkline.core.adapters.evidence import of_status, wait_in
 from trunkline.core.adapters.json_values import as_object
 from trunkline.core.errors import PlatformError, RateLimited, Refused, Unauthorized
 
@@ -45,8 +45,8 @@ def error_of(status: int, body: bytes, retry_after: str | None = None) -> Platfo
         return Unauthorized(facts)
     wait = None if found.retry_after_ms is None else found.retry_after_ms / _MS
     if found.errcode == "M_LIMIT_EXCEEDED":
-        return RateLimited(facts, retry_after=_seconds(retry_after) if wait is None else wait)
-    error = of_status(status, facts, retry_after=_seconds(retry_after) if wait is None else wait)
+        return RateLimited(facts, retry_after=wait_in(retry_after) if wait is None else wait)
+    error = of_status(status, facts, retry_after=wait_in(retry_after) if wait is None else wait)
     if type(error) is not Refused:
         return error
     refused = MatrixRefused(facts or f"status {status}")
@@ -67,7 +67,3 @@ def _read(body: bytes) -> MatrixErrorBody:
                 continue
             fields[name] = given[name]
     return MatrixErrorBody(**fields)
-
-
-def _seconds(text: str | None) -> float | None:
-    return float(text) if text is not None and text.isascii() and text.isdigit() else None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
-from trunkline.core.config.base import Duration, Model
+from trunkline.core.config.base import Duration, HttpAddress, Model
 
 
 class SignalConfig(Model):
@@ -12,7 +12,7 @@ class SignalConfig(Model):
 
     number: str = Field(pattern=r"^\+[1-9][0-9]{4,17}$")
     """The number that signal-cli is registered or linked with, e.g. `+15550001111`."""
-    daemon: str = "http://127.0.0.1:8080"
+    daemon: HttpAddress = "http://127.0.0.1:8080"
     """Address of `signal-cli daemon --http`."""
     request_timeout: Duration = Field(default=30.0, gt=0, le=600)
     """How long a request may take until it is in doubt."""
@@ -23,10 +23,3 @@ class SignalConfig(Model):
     """Folder whose files agents may send, relative to the configuration file; by default only addresses are sent."""
     file_hosts: tuple[str, ...] = ()
     """Hosts that are not public, by name or IP address, whose files agents may send by their address anyway."""
-
-    @field_validator("daemon")
-    @classmethod
-    def _is_an_address(cls, value: str) -> str:
-        if not value.startswith(("https://", "http://")):
-            raise ValueError("daemon: expected an address that begins with http:// or https://")
-        return value.rstrip("/")

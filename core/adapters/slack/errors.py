@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from trunkline.core.adapters.evidence import of_status
+from trunkline.core.adapters.evidence import of_status, wait_in
 from trunkline.core.adapters.json_values import as_object
 from trunkline.core.errors import (
     Ambiguous,
@@ -61,7 +61,7 @@ def of_response(status: int, data: object, headers: Mapping[str, str]) -> Platfo
 
     Servers in between have an `error` in their JSON too, so with a status of 5xx an unlisted code says nothing.
     """
-    wait = _seconds(headers.get("Retry-After"))
+    wait = wait_in(headers.get("Retry-After"))
     if status == _RATE_LIMITED:
         return RateLimited("ratelimited", retry_after=wait)
     given = as_object(data)
@@ -72,7 +72,3 @@ def of_response(status: int, data: object, headers: Mapping[str, str]) -> Platfo
     if status == _OK:
         return Ambiguous("the answer is not one of Slack's Web API")
     return of_status(status, retry_after=wait)
-
-
-def _seconds(text: str | None) -> float | None:
-    return float(text) if text is not None and text.isascii() and text.isdecimal() and len(text) < 10 else None

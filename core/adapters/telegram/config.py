@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from trunkline.core.config.base import Duration, Model
+from trunkline.core.config.base import Duration, HttpAddress, Model
 from trunkline.core.config.secrets import Secret
 
 
@@ -22,7 +22,7 @@ class TelegramConfig(Model):
 
     token: Secret
     """The token that @BotFather gave."""
-    api_root: str = "https://api.telegram.org"
+    api_root: HttpAddress = "https://api.telegram.org"
     """Another server of the Bot API: your own, or a fake."""
     webhook: TelegramWebhook | None = None
     """By default updates are asked for by long polling."""
@@ -33,9 +33,3 @@ class TelegramConfig(Model):
 
     files: str | None = None
     """Folder whose files agents may send, relative to the configuration file; by default only addresses are sent."""
-
-    @model_validator(mode="after")
-    def _root_is_an_address(self) -> TelegramConfig:
-        if not self.api_root.startswith(("https://", "http://")):
-            raise ValueError("api_root: expected an address that begins with https:// or http://")
-        return self

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
-from trunkline.core.config.base import Duration, Model
+from trunkline.core.config.base import Duration, HttpAddress, Model
 from trunkline.core.config.secrets import Secret
 
 
@@ -19,7 +19,7 @@ class WhatsAppConfig(Model):
     """The app's secret, which signs webhooks."""
     verify_token: Secret
     """A word of your own, given when the webhook is registered."""
-    api_root: str = "https://graph.facebook.com/v23.0"
+    api_root: HttpAddress = "https://graph.facebook.com/v23.0"
     """Another Graph API, such as a fake."""
     request_timeout: Duration = Field(default=30.0, gt=0, le=600)
     """How long a request may take until it is in doubt."""
@@ -27,10 +27,3 @@ class WhatsAppConfig(Model):
     """How long a webhook waits for its messages to be stored until Meta is asked to deliver it again."""
     files: str | None = None
     """Folder whose files agents may send, relative to the configuration file; by default only addresses are sent."""
-
-    @field_validator("api_root")
-    @classmethod
-    def _is_an_address(cls, value: str) -> str:
-        if not value.startswith(("https://", "http://")):
-            raise ValueError("api_root: expected an address that begins with https:// or http://")
-        return value.rstrip("/")

@@ -5,13 +5,12 @@ Meta calls the code the part of an error to build on; titles and messages change
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import msgspec
 
-from trunkline.core.adapters.evidence import of_status
+from trunkline.core.adapters.evidence import of_status, wait_in
 from trunkline.core.errors import Ambiguous, PlatformError, RateLimited, Refused, Unauthorized
 
 #: characters of Meta's words
@@ -107,11 +106,9 @@ def _made_by(code: int) -> Callable[..., PlatformError] | None:
 
 def wait_of(headers: Mapping[str, str]) -> float | None:
     """The seconds to wait according to a response: `Retry-After`, or Meta's account of the use in minutes."""
-    try:
-        wait = float(headers.get("retry-after", ""))
-        return wait if 0 <= wait < math.inf else None
-    except ValueError:
-        pass
+    wait = wait_in(headers.get("retry-after"))
+    if wait is not None:
+        return wait
     try:
         usage = msgspec.json.decode(headers.get("x-business-use-case-usage", ""), type=dict[str, list[dict[str, Any]]])
         minutes = [entry.get("estimated_time_to_regain_access", 0) for several in usage.values() for entry in several]
