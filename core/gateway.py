@@ -27,7 +27,7 @@ from trunkline.core.events import EventSink
 from trunkline.core.events.gateway import ProcessRecovered
 from trunkline.core.events.leases import AdapterInstalled
 from trunkline.core.hands.port import HandRunner
-from trunkline.core.profiles import codec_of
+from trunkline.core.profile_rules import codec_of
 from trunkline.core.records.delegations import HandResult
 from trunkline.core.records.inbound import InboundReceipt
 from trunkline.core.records.rows import SessionRow

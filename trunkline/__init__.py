@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         InvalidSend,
         LeaseLost,
         PolicyDenied,
+        ProfileConflict,
         SendFailed,
         SpeechFailed,
         TargetError,
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
     from trunkline.core.hands.port import ClientTask, Delegated, DelegationStatus, HandRunner, HandTask
     from trunkline.core.keys import SessionKey, canonical_key, encode_v1, parse_v1
     from trunkline.core.message_parts import Button, MessageParts
-    from trunkline.core.profiles import Profile
+    from trunkline.core.profile_rules import Profile, ProfileRules, register_profile, registered_profile
     from trunkline.core.prompts import Prompt
     from trunkline.core.reasons import Reason
     from trunkline.core.records.delegations import HandResult
@@ -130,6 +131,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "InvalidSend",
         "LeaseLost",
         "PolicyDenied",
+        "ProfileConflict",
         "SendFailed",
         "SpeechFailed",
         "TargetError",
@@ -144,13 +146,13 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "trunkline.core.keys": ("SessionKey", "canonical_key", "encode_v1", "parse_v1"),
     "trunkline.core.message_parts": ("Button", "MessageParts"),
     "trunkline.core.prompts": ("Prompt",),
-    "trunkline.core.profiles": ("Profile",),
+    "trunkline.core.profile_rules": ("Profile", "ProfileRules", "register_profile", "registered_profile"),
     "trunkline.core.reasons": ("Reason",),
     "trunkline.core.routing": ("RouteDecision", "resolve_route", "session_key_for"),
     "trunkline.core.routing.outbound": ("OutboundQuestion", "OutboundRoute", "resolve_outbound_route"),
     "trunkline.core.routing.scopes": ("place_key",),
     "trunkline.core.sends.api": ("Broadcasted", "SendMessage", "SendOutcome", "SendStatus", "Target"),
-    "trunkline.core.sessions.entries": ("SessionMap",),
+    "trunkline.core.runtime.session_map": ("SessionMap",),
     "trunkline.core.store": ("Store",),
     "trunkline.core.store.delegations": ("DelegationFilter",),
     "trunkline.core.store.queue_admin": ("QueueFilter", "QueueVerdict"),
@@ -242,6 +244,8 @@ __all__ = [
     "PolicyDenied",
     "Poll",
     "Profile",
+    "ProfileConflict",
+    "ProfileRules",
     "Prompt",
     "QueueFilter",
     "QueueVerdict",
@@ -284,7 +288,9 @@ __all__ = [
     "parse_v1",
     "place_key",
     "register_channel",
+    "register_profile",
     "registered_channel",
+    "registered_profile",
     "resolve_outbound_route",
     "resolve_route",
     "session_key_for",

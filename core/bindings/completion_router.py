@@ -23,7 +23,7 @@ from trunkline.core.bindings.conversation_match import hangs_under, place_of, re
 from trunkline.core.errors import TargetError, UsageError
 from trunkline.core.events.bindings import RouterCandidate
 from trunkline.core.keys.openclaw import account_id, fold
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.records.bindings import ConversationRef, SessionBindingRecord
 from trunkline.core.states.binding import BindingStatus

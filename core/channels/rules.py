@@ -18,7 +18,7 @@ import msgspec
 from trunkline.core.actions.spec import Feature
 from trunkline.core.channels.channel_actions import USUAL_ACTIONS, ActionTable, PollFeatures
 from trunkline.core.errors import AmbiguousTarget, TargetError
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.values import Address, Capabilities, ChatKind, Chunker
 
 #: words before a colon that state the kind of conversation, in any case

@@ -24,7 +24,7 @@ from trunkline.core.config.tools import MessageToolConfig, ToolsConfig, merged
 from trunkline.core.config.work import ControlConfig, HandsConfig, TurnsConfig
 from trunkline.core.errors import KeyFormatError
 from trunkline.core.keys import canonical_key
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile, ProfileRules, profile_rules
 
 if TYPE_CHECKING:
     from trunkline.core.config.heartbeat import ActiveHoursConfig, HeartbeatConfig
@@ -194,6 +194,11 @@ class GatewayConfig(Model):
     cron: tuple[CronConfig, ...] = ()
     """The schedule."""
     _revision: int = PrivateAttr(default=1)
+
+    @property
+    def rules(self) -> ProfileRules:
+        """The rules of the profile."""
+        return profile_rules(self.profile)
 
     @property
     def revision(self) -> int:

@@ -15,7 +15,7 @@ import msgspec
 
 from trunkline.core.channels import ChannelRules, rules_for
 from trunkline.core.config import ChannelAccountConfig, ChannelConfig, GatewayConfig
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.text.chunking.own_chunker import Split, checked_split
 from trunkline.core.text.chunking.plain_text import BETWEEN, Span, chunk, grouped, spans_of, together, with_line_ends
 from trunkline.core.text.chunking.utf16 import fits, units, visible

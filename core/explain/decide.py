@@ -19,7 +19,7 @@ from trunkline.core.errors import KeyFormatError, UsageError
 from trunkline.core.events.delivery import TargetResolved
 from trunkline.core.events.gateway import RouteDecided
 from trunkline.core.keys import SessionKey, canonical_key, encode_openclaw
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.routing import RouteDecision, resolve_route
 from trunkline.core.routing.key_text import config_key
 from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route

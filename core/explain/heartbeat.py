@@ -20,7 +20,7 @@ from trunkline.core.heartbeat.targets import HeartbeatTarget, Route, resolve_hea
 from trunkline.core.heartbeat.visibility import Visibility, resolve_visibility
 from trunkline.core.heartbeat.wake import WakeKind
 from trunkline.core.keys import SessionKey
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.routing.key_text import config_key
 
 #: how many of the next times are shown

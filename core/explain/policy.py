@@ -12,7 +12,7 @@ from trunkline.core.errors import UnknownName, UsageError
 from trunkline.core.events.actions import PolicyDecided
 from trunkline.core.explain.decide import channel_notes
 from trunkline.core.message_tool.policy import ContextDecision, ContextQuestion, decide_context, policy_decided
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.routing.outbound import OutboundQuestion, resolve_outbound_route
 from trunkline.core.values import Address, WorkKind
 

@@ -10,7 +10,7 @@ from trunkline.core.channels.rules import DEFAULT_ACCOUNT
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import UnknownName
 from trunkline.core.explain.decide import channel_notes
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.prompts import Prompt, PromptKind, PromptQuestion, compose_prompts, joined
 from trunkline.core.values import Address, ChatKind
 

@@ -12,7 +12,7 @@ from trunkline.core.delivery.answers import says_no_reply
 from trunkline.core.heartbeat.token import TOKEN, TokenMode, strip_heartbeat_token
 from trunkline.core.heartbeat.visibility import Visibility
 from trunkline.core.heartbeat.wake import WakeKind
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.reasons import Reason
 
 #: characters of a text in events

@@ -13,7 +13,7 @@ from trunkline.core.channels.rules import WEB_CHAT, Hints
 #: targets that are no channel
 from trunkline.core.config.heartbeat import LAST, NONE, OWNER
 from trunkline.core.errors import AmbiguousTarget, TargetError
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind
 

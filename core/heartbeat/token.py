@@ -9,7 +9,7 @@ from enum import StrEnum
 import msgspec
 
 from trunkline.core.config.heartbeat import ACK_MAX_CHARS
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.text.chunking.utf16 import BLANKS, units
 
 #: the whole reply of an agent that has nothing to say

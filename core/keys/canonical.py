@@ -19,7 +19,7 @@ from trunkline.core.keys.openclaw import CHANNELS, DEFAULT_ACCOUNT, key_from_ope
 from trunkline.core.keys.stored_key import StoredKey, freshest
 from trunkline.core.keys.text_form import OPENCLAW_FORMS
 from trunkline.core.keys.v1 import SessionKey, encode_v1, parse_v1
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.values import ChatKind
 
 _FORMS = ("<agent>:main", "<agent>:<channel>:<account>:<direct|group|channel>:<peer>[:thread:<id>]", *OPENCLAW_FORMS)

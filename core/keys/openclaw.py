@@ -20,7 +20,7 @@ import re
 import msgspec
 
 from trunkline.core.keys.v1 import SessionKey
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.values import ChatKind
 
 DEFAULT_AGENT = "main"

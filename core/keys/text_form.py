@@ -5,7 +5,7 @@ from __future__ import annotations
 from trunkline.core.errors import KeyFormatError
 from trunkline.core.keys.openclaw import DEFAULT_MAIN_KEY, encode_openclaw, key_from_openclaw, subagent_of
 from trunkline.core.keys.v1 import SessionKey, encode_v1, parse_v1
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 
 OPENCLAW_FORMS = (
     "agent:<agent>:main",

@@ -9,7 +9,7 @@ from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.actions.marker import ContextMark, make_mark, upstream_label
 from trunkline.core.channels import rules_for
 from trunkline.core.config import MessageToolConfig
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.reasons import Reason
 
 #: actions that upstream judges since June 2026 (openclaw/openclaw#93358)

@@ -10,7 +10,7 @@ import msgspec
 from trunkline.core.channels import rules_for
 from trunkline.core.channels.rules import DEFAULT_ACCOUNT, given
 from trunkline.core.keys.openclaw import account_id
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.values import Address, ChatKind, Envelope
 
 

@@ -14,7 +14,7 @@ import msgspec
 from trunkline.core.config import DmScope, GatewayConfig, GroupScope, RouteRuleConfig, RuleSessionConfig, SessionConfig
 from trunkline.core.events.gateway import RuleScopes
 from trunkline.core.keys.openclaw import agent_id
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.routing.match_input import RouteQuery, canonical_account, given
 from trunkline.core.values import ChatKind

@@ -11,7 +11,7 @@ from trunkline.core.channels import ChannelRules, rules_for
 from trunkline.core.config import DmScope, GroupScope, SessionConfig
 from trunkline.core.identity_memo import for_a_few
 from trunkline.core.keys import SessionKey
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.values import Address, ChatKind
 
 _WITH_CHANNEL = (DmScope.PER_CHANNEL_PEER, DmScope.PER_ACCOUNT_CHANNEL_PEER)

@@ -22,7 +22,7 @@ from trunkline.core.events.delivery import ChunkerFailed, IntentPrepared, Intent
 from trunkline.core.events.gateway import SessionLeft
 from trunkline.core.hands.port import HandRunner
 from trunkline.core.keys import SessionKey
-from trunkline.core.profiles import codec_of
+from trunkline.core.profile_rules import codec_of
 from trunkline.core.reasons import Reason
 from trunkline.core.records.rows import IntentRow, NewSession, Participant, SessionRow
 from trunkline.core.routing.key_text import config_key

@@ -18,7 +18,7 @@ from trunkline.core.config import GatewayConfig
 from trunkline.core.delivery.mirror_text import mirror_text
 from trunkline.core.errors import InvalidSend, KeyFormatError
 from trunkline.core.message_parts import MessageParts
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.routing.key_text import config_key
 from trunkline.core.routing.outbound import OutboundRoute

@@ -16,7 +16,7 @@ from trunkline.core.env import Env
 from trunkline.core.events import Body
 from trunkline.core.events.gateway import SessionCreated, SessionLeft, SessionMoved
 from trunkline.core.keys import Migration, SessionKey
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.records.rows import NewSession, Participant, SessionRow
 from trunkline.core.routing.index import index_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from trunkline.core.channels import rules_for
 from trunkline.core.config import DmScope
 from trunkline.core.events.gateway import ConfigReloaded, ProcessStarted, RuleScopes
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.routing.route_rules import ANY
 from trunkline.core.routing.session_keys import linked_name
 from trunkline.core.values import Address, ChatKind

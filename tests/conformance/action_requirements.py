@@ -17,7 +17,7 @@ from trunkline.core.message_tool.parsing.parse import parse_call
 from trunkline.core.message_tool.planning.plan import check_call, plan_call
 from trunkline.core.message_tool.planning.requirements import CORE_NEEDS, check_core, check_needs, supported
 from trunkline.core.message_tool.planning.target_rules import has_target
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 
 Fields = dict[str, Any]
 

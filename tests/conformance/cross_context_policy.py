@@ -8,7 +8,7 @@ from trunkline.core.action_names import Action
 from trunkline.core.channels import rules_for
 from trunkline.core.config import MessageToolConfig
 from trunkline.core.message_tool.upstream_policy import UpstreamQuestion, judge, mark_of
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.reasons import Reason
 
 Fields = dict[str, Any]

@@ -8,7 +8,7 @@ from tests.conformance.upstream.completion_destination import Origin, announce, 
 from tests.conformance.upstream.discord_replies import Reply, ReplyBinding, ReplySend, binding_for, deliver_replies
 from trunkline.core.bindings.completion_router import BoundDeliveryRouter
 from trunkline.core.errors import PlatformError, Refused
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.records.bindings import ConversationRef, SessionBindingRecord, TargetKind
 from trunkline.core.states.binding import BindingStatus
 from trunkline.core.values import Address, ChatKind

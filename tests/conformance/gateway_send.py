@@ -16,7 +16,7 @@ from trunkline.core.decisions import Decisions
 from trunkline.core.errors import SendFailed, TargetError, UsageError
 from trunkline.core.events import EventLog
 from trunkline.core.keys.openclaw import CHANNELS, agent_id
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.records.bindings import SessionBindingRecord
 from trunkline.core.records.rows import SendRow, send_intent
 from trunkline.core.runtime.client_sends.planner import SendResult, StoredSend

@@ -4,7 +4,7 @@ from typing import Any
 
 from trunkline.core.channels import known_channels
 from trunkline.core.heartbeat.targets import Route, TargetQuestion, resolve_heartbeat_target
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.values import ChatKind
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from trunkline.core.heartbeat.token import TokenMode, strip_heartbeat_token
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 
 Fields = dict[str, Any]
 

@@ -11,7 +11,7 @@ from trunkline.core.channels.rules import InboundPlace
 from trunkline.core.config import GatewayConfig
 from trunkline.core.keys import SessionKey, key_text
 from trunkline.core.keys.openclaw import KIND_TOKENS, account_id, agent_id, fold
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.routing import RouteDecision
 from trunkline.core.routing.inbound import decide
 from trunkline.core.routing.match_input import query_of, read_query

@@ -21,7 +21,7 @@ from trunkline.core.config import SessionConfig
 from trunkline.core.errors import KeyFormatError
 from trunkline.core.keys import StoredKey, parse_openclaw
 from trunkline.core.keys.openclaw import KIND_TOKENS, account_id, agent_id, main_text
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 
 Fields = dict[str, Any]
 Operation = Callable[[Fields, Profile], Fields]

@@ -20,7 +20,7 @@ from tests.conformance.tables import (
     load,
     profile_of,
 )
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 
 #: cases of the tables that are shorter than the others
 LEAST = {"mirror_text": 23, "cross_context_policy": 27, "heartbeat_targets": 27}

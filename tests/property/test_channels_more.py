@@ -8,7 +8,7 @@ from tests.support.property.channel_places_more import STRATEGIES
 from tests.support.scale import scaled
 from trunkline.core.channels import ChannelRules, Hints, rules_for
 from trunkline.core.errors import TargetError
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 
 OURS = Profile.TRUNKLINE
 #: each law runs for every channel

@@ -14,7 +14,7 @@ from trunkline.core.heartbeat.reply import ReplyFacts, decide_reply
 from trunkline.core.heartbeat.schedule import first_active, next_due, plan_at_start
 from trunkline.core.heartbeat.token import TOKEN, TokenMode, strip_heartbeat_token
 from trunkline.core.heartbeat.wake import WakeKind, WakeQueue, WakeRequest, finished, request, take
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.text.chunking.utf16 import BLANKS
 
 ZONES = st.sampled_from(["UTC", "Europe/Zurich", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu"])

@@ -6,7 +6,7 @@ from trunkline.core.channels import Hints, ParsedTarget, rules_for
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import TargetError
 from trunkline.core.keys import key_text
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
 from trunkline.core.routing.scopes import place_key
 from trunkline.core.values import Address

@@ -6,7 +6,7 @@ import msgspec
 
 from trunkline.core.channels.platforms.imessage_common import FORMS, SERVICES, AppleRules, chat_word
 from trunkline.core.channels.rules import UPSTREAM_WORDS, Hints, ParsedTarget
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.values import ChatKind
 
 _CHATS = ("chat_id", "chat_guid", "chat_identifier")

@@ -26,7 +26,7 @@ from trunkline.core.channels.rules import (
     given,
 )
 from trunkline.core.errors import TargetError
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.values import Address, Capabilities, ChatKind, Chunker, Idempotency
 
 _USER_MENTION = re.compile(r"<@!?([0-9]+)>")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.values import Capabilities, ChatKind, Chunker, Idempotency
 
 _ID = re.compile(r"[^\s:]+")

@@ -13,7 +13,7 @@ import msgspec
 
 from trunkline.core.channels.rules import KIND_WORDS, ChannelRules, Hints, OutboundPlace, ParsedTarget
 from trunkline.core.channels.target_parsing import agree, word_kind
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.values import Address, Capabilities, ChatKind, Chunker
 
 _SPACE = "space"

@@ -17,7 +17,7 @@ from trunkline.core.channels.platforms.imessage_common import (
     without_services,
 )
 from trunkline.core.channels.rules import Hints, ParsedTarget
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.values import ChatKind
 
 _NUMBER = re.compile(r"[+-]?[0-9]+")

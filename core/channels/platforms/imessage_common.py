@@ -16,7 +16,7 @@ from trunkline.core.channels.channel_actions import NO_HANDLER, ActionTable, Cha
 from trunkline.core.channels.phone_numbers import normal_phone
 from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
 from trunkline.core.channels.target_parsing import agree, word_kind
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.values import ChatKind
 
 #: services before a target; a person is the same conversation over any of them

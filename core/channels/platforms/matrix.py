@@ -13,7 +13,7 @@ from trunkline.core.action_names import Action
 from trunkline.core.channels.channel_actions import THREAD_REPLY, VOTE, PollFeatures, action, react, table
 from trunkline.core.channels.rules import UPSTREAM_WORDS, ChannelRules, Hints, OutboundPlace, ParsedTarget, given
 from trunkline.core.channels.target_parsing import agree, word_kind
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.values import Capabilities, ChatKind, Chunker, Idempotency
 
 _USER = re.compile(r"@[^\s:]+:\S+")

@@ -21,7 +21,7 @@ from trunkline.core.channels.rules import (
     ParsedTarget,
     given,
 )
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.values import Address, Capabilities, ChatKind, Chunker
 
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]*", re.IGNORECASE)

@@ -18,7 +18,7 @@ from trunkline.core.actions.spec import Feature
 from trunkline.core.channels.channel_actions import THREAD_REPLY, PollFeatures, action, table
 from trunkline.core.channels.rules import UPSTREAM_WORDS, ChannelRules, Hints, OutboundPlace, ParsedTarget
 from trunkline.core.channels.target_parsing import agree, word_kind
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.values import Address, Capabilities, ChatKind, Chunker
 
 _CHANNEL = re.compile(r"@thread\.tacv2", re.IGNORECASE)

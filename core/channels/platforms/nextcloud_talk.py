@@ -9,7 +9,7 @@ import re
 
 from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
 from trunkline.core.channels.target_parsing import word_kind
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.values import Capabilities, ChatKind, Chunker
 
 _TOKEN = re.compile(r"[^\s:/]+")

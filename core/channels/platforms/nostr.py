@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.values import ChatKind
 
 _HEX = re.compile(r"[0-9a-f]{64}", re.IGNORECASE)

@@ -25,7 +25,7 @@ from trunkline.core.channels.rules import (
     ParsedTarget,
     given,
 )
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.values import Address, Capabilities, ChatKind, Chunker
 
 _MENTION = re.compile(r"<@([A-Za-z0-9]+)(\|[^>]*)?>")

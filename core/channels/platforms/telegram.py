@@ -36,7 +36,7 @@ from trunkline.core.channels.rules import (
     given,
 )
 from trunkline.core.channels.target_parsing import agree, word_kind
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.values import Address, Capabilities, ChatKind, Chunker, Markup
 
 _PREFIXES = re.compile(r"\A(?:telegram|tg):\s*(?:(?:telegram|tg|group):\s*)*", re.IGNORECASE)

@@ -19,7 +19,7 @@ from trunkline.core.channels.channel_actions import ChannelAction, PollFeatures
 from trunkline.core.channels.phone_numbers import normal_phone
 from trunkline.core.channels.rules import ChannelRules, CurrentConversation, Hints, OutboundPlace, ParsedTarget
 from trunkline.core.errors import TargetError
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.values import Address, Capabilities, Capability, ChatKind, Chunker, Markup
 
 _WORDS = ("user", "dm")

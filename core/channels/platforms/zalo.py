@@ -6,7 +6,7 @@ import re
 from typing import ClassVar
 
 from trunkline.core.channels.rules import UPSTREAM_WORDS, ChannelRules, Hints, ParsedTarget
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.values import Capabilities, ChatKind
 
 _ID = re.compile(r"[^\s:/]+")

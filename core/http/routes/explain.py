@@ -12,7 +12,7 @@ from trunkline.core.events.gateway import Candidate
 from trunkline.core.explain.decide import InboundQuestion, decide_inbound, decide_send
 from trunkline.core.explain.policy import DecidingSetting, PolicyQuestion, decide_policy
 from trunkline.core.http.endpoint import Call, Endpoint, Scope
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.routing.outbound import OutboundQuestion
 from trunkline.core.values import Address, ChatKind, SessionEntry

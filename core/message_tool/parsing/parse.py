@@ -18,14 +18,14 @@ from trunkline.core.message_tool.calls import ActionCall
 from trunkline.core.message_tool.parsing.param_values import read_value
 from trunkline.core.message_tool.parsing.params import PARAMS, TARGET_PARAMS, Param, ParamType
 from trunkline.core.message_tool.parsing.text_marks import split_reply_tag, without_reasoning
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.sends.api import split_media
 from trunkline.core.values import Poll
 from trunkline.core.well_formed import is_well_formed, plain_text
 
 if TYPE_CHECKING:
-    from trunkline.core.profiles import Profile
+    from trunkline.core.profile_rules import Profile
 
 
 _TEXTS = ("message", "text", "newText", "content", "caption")

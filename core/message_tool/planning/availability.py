@@ -10,7 +10,7 @@ from trunkline.core.channels import ChannelRules, rules_for
 from trunkline.core.channels.channel_actions import ChannelAction
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import InvalidAction
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, Capabilities, Capability, ChatKind
 

@@ -8,7 +8,7 @@ from trunkline.core.channels import known_channels
 from trunkline.core.channels.rules import WEB_CHAT
 from trunkline.core.errors import InvalidAction
 from trunkline.core.message_tool.calls import CallContext, ChannelSource, ChosenChannel
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.reasons import Reason
 
 

@@ -10,7 +10,7 @@ from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import InvalidAction
 from trunkline.core.message_tool.calls import ActionCall, PlannedCall
 from trunkline.core.message_tool.planning.availability import UNSUPPORTED_POLL, find_action, is_open, refuse_unless_able
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Capabilities
 

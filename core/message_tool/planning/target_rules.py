@@ -10,7 +10,7 @@ from trunkline.core.errors import InvalidAction
 from trunkline.core.message_tool.calls import ActionCall, CallContext, ChosenTarget, TargetSource
 from trunkline.core.message_tool.parsing.param_values import read_value
 from trunkline.core.message_tool.parsing.params import PARAMS
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.reasons import Reason
 
 _EXPLICIT = frozenset(

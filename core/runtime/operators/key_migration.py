@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trunkline.core.keys import Migration, SessionKey, StoredKey, plan_migration
-from trunkline.core.profiles import codec_of
+from trunkline.core.profile_rules import codec_of
 from trunkline.core.runtime.context import Context
 from trunkline.core.sessions.entries import migration_events, todays_key
 from trunkline.core.store.commands import MigrateKeys

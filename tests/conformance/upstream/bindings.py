@@ -15,7 +15,7 @@ import msgspec
 
 from trunkline.core.errors import BindingError
 from trunkline.core.keys.openclaw import account_id, fold
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.records.bindings import ConversationRef, Placement
 from trunkline.core.states.binding import BindingStatus

@@ -17,7 +17,7 @@ import msgspec
 from trunkline.core.bindings.completion_router import TASK_COMPLETION, resolve_destination
 from trunkline.core.bindings.conversation_match import ref_of
 from trunkline.core.keys.openclaw import account_id, fold
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.records.bindings import ConversationRef, SessionBindingRecord
 

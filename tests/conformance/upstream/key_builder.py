@@ -10,7 +10,7 @@ from trunkline.core.config import GroupScope, SessionConfig
 from trunkline.core.keys.openclaw import UNKNOWN, account_id, agent_id, fold
 from trunkline.core.keys.text_form import key_text
 from trunkline.core.keys.v1 import SessionKey
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.routing.session_keys import session_key_for
 from trunkline.core.values import Address, ChatKind
 

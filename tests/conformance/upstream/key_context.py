@@ -20,7 +20,7 @@ from trunkline.core.keys.openclaw import (
     keeps_case,
     main_text,
 )
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.values import ChatKind
 
 _JID = "@g.us"

@@ -9,7 +9,7 @@ import msgspec
 
 from trunkline.core.keys.openclaw import DEFAULT_MAIN_KEY, UNKNOWN, agent_id, fold_key, main_key_name, main_text
 from trunkline.core.keys.stored_key import StoredKey, freshest
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 
 GLOBAL = "global"
 _JID = "@g.us"

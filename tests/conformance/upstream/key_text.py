@@ -23,7 +23,7 @@ from trunkline.core.keys.openclaw import (
     main_text,
     parse_openclaw,
 )
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.values import ChatKind
 
 _MARKS = (":thread:", ":topic:")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from trunkline.core.config.files import FileError, load_config, load_config_text
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.sim.scenario import load_scenario, scenario_home
 
 BARE = """\

@@ -9,7 +9,7 @@ from tests.support.factories import config, direct, room
 from trunkline.core.config import GatewayConfig
 from trunkline.core.delivery.mirror_text import media_name, mirror_text
 from trunkline.core.errors import InvalidSend
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.records.rows import send_intent
 from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route

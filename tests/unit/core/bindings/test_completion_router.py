@@ -5,7 +5,7 @@ import pytest
 from trunkline.core.bindings.completion_router import BoundDeliveryRouter, RouterDecision, resolve_destination
 from trunkline.core.bindings.conversation_match import place_of, ref_of, same_place
 from trunkline.core.errors import TargetError, UsageError
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.records.bindings import ConversationRef, SessionBindingRecord, TargetKind
 from trunkline.core.states.binding import BindingStatus

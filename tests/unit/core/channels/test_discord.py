@@ -6,7 +6,7 @@ from tests.support.routes import AUGUST, MARCH, OURS, inbound_key, key, read, ro
 from trunkline.core.channels import rules_for
 from trunkline.core.channels.platforms.discord import DiscordMessage, read_inbound
 from trunkline.core.errors import AmbiguousTarget, TargetError
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.values import Address, ChatKind
 
 

@@ -9,7 +9,7 @@ from trunkline.core.channels import known_channels, rules_for
 from trunkline.core.channels.platforms.mattermost import MattermostMessage
 from trunkline.core.channels.platforms.mattermost import read_inbound as read_post
 from trunkline.core.errors import AmbiguousTarget, TargetError
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.values import ChatKind, Idempotency
 
 POST = "dthcxgoxhifn3pwh65cut3ud3w"

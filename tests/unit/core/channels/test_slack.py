@@ -8,7 +8,7 @@ from tests.support.routes import AUGUST, MARCH, config_of, inbound_key, key, rea
 from trunkline.core.channels import CurrentConversation, rules_for
 from trunkline.core.channels.platforms.slack import SlackMessage, read_inbound
 from trunkline.core.errors import AmbiguousTarget, TargetError
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.values import Address, ChatKind
 
 # ---------------------------------------------------------------- targets

@@ -9,7 +9,7 @@ from trunkline.core.channels import CurrentConversation, rules_for
 from trunkline.core.channels.platforms.telegram import TelegramMessage, read_inbound
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import TargetError
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.values import Address, ChatKind
 
 # ---------------------------------------------------------------- targets

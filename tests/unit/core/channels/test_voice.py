@@ -9,7 +9,7 @@ from trunkline.core.channels import CurrentConversation, rules_for
 from trunkline.core.config import GatewayConfig
 from trunkline.core.delivery.prepare import pieces, recipe_for
 from trunkline.core.errors import TargetError
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.sessions.entries import entry_for
 from trunkline.core.values import Address, Capability, ChatKind
 

@@ -9,7 +9,7 @@ from trunkline.core.heartbeat.dedupe import is_duplicate
 from trunkline.core.heartbeat.reply import ReplyDecision, ReplyFacts, decide_reply, split_reasoning
 from trunkline.core.heartbeat.visibility import Visibility, resolve_visibility
 from trunkline.core.heartbeat.wake import WakeKind
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.reasons import Reason
 
 ALERT = "The disk is almost full"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from trunkline.core.heartbeat.targets import Route, TargetQuestion, default_target, resolve_heartbeat_target
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind
 

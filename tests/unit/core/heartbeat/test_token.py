@@ -3,7 +3,7 @@
 import pytest
 
 from trunkline.core.heartbeat.token import StrippedReply, TokenMode, strip_heartbeat_token
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 
 
 def message(text: str, profile: Profile = Profile.TRUNKLINE) -> str:

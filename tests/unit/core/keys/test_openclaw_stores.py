@@ -34,7 +34,7 @@ from trunkline.core.keys import (
     parse_openclaw,
 )
 from trunkline.core.keys.openclaw import main_text
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.values import ChatKind
 
 # ---------------------------------------------------------------- questions about texts

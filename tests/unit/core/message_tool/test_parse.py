@@ -12,7 +12,7 @@ from trunkline.core.message_tool.calls import ActionCall
 from trunkline.core.message_tool.parsing.param_values import MOST_TEXTS
 from trunkline.core.message_tool.parsing.params import PARAMS, ParamType
 from trunkline.core.message_tool.parsing.parse import parse_action, parse_call
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Poll
 

@@ -9,7 +9,7 @@ from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import InvalidAction
 from trunkline.core.message_tool.calls import CallContext, ChannelSource, PlannedCall, TargetSource
 from trunkline.core.message_tool.planning.plan import check_call, plan_call
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.reasons import Reason
 
 CONFIG = GatewayConfig()

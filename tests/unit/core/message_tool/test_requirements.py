@@ -14,7 +14,7 @@ from trunkline.core.errors import InvalidAction
 from trunkline.core.message_tool.calls import CallContext
 from trunkline.core.message_tool.parsing.params import PARAMS, ParamType
 from trunkline.core.message_tool.planning.plan import check_call, plan_call
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Capabilities, Capability
 

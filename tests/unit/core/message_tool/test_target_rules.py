@@ -12,7 +12,7 @@ from trunkline.core.errors import InvalidAction
 from trunkline.core.message_tool.calls import CallContext, ChosenTarget, TargetSource
 from trunkline.core.message_tool.planning.plan import plan_call
 from trunkline.core.message_tool.planning.target_rules import choose_target, has_target
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.reasons import Reason
 
 HERE = CallContext(target="channel:C1", channel="slack")

@@ -10,7 +10,7 @@ from tests.support.factories import binding, config, direct, envelope, group, ro
 from trunkline.core.config import GatewayConfig, SessionConfig
 from trunkline.core.identity_memo import for_a_few
 from trunkline.core.keys import key_text
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.routing import resolve_route
 from trunkline.core.routing.inbound import decide
