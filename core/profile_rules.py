@@ -42,16 +42,6 @@ class Profile(StrEnum):
         own._name_ = own._value_ = name
         return own
 
-    @property
-    def upstream(self) -> bool:
-        """Whether this profile reproduces OpenClaw."""
-        return self is not Profile.TRUNKLINE
-
-    @property
-    def august(self) -> bool:
-        """Whether this profile reproduces OpenClaw of August 2026."""
-        return self is Profile.OPENCLAW_2026_08
-
 
 class ProfileRules:
     """The rules of one profile: ours, apart from the objects that take the place of ours.
@@ -109,8 +99,3 @@ def registered_profile(rules: ProfileRules) -> Generator[ProfileRules, None, Non
         yield rules
     finally:
         _known.pop(rules.name, None)
-
-
-def codec_of(profile: Profile) -> str:
-    """The name of the text form of session keys under a profile."""
-    return "openclaw" if profile.upstream else "v1"

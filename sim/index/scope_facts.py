@@ -71,7 +71,7 @@ class RunScopes:
     def person(self, place: Address) -> str:
         """The person of a direct conversation: the linked name (``*ana``), else the platform's id."""
         rules = rules_for(place.channel)
-        name = linked_name(rules, place.conversation, self.links, Profile.TRUNKLINE)
+        name = linked_name(rules, place.conversation, self.links)
         return f"*{name}" if name else rules.fold(place.kind, place.conversation)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from trunkline.core.config import GatewayConfig
+from trunkline.core.profile_rules import Profile
 from trunkline.sim.events.world import AgentContexts, WorldLimits
 
 
 def limits_of(config: GatewayConfig) -> WorldLimits:
     """The limits of delivery, and where each agent may write."""
-    delivery = config.delivery
+    delivery, ours = config.delivery, config.profile is Profile.TRUNKLINE
     return WorldLimits(
         max_attempts=delivery.max_attempts,
         max_age=delivery.max_age,
@@ -17,7 +18,7 @@ def limits_of(config: GatewayConfig) -> WorldLimits:
         lanes=delivery.lanes,
         backoff=max(delivery.backoff, default=None),
         max_interrupted=delivery.max_interrupted,
-        contexts=None if config.profile.upstream else tuple([_contexts(agent.id, config) for agent in config.agents]),
+        contexts=tuple([_contexts(agent.id, config) for agent in config.agents]) if ours else None,
         callback_prompt=bool(config.hands.prompt.strip()),
         hand_age=config.hands.limits.max_age,
     )
