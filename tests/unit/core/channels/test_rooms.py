@@ -10,6 +10,7 @@ from trunkline.core.channels.platforms.mattermost import MattermostMessage
 from trunkline.core.channels.platforms.mattermost import read_inbound as read_post
 from trunkline.core.errors import AmbiguousTarget, TargetError
 from trunkline.core.profile_rules import Profile
+from trunkline.core.profiles.openclaw.channels.others import read_post as read_theirs
 from trunkline.core.values import ChatKind, Idempotency
 
 POST = "dthcxgoxhifn3pwh65cut3ud3w"
@@ -108,7 +109,7 @@ def test_unlike_upstream_threads_of_mattermost_do_not_hang_on_the_mode_of_replie
     message: MattermostMessage, mode: str, ours: str | None, theirs: str | None
 ) -> None:
     assert read_post(message, "default", mode).address.thread == ours
-    found = read_post(message, "default", mode, MARCH)
+    found = read_theirs(message, "default", mode)
     assert (found.address.thread, found.inherits_parent) == (theirs, theirs is not None)
 
 

@@ -48,7 +48,7 @@ def test_the_channel_is_the_named_one_else_the_current_one_else_the_only_one(con
 def test_a_turn_without_a_channel_takes_the_only_one(current: str | None, config: GatewayConfig) -> None:
     context = CallContext(target="1", channel=current)
     assert planned("telegram", context=context, config=config).channel.name == "telegram"
-    if current != "webchat" or config.profile.upstream:
+    if current != "webchat" or config.profile is not Profile.TRUNKLINE:
         assert planned("telegram", "webchat", context=context, config=config).channel.name == "telegram"
 
 
