@@ -87,10 +87,6 @@ class ChannelConflict(UsageError):
     """Channel taken."""
 
 
-class ProfileConflict(UsageError):
-    """Profile taken."""
-
-
 class BadCursor(UsageError):
     """Not a cursor of this list."""
 

@@ -13,7 +13,7 @@ from enum import StrEnum
 from importlib import import_module
 from typing import Self, TypeVar, cast
 
-from trunkline.core.errors import ProfileConflict
+from trunkline.core.errors import UsageError
 
 R = TypeVar("R")
 
@@ -85,10 +85,10 @@ def profile_rules(profile: Profile) -> ProfileRules:
 def register_profile(rules: ProfileRules) -> None:
     """Let configurations name these rules as their `profile`, in the whole process.
 
-    Registering the same object again changes nothing. Raises `ProfileConflict` for a name that other rules have.
+    Registering the same object again changes nothing. Raises `UsageError` for a name that other rules have.
     """
     if rules.name in _SHIPPED or _known.setdefault(rules.name, rules) is not rules:
-        raise ProfileConflict(f"a profile {rules.name.value!r} exists already: choose another name")
+        raise UsageError(f"a profile {rules.name.value!r} exists already: choose another name")
 
 
 @contextmanager

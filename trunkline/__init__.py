@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from trunkline.core.agent import Agent, Turn
     from trunkline.core.channels import (
         ChannelAdapter,
+        ChannelRulebook,
         ChannelRules,
         Directory,
         DirectoryEntry,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
         registered_channel,
     )
     from trunkline.core.channels.voice import Espeak, Speech, SpeechEngine
-    from trunkline.core.config import GatewayConfig
+    from trunkline.core.config import ConfigChecks, GatewayConfig
     from trunkline.core.decisions import Decisions
     from trunkline.core.delivery.hooks import Cancel, Change, Hooks, Outgoing, SendingHook, Sent, SentHook
     from trunkline.core.env import Env, Ids, system_env
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
         InvalidSend,
         LeaseLost,
         PolicyDenied,
-        ProfileConflict,
         SendFailed,
         SpeechFailed,
         TargetError,
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from trunkline.core.gc_tuning import fewer_collections
     from trunkline.core.hands.callback_message import as_data
     from trunkline.core.hands.port import ClientTask, Delegated, DelegationStatus, HandRunner, HandTask
-    from trunkline.core.keys import SessionKey, canonical_key, encode_v1, parse_v1
+    from trunkline.core.keys import KeyCodec, SessionKey, canonical_key, encode_v1, parse_v1
     from trunkline.core.message_parts import Button, MessageParts
     from trunkline.core.profile_rules import Profile, ProfileRules, register_profile, registered_profile
     from trunkline.core.prompts import Prompt
@@ -103,6 +103,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "trunkline.core.agent": ("Agent", "CallbackFacts", "Turn"),
     "trunkline.core.channels": (
         "ChannelAdapter",
+        "ChannelRulebook",
         "ChannelRules",
         "Directory",
         "DirectoryEntry",
@@ -117,7 +118,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "registered_channel",
     ),
     "trunkline.core.channels.voice": ("Espeak", "Speech", "SpeechEngine"),
-    "trunkline.core.config": ("GatewayConfig",),
+    "trunkline.core.config": ("ConfigChecks", "GatewayConfig"),
     "trunkline.core.decisions": ("Decisions",),
     "trunkline.core.text.chunking.own_chunker": ("OwnChunker",),
     "trunkline.core.delivery.hooks": ("Cancel", "Change", "Hooks", "Outgoing", "SendingHook", "Sent", "SentHook"),
@@ -131,7 +132,6 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "InvalidSend",
         "LeaseLost",
         "PolicyDenied",
-        "ProfileConflict",
         "SendFailed",
         "SpeechFailed",
         "TargetError",
@@ -143,7 +143,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "trunkline.core.hands.port": ("ClientTask", "Delegated", "DelegationStatus", "HandRunner", "HandTask"),
     "trunkline.core.records.delegations": ("HandOutcome", "HandResult"),
     "trunkline.core.states.delegation": ("CallbackState", "WorkState"),
-    "trunkline.core.keys": ("SessionKey", "canonical_key", "encode_v1", "parse_v1"),
+    "trunkline.core.keys": ("KeyCodec", "SessionKey", "canonical_key", "encode_v1", "parse_v1"),
     "trunkline.core.message_parts": ("Button", "MessageParts"),
     "trunkline.core.prompts": ("Prompt",),
     "trunkline.core.profile_rules": ("Profile", "ProfileRules", "register_profile", "registered_profile"),
@@ -200,9 +200,11 @@ __all__ = [
     "Change",
     "ChannelAdapter",
     "ChannelConflict",
+    "ChannelRulebook",
     "ChannelRules",
     "ChatKind",
     "ClientTask",
+    "ConfigChecks",
     "Decisions",
     "Delegated",
     "DelegationFilter",
@@ -231,6 +233,7 @@ __all__ = [
     "IntentState",
     "InvalidAction",
     "InvalidSend",
+    "KeyCodec",
     "LeaseLost",
     "Markup",
     "MessageParts",
@@ -244,7 +247,6 @@ __all__ = [
     "PolicyDenied",
     "Poll",
     "Profile",
-    "ProfileConflict",
     "ProfileRules",
     "Prompt",
     "QueueFilter",

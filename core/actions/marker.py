@@ -53,12 +53,11 @@ def label_of(origin: Address | None, name: str, work: WorkKind, target: Address)
         return _NAMES.get(work, work.value)
     direct = origin.kind is ChatKind.DIRECT
     if shown := " ".join(name.split())[:_LONGEST_NAME]:
-        label = signed(shown, "@" if direct else "#")
+        label = _signed(shown, "@" if direct else "#")
     else:
         label = "a direct chat" if direct else f"#{origin.conversation}"
     return label if origin.channel == target.channel else f"{label} on {origin.channel}"
 
 
-def signed(name: str, sign: str) -> str:
-    """A name with a sign before it."""
+def _signed(name: str, sign: str) -> str:
     return name if name.startswith(("#", "@")) else f"{sign}{name}"

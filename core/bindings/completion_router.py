@@ -41,7 +41,7 @@ class RouterDecision(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     candidates: tuple[RouterCandidate, ...] = ()
 
 
-class Verdict(msgspec.Struct, frozen=True, gc=False):
+class RouterVerdict(msgspec.Struct, frozen=True, gc=False):
     """The chosen binding, if any, and the reason."""
 
     reason: Reason
@@ -83,13 +83,13 @@ class CompletionRouting:
         """Whether a binding of the session is a possible destination."""
         return record.routes(now)
 
-    def choose(self, requester: Requester, live: Records, *, fail_closed: bool) -> Verdict:
+    def choose(self, requester: Requester, live: Records, *, fail_closed: bool) -> RouterVerdict:
         """Choose among the bindings that count, of which there is at least one."""
         if requester is None:
-            return Verdict(Reason.MISSING_REQUESTER) if fail_closed else alone(live)
+            return RouterVerdict(Reason.MISSING_REQUESTER) if fail_closed else alone(live)
         place = _place(requester)
         if place is None:
-            return Verdict(Reason.INVALID_REQUESTER)
+            return RouterVerdict(Reason.INVALID_REQUESTER)
         near = [record for record in live if _lost(record, place) is Reason.OTHER_CONVERSATION]
         found = (
             next((record for record in near if same_place(record.conversation, place)), None)
@@ -97,7 +97,7 @@ class CompletionRouting:
             or only(near)
         )
         # A lone binding on another channel or account is never used.
-        return Verdict(Reason.NO_REQUESTER_MATCH) if found is None else Verdict(Reason.REQUESTER_MATCH, found)
+        return RouterVerdict(Reason.NO_REQUESTER_MATCH if found is None else Reason.REQUESTER_MATCH, found)
 
 
 resolve_destination = CompletionRouting().resolve
@@ -137,18 +137,18 @@ class BoundDeliveryRouter:
 # -------------------------------------------------------------------- verdicts
 
 
-def _first(key: str, live: Records) -> Verdict | None:
+def _first(key: str, live: Records) -> RouterVerdict | None:
     """The verdict that does not depend on the requester, under every profile."""
     if not key:
-        return Verdict(Reason.MISSING_TARGET_SESSION)
-    return None if live else Verdict(Reason.NO_ACTIVE_BINDING)
+        return RouterVerdict(Reason.MISSING_TARGET_SESSION)
+    return None if live else RouterVerdict(Reason.NO_ACTIVE_BINDING)
 
 
-def alone(live: Records) -> Verdict:
+def alone(live: Records) -> RouterVerdict:
     """The verdict without a requester if guessing is allowed: only an unambiguous guess."""
     if len(live) == 1:
-        return Verdict(Reason.SINGLE_ACTIVE_BINDING, live[0])
-    return Verdict(Reason.AMBIGUOUS_WITHOUT_REQUESTER)
+        return RouterVerdict(Reason.SINGLE_ACTIVE_BINDING, live[0])
+    return RouterVerdict(Reason.AMBIGUOUS_WITHOUT_REQUESTER)
 
 
 def only(records: Iterable[SessionBindingRecord]) -> SessionBindingRecord | None:
@@ -175,7 +175,7 @@ def _checked(place: Address) -> Address | None:
 # -------------------------------------------------------------------- explanations
 
 
-def _candidates(own: Records, live: Records, verdict: Verdict, requester: Requester) -> Iterable[RouterCandidate]:
+def _candidates(own: Records, live: Records, verdict: RouterVerdict, requester: Requester) -> Iterable[RouterCandidate]:
     """Every binding of the session, with the reason for or against it."""
     alive = {id(record) for record in live}
     place = None if requester is None else _place(requester)

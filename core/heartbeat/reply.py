@@ -28,7 +28,7 @@ class Indicator(StrEnum):
     ERROR = "error"
 
 
-class ReplyFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class ReplyFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What decides on a reply besides its text."""
 
     kind: WakeKind = WakeKind.INTERVAL

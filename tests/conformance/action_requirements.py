@@ -19,7 +19,7 @@ from trunkline.core.message_tool.planning.plan import check_call, plan_call
 from trunkline.core.message_tool.planning.requirements import CORE_NEEDS, check_core, check_needs, supported
 from trunkline.core.message_tool.planning.target_rules import has_target
 from trunkline.core.profile_rules import Profile, profile_rules
-from trunkline.core.profiles.openclaw.policy import MARCH_GUARDED
+from trunkline.core.profiles.openclaw.message_tool import MARCH_GUARDED
 
 Fields = dict[str, Any]
 

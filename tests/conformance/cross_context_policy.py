@@ -4,11 +4,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from tests.conformance.upstream.marks import mark_of
 from tests.support.profiles import MARCH, rules_under
 from trunkline.core.action_names import Action
 from trunkline.core.config import MessageToolConfig
 from trunkline.core.profile_rules import Profile
-from trunkline.core.profiles.openclaw.policy import AUGUST_GUARDED, MARCH_GUARDED, TextQuestion, judge, mark_of
+from trunkline.core.profiles.openclaw.message_tool import AUGUST_GUARDED, MARCH_GUARDED, TextQuestion, judge
 from trunkline.core.reasons import Reason
 
 Fields = dict[str, Any]

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from tests.conformance.upstream.inbound_places import decide_message, read_discord, read_slack, read_telegram
 from tests.conformance.upstream.key_text import agent_of
 from tests.support.profiles import key_text
 from trunkline.core.channels.platforms import discord, slack, telegram
@@ -12,11 +13,7 @@ from trunkline.core.channels.rules import InboundPlace
 from trunkline.core.config import GatewayConfig
 from trunkline.core.keys import SessionKey
 from trunkline.core.profile_rules import Profile
-from trunkline.core.profiles.openclaw.channels.discord import read_inbound as read_discord
-from trunkline.core.profiles.openclaw.channels.slack import read_inbound as read_slack
-from trunkline.core.profiles.openclaw.channels.telegram import read_inbound as read_telegram
 from trunkline.core.profiles.openclaw.keys import KIND_TOKENS, account_id, agent_id, fold
-from trunkline.core.profiles.openclaw.routing import decide_message
 from trunkline.core.routing import RouteDecision
 from trunkline.core.routing.inbound import decide
 from trunkline.core.routing.match_input import MatchRules, query_of, read_query

@@ -169,27 +169,18 @@ class Discord(ChannelRules):
         return TargetText(target=f"{address.kind.value}:{address.parent}", thread=address.conversation)
 
 
-def kind_of(message: DiscordMessage) -> ChatKind:
-    """The kind of conversation that a message is in."""
-    return _KINDS.get(message.kind, ChatKind.CHANNEL)
-
-
 def read_inbound(message: DiscordMessage, account: str) -> InboundPlace:
     """The place of a message. A direct conversation has the id of its user."""
-    conversation = message.user_id if kind_of(message) is ChatKind.DIRECT else message.conversation_id
+    kind = _KINDS.get(message.kind, ChatKind.CHANNEL)
+    conversation = message.user_id if kind is ChatKind.DIRECT else message.conversation_id
     if not conversation:
         raise TargetError(f"a direct message in {message.conversation_id!r} on discord: its user is missing")
-    return place_in(message, account, conversation)
-
-
-def place_in(message: DiscordMessage, account: str, conversation: str) -> InboundPlace:
-    """The place of a message whose conversation has an id."""
     in_thread = message.kind == "guild_thread"
     return InboundPlace(
         address=Address(
             channel=Discord.channel,
             account=account,
-            kind=kind_of(message),
+            kind=kind,
             conversation=conversation,
             parent=message.parent_id or None if in_thread else None,
         ),

@@ -19,7 +19,7 @@ _EXPLICIT = frozenset(
 #: the sender of a heartbeat, which is no conversation
 _HEARTBEAT = "heartbeat"
 _ALIAS_OF_MESSAGE = "messageId"
-LEGACY = "Use `target` instead of `to`/`channelId`."
+FORMER_NAMES = "Use `target` instead of `to`/`channelId`."
 
 
 class TargetRules:
@@ -30,7 +30,7 @@ class TargetRules:
     ) -> None:
         """Raise `InvalidAction` for former names that may name another place."""
         if (target and (to or channel_id)) or (to and channel_id and to != channel_id):
-            raise wrong_target(LEGACY)
+            raise wrong_target(FORMER_NAMES)
 
     def check_no_target(
         self, spec: ActionSpec, target: str | None, to: str | None, params: Mapping[str, object]

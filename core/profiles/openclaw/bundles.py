@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from trunkline.core.config import GatewayConfig, HeartbeatConfig
+from trunkline.core.config.gateway import ConfigChecks
 from trunkline.core.decisions import Decisions
 from trunkline.core.message_tool.references import MessageReference, decide_reference
 from trunkline.core.profile_rules import Profile, ProfileRules
-from trunkline.core.profiles.openclaw.channels import AUGUST_CHANNELS, MARCH_CHANNELS
-from trunkline.core.profiles.openclaw.completions import MarchRouting, OpenClawRouting
-from trunkline.core.profiles.openclaw.config import OpenClawChecks
-from trunkline.core.profiles.openclaw.heartbeat import MarchTargets, OpenClawTargets, OpenClawToken
+from trunkline.core.profiles.openclaw.channels.platforms import AUGUST_CHANNELS, MARCH_CHANNELS
+from trunkline.core.profiles.openclaw.delivery import (
+    MarchRouting,
+    MarchTargets,
+    OpenClawRouting,
+    OpenClawSends,
+    OpenClawSessions,
+    OpenClawTargets,
+    OpenClawToken,
+)
 from trunkline.core.profiles.openclaw.keys import AugustKeys, OpenClawKeys
 from trunkline.core.profiles.openclaw.message_tool import (
+    MARCH_GUARDED,
     MarchCallTargets,
     OpenClawBroadcasts,
     OpenClawCallTargets,
     OpenClawChannelChoice,
     OpenClawParameters,
     OpenClawRequirements,
+    decide_context,
 )
-from trunkline.core.profiles.openclaw.policy import MARCH_GUARDED, decide_context
 from trunkline.core.profiles.openclaw.routing import (
     MarchMatching,
     MarchSessionKeys,
@@ -31,8 +41,22 @@ from trunkline.core.profiles.openclaw.routing import (
     OpenClawSendKeys,
     OpenClawSessionKeys,
 )
-from trunkline.core.profiles.openclaw.sends import OpenClawSends
-from trunkline.core.profiles.openclaw.sessions import OpenClawSessions
+
+
+class OpenClawChecks(ConfigChecks):
+    """Conversations of an unknown agent silently go to the default one, and unknown gates are ignored."""
+
+    def accepts_agent(self, name: str, config: GatewayConfig) -> bool:
+        return True
+
+    def accepts_gate(self, name: str, gates: Sequence[str]) -> bool:
+        return True
+
+    def check_heartbeat(self, path: str, heartbeat: HeartbeatConfig, agent: str, config: GatewayConfig) -> None:
+        """Unusable values are taken as no hours, the user's zone and the default target."""
+
+    def check_agents(self, config: GatewayConfig) -> None:
+        """There may be none, and route rules may name any."""
 
 
 def _decide_reference(*asked: Any, agent: str | None, **more: Any) -> MessageReference:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
-from trunkline.core.channels import ChannelRulebook, ChannelRules, InboundPlace, OutboundPlace, ParsedTarget, rules_for
+from trunkline.core.channels import ChannelRulebook, ChannelRules, OutboundPlace, ParsedTarget, rules_for
 from trunkline.core.channels.rules import given
 from trunkline.core.config import DmScope, GatewayConfig, GroupScope, RuleSessionConfig, SessionConfig
 from trunkline.core.keys import SessionKey
 from trunkline.core.profiles.openclaw.channels.base import KeyedPlace, OpenClawRules
-from trunkline.core.profiles.openclaw.channels.telegram import OpenClawInboundPlace
 from trunkline.core.profiles.openclaw.keys import account_id, agent_id
-from trunkline.core.routing.inbound import RouteDecision, decide
-from trunkline.core.routing.index import index_of
 from trunkline.core.routing.match_input import MatchRules, RouteQuery
 from trunkline.core.routing.outbound import SendKeyRules
 from trunkline.core.routing.route_rules import RouteRule
@@ -99,11 +96,3 @@ class OpenClawSendKeys(SendKeyRules):
         if not base.is_main:
             base = msgspec.structs.replace(base, thread=thread)
         return base, base
-
-
-def decide_message(query: RouteQuery, place: InboundPlace, config: GatewayConfig) -> RouteDecision:
-    """Decide agent and session of a message. See `OpenClawInboundPlace.isolates`."""
-    if isinstance(place, OpenClawInboundPlace) and place.isolates and index_of(config).find(query) is None:
-        session = config.session.model_copy(update={"dm_scope": DmScope.PER_ACCOUNT_CHANNEL_PEER})
-        config = config.model_copy(update={"session": session})
-    return decide(query, place.address, config)

@@ -9,13 +9,7 @@ import msgspec
 
 from trunkline.core.action_names import Action
 from trunkline.core.channels.channel_actions import ChannelAction
-from trunkline.core.channels.rules import (
-    DEFAULT_ACCOUNT,
-    ChannelRules,
-    Hints,
-    OutboundPlace,
-    ParsedTarget,
-)
+from trunkline.core.channels.rules import DEFAULT_ACCOUNT, ChannelRules, Hints, OutboundPlace, ParsedTarget
 from trunkline.core.errors import TargetError
 from trunkline.core.values import ChatKind
 

@@ -2,12 +2,12 @@
 
 import pytest
 
+from tests.conformance.upstream.inbound_places import read_discord as read_theirs
 from tests.support.routes import AUGUST, MARCH, inbound_key, key, read, route, seen, seen_or_none
 from trunkline.core.channels import rules_for
 from trunkline.core.channels.platforms.discord import DiscordMessage, read_inbound
 from trunkline.core.errors import AmbiguousTarget, TargetError
 from trunkline.core.profile_rules import Profile
-from trunkline.core.profiles.openclaw.channels.discord import read_inbound as read_theirs
 from trunkline.core.values import Address, ChatKind
 
 

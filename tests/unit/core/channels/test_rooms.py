@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
+from tests.conformance.upstream.inbound_places import read_post as read_theirs
 from tests.support.routes import AUGUST, MARCH, inbound_key, key, read, route, seen, seen_or_none
 from trunkline.core.channels import known_channels, rules_for
 from trunkline.core.channels.platforms.mattermost import MattermostMessage
 from trunkline.core.channels.platforms.mattermost import read_inbound as read_post
 from trunkline.core.errors import AmbiguousTarget, TargetError
 from trunkline.core.profile_rules import Profile
-from trunkline.core.profiles.openclaw.channels.others import read_post as read_theirs
 from trunkline.core.values import ChatKind, Idempotency
 
 POST = "dthcxgoxhifn3pwh65cut3ud3w"

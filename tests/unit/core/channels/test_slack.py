@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
+from tests.conformance.upstream.inbound_places import read_slack as read_theirs
 from tests.support.routes import AUGUST, MARCH, config_of, inbound_key, key, read, route, seen, seen_or_none
 from trunkline.core.channels import CurrentConversation, rules_for
 from trunkline.core.channels.platforms.slack import SlackMessage, read_inbound
 from trunkline.core.errors import AmbiguousTarget, TargetError
 from trunkline.core.profile_rules import Profile
-from trunkline.core.profiles.openclaw.channels.slack import read_inbound as read_theirs
 from trunkline.core.values import Address, ChatKind
 
 # ---------------------------------------------------------------- targets

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.conformance.upstream.inbound_places import read_telegram as read_theirs
 from tests.support.profiles import rules_under
 from tests.support.routes import AUGUST, MARCH, inbound_key, key, read, route, seen, seen_or_none
 from trunkline.core.channels import CurrentConversation, rules_for
@@ -11,7 +12,6 @@ from trunkline.core.channels.platforms.telegram import TelegramMessage, read_inb
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import TargetError
 from trunkline.core.profile_rules import Profile
-from trunkline.core.profiles.openclaw.channels.telegram import read_inbound as read_theirs
 from trunkline.core.values import Address, ChatKind
 
 # ---------------------------------------------------------------- targets

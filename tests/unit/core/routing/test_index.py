@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
+from tests.conformance.upstream.inbound_places import IsolatedPlace, decide_message
 from tests.support.factories import binding, config, direct, envelope, group, room
 from tests.support.profiles import key_text
 from trunkline.core.config import GatewayConfig, SessionConfig
 from trunkline.core.identity_memo import for_a_few
 from trunkline.core.profile_rules import Profile
-from trunkline.core.profiles.openclaw.channels.telegram import OpenClawInboundPlace
-from trunkline.core.profiles.openclaw.routing import decide_message
 from trunkline.core.reasons import Reason
 from trunkline.core.routing import resolve_route
 from trunkline.core.routing.inbound import decide
@@ -246,7 +245,7 @@ def test_a_named_account_that_nobody_claims_isolates_its_people() -> None:
         (upstream(MARCH, bound("x", channel="telegram", account="*")), "agent:x:main"),
     ):
         query = query_of(envelope(place), declared.rules[MatchRules])
-        decision = decide_message(query, OpenClawInboundPlace(address=place, isolates=True), declared)
+        decision = decide_message(query, IsolatedPlace(address=place, isolates=True), declared)
         assert key_text(decision.key, MARCH) == key
 
 
