@@ -8,7 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support.paths import ROOT
 from tests.support.sources import offenders, parse
+from trunkline.core.profiles.openclaw.bundles import AUGUST
 
 #: What a condition may not name: a profile, its gateway, or the months that tell its versions apart.
 PROFILE = re.compile(r"upstream|openclaw|\baugust|\bmarch|\bprofile\b", re.IGNORECASE)
@@ -89,6 +91,13 @@ def test_a_condition_on_a_profile_is_found(source: str) -> None:
 )
 def test_another_condition_passes(source: str) -> None:
     assert not on_profiles(ast.parse(source))
+
+
+def test_the_architecture_page_lists_the_classes_that_profiles_replace() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = page.partition("### Profiles: the rules of another gateway")[2].partition("`ProfileRules` (")[0]
+    ours = {kind for kind in AUGUST._objects if not kind.__module__.startswith("trunkline.core.profiles.")}
+    assert set(re.findall(r"`([A-Z]\w+)`", table)) == {kind.__name__ for kind in ours}
 
 
 def test_a_gateway_of_our_own_profile_loads_no_rules_of_another_one() -> None:
