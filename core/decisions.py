@@ -7,7 +7,7 @@ for either. Every function is pure: values in, a printable value out.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -26,7 +26,6 @@ from trunkline.core.hands.port import DelegationRequest
 from trunkline.core.heartbeat.dedupe import is_duplicate
 from trunkline.core.heartbeat.guards import GuardFacts, RunDecision, decide_run
 from trunkline.core.heartbeat.reply import ReplyDecision, ReplyFacts, decide_reply
-from trunkline.core.keys.text_form import read_key
 from trunkline.core.message_tool.policy import ContextDecision, ContextQuestion, decide_context
 from trunkline.core.message_tool.references import MeantMessage, MessageReference, decide_reference, message_meant
 from trunkline.core.prompts import Prompt, PromptQuestion, compose_prompts
@@ -34,7 +33,7 @@ from trunkline.core.reasons import Reason
 from trunkline.core.records.bindings import SessionBindingRecord
 from trunkline.core.routing import RouteDecision, resolve_route
 from trunkline.core.routing.agent_accounts import account_of_agent, other_agent_at
-from trunkline.core.routing.key_text import config_key
+from trunkline.core.routing.key_text import config_key, read_config_key
 from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
 from trunkline.core.routing.scopes import place_key
 from trunkline.core.routing.second_channel import SecondChannel, second_channel
@@ -133,6 +132,17 @@ def plan_mirror(question: MirrorQuestion, config: GatewayConfig) -> MirrorPlan:
     return MirrorPlan(key=config_key(place_key(question.agent, question.target, config), config))
 
 
+def todays_mirror(
+    key: str | None, agent: str, place: Address, before: GatewayConfig, config: GatewayConfig
+) -> str | None:
+    """The session that mirrors a message, if the scopes changed after `key` was decided under `before` (invariant S1).
+
+    A session that a turn, a binding or a caller chose stays; so does one that is not that of the place.
+    """
+    planned = config_key(place_key(agent, place, before), before)
+    return key if key != planned else config_key(place_key(agent, place, config), config)
+
+
 def choose_account(
     channel: str, named: str | None, source: Address | None, accounts: Sequence[str], config: GatewayConfig
 ) -> str:
@@ -161,7 +171,7 @@ def route_bound(
     """The route of a message whose conversation is bound to a session (invariant B1); unchanged if it is not bound."""
     if bound is None:
         return route
-    key = read_key(bound.target_session_key, config.profile, config.session.main_key)
+    key = read_config_key(bound.target_session_key, config)
     return msgspec.structs.replace(
         route, agent=key.agent, key=key, matched_by=BOUND_TIER, binding=bound.binding_id, scope=BOUND_SCOPE
     )
@@ -207,10 +217,11 @@ def _digest(parts: tuple[str | None, ...]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decisions:
-    """The decisions of the runtime, with a function for each."""
+    """The decisions of the runtime, with a function for each. A profile may have others than ours."""
 
     canonical: Callable[[Envelope], Envelope] = canonical
-    resolve_route: Callable[[Envelope, GatewayConfig], RouteDecision] = resolve_route
+    #: of a message and a configuration; a third argument says which losing rules to explain
+    resolve_route: Callable[..., RouteDecision] = resolve_route
     resolve_outbound: Callable[[OutboundQuestion, GatewayConfig], OutboundRoute] = resolve_outbound_route
     choose_account: Callable[[str, str | None, Address | None, Sequence[str], GatewayConfig], str] = choose_account
     account_of_agent: Callable[[str, str, Address | None, Sequence[str], GatewayConfig], str | None] = account_of_agent
@@ -222,6 +233,7 @@ class Decisions:
     identify: Callable[[Envelope, Capabilities], str] = identify
     also_known_as: Callable[[Envelope, Capabilities], tuple[str, ...]] = also_known_as
     plan_mirror: Callable[[MirrorQuestion, GatewayConfig], MirrorPlan] = plan_mirror
+    todays_mirror: Callable[[str | None, str, Address, GatewayConfig, GatewayConfig], str | None] = todays_mirror
     plan_send: Callable[..., SendPlan] = plan_send
     decide_context: Callable[[ContextQuestion, GatewayConfig], ContextDecision] = decide_context
     admit_delegation: Callable[[DelegationRequest, AdmissionFacts, HandsConfig], Refusal | None] = admit_delegation
@@ -242,3 +254,11 @@ class Decisions:
     decide_reference: Callable[..., MessageReference] = decide_reference
     #: the message that one request of a change concerns, when it is made
     message_meant: Callable[[ActionPart, int, Address, tuple[Receipt, ...]], MeantMessage] = message_meant
+
+    def over(self, profile: Decisions) -> Decisions:
+        """These decisions where they are not our usual ones, else those of a profile."""
+        own = {name: decide for name in self.__slots__ if (decide := getattr(self, name)) is not getattr(_USUAL, name)}
+        return replace(profile, **own)
+
+
+_USUAL = Decisions()

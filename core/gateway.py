@@ -27,7 +27,7 @@ from trunkline.core.events import EventSink
 from trunkline.core.events.gateway import ProcessRecovered
 from trunkline.core.events.leases import AdapterInstalled
 from trunkline.core.hands.port import HandRunner
-from trunkline.core.profiles import codec_of
+from trunkline.core.keys import KeyCodec
 from trunkline.core.records.delegations import HandResult
 from trunkline.core.records.inbound import InboundReceipt
 from trunkline.core.records.rows import SessionRow
@@ -103,6 +103,7 @@ class Gateway:
         check_adapters(adapters)
         check_agents(config, agents)
         index_of(config)
+        self._decisions = decisions or Decisions()
         ctx = self._ctx = Context(
             config=config,
             store=store,
@@ -111,7 +112,7 @@ class Gateway:
             hands=hands,
             env=env,
             events=events,
-            decisions=decisions or Decisions(),
+            decisions=self._decisions.over(config.rules[Decisions]),
             lease=LeaseKeeper(config, store, env, events),
             bindings=self.bindings_type(store, env, events),
         )
@@ -128,7 +129,7 @@ class Gateway:
         self._expiry_notice = ExpiryNotice(ctx, preparer, intents.enqueue)
         #: which conversations are bound to which sessions
         self.bindings = SessionBindingService(ctx, self._expiry_notice.post)
-        self._sends = Sends(GatewaySendPorts(ctx, intents, targets, preparer), events, ctx.decisions, self._up)
+        self._sends = Sends(GatewaySendPorts(ctx, intents, targets, preparer), events, self._up)
         self._delegations = runner = DelegationRunner(
             ctx,
             deliver=intents.enqueue,
@@ -338,9 +339,10 @@ class Gateway:
         ctx = self._ctx
         check_agents(config, ctx.agents)
         check_hands(config, ctx.agents, ctx.hands)
-        if codec_of(config.profile) != codec_of(ctx.config.profile):
+        if config.rules[KeyCodec].name != ctx.config.rules[KeyCodec].name:
             raise ConfigError("the form of session keys cannot change while the gateway runs: restart it")
         before, ctx.config = ctx.config, config.numbered(ctx.config.revision + 1)
+        ctx.decisions = self._decisions.over(config.rules[Decisions])
         # Build the index now, so that the next message does not have to wait for it.
         index_of(ctx.config)
         ctx.events.record(config_reloaded(before, ctx.config), cause)
@@ -355,7 +357,7 @@ class Gateway:
     def router(self) -> BoundDeliveryRouter:
         """The bound-delivery router over the bindings of this gateway."""
         ctx = self._ctx
-        return BoundDeliveryRouter(self.bindings.list_by_session, ctx.config.profile, ctx.env.now)
+        return BoundDeliveryRouter(self.bindings.list_by_session, ctx.decisions.resolve_destination, ctx.env.now)
 
     async def reset_session(self, agent: str, place: Address, cause: int | None = None) -> SessionRow | None:
         """Start a new session for a place; None if it has no session yet. Turns in the old session end there."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from trunkline.core.agent import Agent, Turn
     from trunkline.core.channels import (
         ChannelAdapter,
+        ChannelRulebook,
         ChannelRules,
         Directory,
         DirectoryEntry,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
         registered_channel,
     )
     from trunkline.core.channels.voice import Espeak, Speech, SpeechEngine
-    from trunkline.core.config import GatewayConfig
+    from trunkline.core.config import ConfigChecks, GatewayConfig
     from trunkline.core.decisions import Decisions
     from trunkline.core.delivery.hooks import Cancel, Change, Hooks, Outgoing, SendingHook, Sent, SentHook
     from trunkline.core.env import Env, Ids, system_env
@@ -56,9 +57,9 @@ if TYPE_CHECKING:
     from trunkline.core.gc_tuning import fewer_collections
     from trunkline.core.hands.callback_message import as_data
     from trunkline.core.hands.port import ClientTask, Delegated, DelegationStatus, HandRunner, HandTask
-    from trunkline.core.keys import SessionKey, canonical_key, encode_v1, parse_v1
+    from trunkline.core.keys import KeyCodec, SessionKey, canonical_key, encode_v1, parse_v1
     from trunkline.core.message_parts import Button, MessageParts
-    from trunkline.core.profiles import Profile
+    from trunkline.core.profile_rules import Profile, ProfileRules, register_profile, registered_profile
     from trunkline.core.prompts import Prompt
     from trunkline.core.reasons import Reason
     from trunkline.core.records.delegations import HandResult
@@ -102,6 +103,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "trunkline.core.agent": ("Agent", "Turn"),
     "trunkline.core.channels": (
         "ChannelAdapter",
+        "ChannelRulebook",
         "ChannelRules",
         "Directory",
         "DirectoryEntry",
@@ -116,7 +118,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "registered_channel",
     ),
     "trunkline.core.channels.voice": ("Espeak", "Speech", "SpeechEngine"),
-    "trunkline.core.config": ("GatewayConfig",),
+    "trunkline.core.config": ("ConfigChecks", "GatewayConfig"),
     "trunkline.core.decisions": ("Decisions",),
     "trunkline.core.text.chunking.own_chunker": ("OwnChunker",),
     "trunkline.core.delivery.hooks": ("Cancel", "Change", "Hooks", "Outgoing", "SendingHook", "Sent", "SentHook"),
@@ -142,10 +144,10 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "trunkline.core.records.delegations": ("HandResult",),
     "trunkline.core.records.rows": ("CallbackFacts",),
     "trunkline.core.states.delegation": ("CallbackState", "HandOutcome", "WorkState"),
-    "trunkline.core.keys": ("SessionKey", "canonical_key", "encode_v1", "parse_v1"),
+    "trunkline.core.keys": ("KeyCodec", "SessionKey", "canonical_key", "encode_v1", "parse_v1"),
     "trunkline.core.message_parts": ("Button", "MessageParts"),
     "trunkline.core.prompts": ("Prompt",),
-    "trunkline.core.profiles": ("Profile",),
+    "trunkline.core.profile_rules": ("Profile", "ProfileRules", "register_profile", "registered_profile"),
     "trunkline.core.reasons": ("Reason",),
     "trunkline.core.routing": ("RouteDecision", "resolve_route", "session_key_for"),
     "trunkline.core.routing.outbound": ("OutboundQuestion", "OutboundRoute", "resolve_outbound_route"),
@@ -199,9 +201,11 @@ __all__ = [
     "Change",
     "ChannelAdapter",
     "ChannelConflict",
+    "ChannelRulebook",
     "ChannelRules",
     "ChatKind",
     "ClientTask",
+    "ConfigChecks",
     "Decisions",
     "Delegated",
     "DelegationFilter",
@@ -230,6 +234,7 @@ __all__ = [
     "IntentState",
     "InvalidAction",
     "InvalidSend",
+    "KeyCodec",
     "LeaseLost",
     "Markup",
     "MessageParts",
@@ -243,6 +248,7 @@ __all__ = [
     "PolicyDenied",
     "Poll",
     "Profile",
+    "ProfileRules",
     "Prompt",
     "QueueFilter",
     "QueueVerdict",
@@ -285,7 +291,9 @@ __all__ = [
     "parse_v1",
     "place_key",
     "register_channel",
+    "register_profile",
     "registered_channel",
+    "registered_profile",
     "resolve_outbound_route",
     "resolve_route",
     "session_key_for",

@@ -34,7 +34,7 @@ from trunkline.core.explain.decide import InboundQuestion, decide_inbound, decid
 from trunkline.core.explain.heartbeat import decide_heartbeat, time_of
 from trunkline.core.explain.policy import PolicyQuestion, decide_policy
 from trunkline.core.explain.prompts import PromptsQuestion, decide_prompts
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.routing.outbound import OutboundQuestion
 from trunkline.core.values import ChatKind
 

@@ -12,7 +12,6 @@ CHANNEL = "{channel}"
 _LONGEST_NAME = 60
 #: turns that work in no conversation, by the names that people know
 _NAMES = {WorkKind.WAKE: "wake-up", WorkKind.CALLBACK: "a task", WorkKind.CRON: "schedule"}
-_SIGNS = {"channel": "#", "group": "#", "room": "#", "conversation": "#", "user": "@", "dm": "@"}
 
 
 class ContextMark(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -58,16 +57,6 @@ def label_of(origin: Address | None, name: str, work: WorkKind, target: Address)
     else:
         label = "a direct chat" if direct else f"#{origin.conversation}"
     return label if origin.channel == target.channel else f"{label} on {origin.channel}"
-
-
-def upstream_label(channel: str, current: str, name: str) -> str:
-    """Upstream's label: the name in the directory, else the id; the word before the id becomes ``#`` or ``@``."""
-    bare = current.strip()
-    if bare.lower().startswith(f"{channel.lower()}:"):
-        bare = bare[len(channel) + 1 :].strip()
-    word, colon, rest = bare.partition(":")
-    sign = _SIGNS.get(word.lower(), "") if colon else ""
-    return _signed(name.strip() or (rest.strip() if sign else bare), sign)
 
 
 def _signed(name: str, sign: str) -> str:

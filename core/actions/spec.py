@@ -52,10 +52,8 @@ class ActionSpec(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     target: TargetMode = TargetMode.TO
     #: parameters that name the target instead, e.g. ``messageId``
     aliases: tuple[str, ...] = ()
-    #: the cross-context policy judges it (upstream, 2026-01)
+    #: the cross-context policy judges it
     guarded: bool = False
-    #: the policy of the default profile judges it too (upstream since 2026-06)
-    guarded_since_june: bool = False
     #: doing it twice is the same as doing it once, so an attempt in doubt is repeated; else it is parked
     repeatable: bool = True
     #: it names a message (`messageId`)

@@ -12,9 +12,9 @@ import msgspec
 from trunkline.core.bindings.conversation_match import place_of, same_place
 from trunkline.core.config import GatewayConfig, ThreadBindingsConfig
 from trunkline.core.errors import BindingError, KeyFormatError, TargetError
-from trunkline.core.keys.text_form import read_key
 from trunkline.core.reasons import Reason
 from trunkline.core.records.bindings import ConversationRef, Placement, SessionBindingRecord, TargetKind
+from trunkline.core.routing.key_text import read_config_key
 from trunkline.core.sessions.named_key import NamedKey, read_named_key
 from trunkline.core.values import Address, ChatKind, DelegationId
 from trunkline.core.well_formed import well_formed
@@ -143,8 +143,8 @@ def read_target(text: str, config: GatewayConfig, accounts: Mapping[str, str]) -
         raise BindingError(NO_SESSION, Reason.UNKNOWN_SESSION)
     try:
         found = read_named_key(trimmed, config, accounts)
-        # Upstream takes any text for a key, but a bound message needs the agent that the key names.
-        agent = read_key(found.text, config.profile, config.session.main_key).agent
+        # A profile may take any text for a key, but a bound message needs the agent that the key names.
+        agent = read_config_key(found.text, config).agent
     except KeyFormatError as error:
         raise BindingError(error.facts, Reason.BAD_SESSION_KEY) from error
     known = [configured.id for configured in config.agents]

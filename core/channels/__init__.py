@@ -21,7 +21,13 @@ from trunkline.core.channels.capabilities import (
     require_action,
 )
 from trunkline.core.channels.directory import DirectoryEntry, find_in_directory
-from trunkline.core.channels.registry import known_channels, register_channel, registered_channel, rules_for
+from trunkline.core.channels.registry import (
+    ChannelRulebook,
+    known_channels,
+    register_channel,
+    registered_channel,
+    rules_for,
+)
 from trunkline.core.channels.rules import (
     ChannelRules,
     CurrentConversation,
@@ -36,6 +42,7 @@ from trunkline.core.channels.text_and_media import TextAndMediaChannel
 __all__ = [
     "Actions",
     "ChannelAdapter",
+    "ChannelRulebook",
     "ChannelRules",
     "CurrentConversation",
     "Directory",

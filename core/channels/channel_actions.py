@@ -1,7 +1,6 @@
 """Which actions of the message tool a platform has, and what each needs there. Each platform's module has its table.
 
-What an action needs is written as in upstream's documents: ``messageId`` is required; of ``text|message`` one is;
-``pollOption>=2`` has at least two values. The errors are upstream's sentences where upstream has them.
+What an action needs: ``messageId`` is required; of ``text|message`` one is; ``pollOption>=2`` has at least two values.
 """
 
 from __future__ import annotations
@@ -38,10 +37,6 @@ class ChannelAction(msgspec.Struct, frozen=True, kw_only=True):
     errors: Mapping[str, str] = {}
     #: the whole error with all missing parameters, joined in place of ``{}``
     all_missing: str = ""
-    #: what our rules require besides
-    we_need: tuple[str, ...] = ()
-    #: upstream has no such action on this platform
-    ours: bool = False
     #: only in groups
     group_only: bool = False
 
@@ -85,30 +80,26 @@ def action(
     gate: str | None = None,
     on: bool = True,
     of_others: str | None = None,
-    we_need: tuple[str, ...] = (),
-    ours: bool = False,
 ) -> ChannelAction:
     """The usual entry of a table."""
-    return ChannelAction(needs=needs, gate=gate, on=on, of_others=of_others, we_need=we_need, ours=ours)
+    return ChannelAction(needs=needs, gate=gate, on=on, of_others=of_others)
 
 
-def react(remove: str = "emoji required", *, gate: str | None = "reactions", ours: bool = False) -> ChannelAction:
+def react(remove: str = "emoji required", *, gate: str | None = "reactions") -> ChannelAction:
     """Reactions. `remove`: the error for a reaction to take away that names no emoji."""
-    return ChannelAction(
-        needs=("messageId",), gate=gate, errors={"emoji to remove": remove}, we_need=("emoji",), ours=ours
-    )
+    return ChannelAction(needs=("messageId", "emoji"), gate=gate, errors={"emoji to remove": remove})
 
 
 #: messages in other forms, which every platform has that can send the text or the file in them
 _MESSAGES: ActionTable = {
-    Action.REPLY: action("messageId|replyTo", "message|media|path|filePath|card", ours=True),
-    Action.SEND_ATTACHMENT: action(_FILE, ours=True),
-    Action.UPLOAD_FILE: action(_FILE, ours=True),
+    Action.REPLY: action("messageId|replyTo", "message|media|path|filePath|card"),
+    Action.SEND_ATTACHMENT: action(_FILE),
+    Action.UPLOAD_FILE: action(_FILE),
 }
 
 
 #: of platforms with threads
-THREAD_REPLY = action("message|media|path|filePath|card", ours=True)
+THREAD_REPLY = action("message|media|path|filePath|card")
 
 
 def table(own: ActionTable) -> ActionTable:
@@ -119,18 +110,18 @@ def table(own: ActionTable) -> ActionTable:
 def _usual(which: Action) -> ChannelAction:
     spec = SPECS[which]
     if which is Action.REACT:
-        return react(gate=None, ours=True)
+        return react(gate=None)
     if which is Action.EDIT:
-        return action("messageId", "message", ours=True)
+        return action("messageId", "message")
     if which is Action.POLL_VOTE:
-        return action("messageId", VOTE, ours=True)
-    return action(*(("messageId",) if spec.of_message else ()), ours=True)
+        return action("messageId", VOTE)
+    return action(*(("messageId",) if spec.of_message else ()))
 
 
 #: of a platform without a table of its own: whatever its adapter can do
 USUAL_ACTIONS: ActionTable = {
     **{which: _usual(which) for which, spec in SPECS.items() if spec.kind is not ActionKind.MESSAGE},
-    **table({Action.POLL: ChannelAction(), Action.STICKER: action("stickerId|fileId", ours=True)}),
-    Action.SEND_WITH_EFFECT: action("message", "effectId|effect", ours=True),
+    **table({Action.POLL: ChannelAction(), Action.STICKER: action("stickerId|fileId")}),
+    Action.SEND_WITH_EFFECT: action("message", "effectId|effect"),
     Action.THREAD_REPLY: THREAD_REPLY,
 }

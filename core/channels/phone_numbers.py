@@ -8,7 +8,6 @@ import re
 _SIGNS = re.compile(r"[\s().\-/\u2010-\u2015\u2212]+")
 #: E.164: up to 15 digits; the first belongs to the country code and is not zero
 _NUMBER = re.compile(r"(?:\+|00)?([1-9][0-9]{0,14})")
-_NOT_PHONE = re.compile(r"[^0-9+]")
 
 
 def normal_phone(text: str) -> str | None:
@@ -21,8 +20,3 @@ def normal_phone(text: str) -> str | None:
         text = text.replace("(0)", "")
     found = _NUMBER.fullmatch(_SIGNS.sub("", text))
     return f"+{found[1]}" if found else None
-
-
-def upstream_phone(text: str) -> str:
-    """Upstream's rule for any text: ``+`` and the digits in it, perhaps none."""
-    return "+" + _NOT_PHONE.sub("", text).removeprefix("+")

@@ -1,10 +1,14 @@
-"""The rules of every channel: those of the modules in `platforms`, and those that a program registers for its own."""
+"""The rules of every channel: those of the modules in `platforms`, and those that a program registers for its own.
+
+These are ours. A profile with other rules has a `ChannelRulebook`.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 from contextlib import contextmanager
+from copy import copy
 from functools import lru_cache
 
 from trunkline.core.channels.platforms.bluebubbles import BlueBubbles
@@ -61,6 +65,42 @@ _NAME = re.compile(r"[a-z][a-z0-9_.-]*")
 def rules_for(channel: str) -> ChannelRules:
     """The rules of a channel: registered, else of its module, else the generic ones."""
     return _registered.get(channel) or _KNOWN.get(channel) or _generic(channel)
+
+
+class ChannelRulebook:
+    """The rules of every channel under one profile.
+
+    `kinds`: subclasses of ours, each for the channel that it names; one without a name is for channels without rules of
+    their own. `base`: what the rules of all other channels inherit from, in place of `ChannelRules`. `mute`: channels
+    to which nothing can be sent, whatever serves them.
+    """
+
+    def __init__(
+        self, *kinds: type[ChannelRules], base: type[ChannelRules] = ChannelRules, mute: Collection[str] = ()
+    ) -> None:
+        self._kinds = {kind.channel: kind for kind in kinds}
+        self._base = base
+        self._mute = mute
+        self._theirs = lru_cache(maxsize=256)(self._remade)
+
+    def of(self, channel: str) -> ChannelRules:
+        """The rules of a channel."""
+        ours = rules_for(channel)
+        return self._theirs(ours) if self._kinds else ours
+
+    def delivers(self, channel: str) -> bool:
+        """Whether anything can be sent to a channel."""
+        return channel not in self._mute
+
+    def _remade(self, ours: ChannelRules) -> ChannelRules:
+        """The same rules with a class of this profile. What a program overrides in rules of its own stays."""
+        own, shipped = type(ours), _KNOWN.get(ours.channel)
+        kind = self._kinds.get("") if own is ChannelRules else self._kinds.get(ours.channel)
+        if kind is None or not (own is ChannelRules or isinstance(ours, type(shipped))):
+            kind = self._base
+        made = copy(ours)
+        made.__class__ = kind if issubclass(kind, own) else type(own.__name__, (own, kind), {})
+        return made
 
 
 def known_channels() -> tuple[str, ...]:

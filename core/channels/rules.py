@@ -3,8 +3,8 @@
 A *target* is the text by which an agent, an operator or an API client names where a message goes, e.g. ``channel:C1``.
 `read` parses it into a `ParsedTarget`, `place` adds the thread, and `write` is the inverse: for every place that an
 inbound message can come from, reading the written form gives the same place (invariant S1). `ChannelRules` itself is
-the generic rule set, for platforms without a module of their own. The rules are those of the default profile; where
-upstream differs, its rule stands beside ours.
+the generic rule set, for platforms without a module of their own. A profile with other rules has subclasses of these
+(`trunkline.core.channels.registry.ChannelRulebook`).
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import unicodedata
 
 import msgspec
 
+from trunkline.core.action_names import Action
 from trunkline.core.actions.spec import Feature
-from trunkline.core.channels.channel_actions import USUAL_ACTIONS, ActionTable, PollFeatures
+from trunkline.core.channels.channel_actions import USUAL_ACTIONS, ActionTable, ChannelAction, PollFeatures
 from trunkline.core.errors import AmbiguousTarget, TargetError
-from trunkline.core.profiles import Profile
 from trunkline.core.values import Address, Capabilities, ChatKind, Chunker
 
 #: words before a colon that state the kind of conversation, in any case
@@ -31,11 +31,9 @@ KIND_WORDS: dict[str, ChatKind] = {
     "conversation": ChatKind.CHANNEL,
     "thread": ChatKind.CHANNEL,
 }
-#: kind words that upstream strips, in any case
-UPSTREAM_WORDS = ("user", "channel", "group", "conversation", "room", "dm")
 #: the account to use if none is named
 DEFAULT_ACCOUNT = "default"
-#: the gateway's own web chat. Upstream sends nothing to its own; here it is a channel where an account serves it
+#: the gateway's own web chat, a channel where an account serves it
 WEB_CHAT = "webchat"
 #: chunker and usual chunk length of platforms without a module
 _CHUNKS = {
@@ -60,7 +58,6 @@ class Hints(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     group_dms: frozenset[str] = frozenset()
     #: ids that the configuration lists as channels
     rooms: frozenset[str] = frozenset()
-    profile: Profile = Profile.TRUNKLINE
 
 
 class ParsedTarget(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -86,10 +83,6 @@ class OutboundPlace(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     conversation: str
     thread: str | None = None
     parent: str | None = None
-    #: the thread in the session key: word and id
-    key_thread: tuple[str, str] | None = None
-    #: upstream: the thread is part of the peer (a forum topic), not a suffix, so the base key has it too
-    in_peer: bool = False
     #: the peer in reports, including a Telegram topic
     peer: str
     #: the thread in reports
@@ -133,8 +126,6 @@ class InboundPlace(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     inherits_parent: bool = False
     #: see `trunkline.core.values.Envelope.threaded`
     threaded: bool = True
-    #: upstream: if no route rule matches, the direct conversation is keyed by account, channel and peer
-    isolates: bool = False
 
 
 @functools.lru_cache(maxsize=128)
@@ -172,6 +163,8 @@ class ChannelRules:
     chunk_limit: int | None = None
     #: whether empty lines before a text are dropped
     strips_leading_whitespace: bool = False
+    #: whether the spaces before the first word are kept then
+    keeps_indent: bool = False
     #: the actions of the message tool on it
     actions: ActionTable = USUAL_ACTIONS
     #: what its messages can have besides text and files
@@ -211,23 +204,19 @@ class ChannelRules:
         """Maximum length of one message, in UTF-16 code units."""
         return self.capabilities.text_limit
 
+    def action(self, which: Action) -> ChannelAction | None:
+        """What the platform has of an action of the message tool; None: nothing."""
+        return self.actions.get(which)
+
     # ------------------------------------------------------------ ids and keys
 
-    def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002 -- the word
-        """The form of an id in session keys: lower case where case is insignificant. Upstream folds everywhere."""
-        return id.lower() if profile.upstream or not self.case_sensitive else id
+    def fold(self, kind: ChatKind, id: str) -> str:  # noqa: A002 -- the word
+        """The form of an id in session keys: lower case where case is insignificant."""
+        return id if self.case_sensitive else id.lower()
 
-    def key_thread(self, address: Address, profile: Profile = Profile.TRUNKLINE) -> tuple[str, str] | None:
+    def key_thread(self, address: Address) -> tuple[str, str] | None:
         """The thread of a place in its session key."""
-        if address.thread is None:
-            return None
-        return self.thread_word, self.fold(address.kind, address.thread, profile)
-
-    def key_account(self, account: str, profile: Profile) -> str:
-        """The account in the key of an outbound message."""
-        # On platforms without a resolver of their own, upstream (March) uses the default account.
-        forgets = profile.upstream and not profile.august and self.generic
-        return DEFAULT_ACCOUNT if forgets else account
+        return None if address.thread is None else (self.thread_word, self.fold(address.kind, address.thread))
 
     def thread_on(self, place: Address, message_id: str) -> Address:
         """The address of the thread opened on a message; requires `thread_id_is_message_id`."""
@@ -245,26 +234,21 @@ class ChannelRules:
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
         """Parse a target. Raises `TargetError`, or `AmbiguousTarget` if the text is not specific enough."""
-        march = hints.profile.upstream and not hints.profile.august
-        word, bare = self.kind_word(self.strip(self.clean(text)), UPSTREAM_WORDS if march else tuple(KIND_WORDS))
-        # Upstream (March) takes the kind only from the directory, so ``room:Lobby`` is a person.
-        kind = hints.kind or (None if march else KIND_WORDS.get(word))
+        word, bare = self.kind_word(self.strip(self.clean(text)))
+        kind = hints.kind or KIND_WORDS.get(word)
         how = "according to a directory" if hints.kind else f"by the prefix {word}:" if kind else "by default"
         return self.target(kind or ChatKind.DIRECT, bare, text, how)
 
-    def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None, profile: Profile) -> OutboundPlace:
+    def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None) -> OutboundPlace:
         """The place of a target with a thread. Threads and replies are ignored if the platform has none."""
-        # Upstream has no threads on platforms without a resolver of their own.
-        threads = self.has_threads and not (profile.upstream and self.generic)
-        own = (target.thread or thread) if threads else None
+        own = (target.thread or thread) if self.has_threads else None
         return OutboundPlace(
             conversation=target.id,
             thread=own,
-            key_thread=None if own is None else (self.thread_word, self.fold(target.kind, own, profile)),
             peer=target.id,
             thread_id=own,
             sender=self.sender(target),
-            to=self.to(target, profile),
+            to=self.to(target),
         )
 
     def inherit(self, target: ParsedTarget, current: CurrentConversation) -> str | None:
@@ -274,20 +258,7 @@ class ChannelRules:
     def write(self, address: Address) -> TargetText:
         """A place as text; `read` and `place` are the inverse."""
         target = ParsedTarget(kind=address.kind, id=address.conversation, understood="written")
-        return TargetText(target=self.to(target, Profile.TRUNKLINE), thread=address.thread)
-
-    def comparable(self, text: str) -> str:
-        """Upstream: the form in which two targets are compared, e.g. ``channel:c1``; any text has one."""
-        if not self.generic:
-            try:
-                # Without a word before them, ids are those of channels.
-                found = self.read(text, Hints(kind=ChatKind.CHANNEL, profile=Profile.OPENCLAW))
-            except TargetError:
-                pass
-            else:
-                word = "user" if found.kind is ChatKind.DIRECT else "channel"
-                return f"{word}:{found.id}{':' + found.thread if found.thread else ''}".lower()
-        return text.strip().lower()
+        return TargetText(target=self.to(target), thread=address.thread)
 
     def target_by_alias(self, name: str, value: str) -> str:
         """The target that another parameter of an action names, e.g. `chatId`."""
@@ -298,12 +269,9 @@ class ChannelRules:
         kind = "" if target.kind is ChatKind.DIRECT else f"{target.kind.value}:"
         return f"{self.channel}:{kind}{target.id}"
 
-    def to(self, target: ParsedTarget, profile: Profile) -> str:
+    def to(self, target: ParsedTarget) -> str:
         """To: the conversation as a target."""
-        if target.kind is ChatKind.DIRECT:
-            return f"user:{target.id}"
-        # Upstream calls groups channels too.
-        return f"{ChatKind.CHANNEL.value if profile.upstream else target.kind.value}:{target.id}"
+        return f"{'user' if target.kind is ChatKind.DIRECT else target.kind.value}:{target.id}"
 
     # ------------------------------------------------------------ helpers for reading
 

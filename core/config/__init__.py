@@ -10,7 +10,7 @@ from trunkline.core.config.agents import AgentConfig
 from trunkline.core.config.base import Duration, Model, parse_duration
 from trunkline.core.config.channels import ChannelAccountConfig, ChannelConfig, ThreadBindingsConfig
 from trunkline.core.config.delivery import DeliveryConfig
-from trunkline.core.config.gateway import GatewayConfig
+from trunkline.core.config.gateway import ConfigChecks, GatewayConfig
 from trunkline.core.config.heartbeat import ActiveHoursConfig, HeartbeatConfig, VisibilityConfig
 from trunkline.core.config.routing import (
     DmScope,
@@ -38,6 +38,7 @@ __all__ = [
     "BroadcastConfig",
     "ChannelAccountConfig",
     "ChannelConfig",
+    "ConfigChecks",
     "ControlConfig",
     "CronConfig",
     "CrossContextConfig",

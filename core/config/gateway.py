@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from pydantic import Field, PrivateAttr, model_validator
 from trunkline.core.calendar.cron import check_expression, check_time
 from trunkline.core.calendar.hours import minutes
 from trunkline.core.calendar.zones import LOCAL, USER, zone
-from trunkline.core.channels import known_channels, rules_for
+from trunkline.core.channels import ChannelRulebook, known_channels, rules_for
 from trunkline.core.channels.rules import WEB_CHAT
 from trunkline.core.config.agents import AgentConfig
 from trunkline.core.config.base import Model
@@ -24,7 +24,7 @@ from trunkline.core.config.tools import MessageToolConfig, ToolsConfig, merged
 from trunkline.core.config.work import ControlConfig, HandsConfig, TurnsConfig
 from trunkline.core.errors import KeyFormatError
 from trunkline.core.keys import canonical_key
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile, ProfileRules, profile_rules
 
 if TYPE_CHECKING:
     from trunkline.core.config.heartbeat import ActiveHoursConfig, HeartbeatConfig
@@ -57,14 +57,49 @@ def heartbeat_agents(config: GatewayConfig) -> tuple[str, ...]:
     return own or ((config.default_agent,) if config.heartbeat is not None else ())
 
 
-def check_heartbeats(config: GatewayConfig) -> None:
-    """Raise `ValueError` for what cannot be meant.
+class ConfigChecks:
+    """What a profile refuses in a configuration. A check raises `ValueError` for what cannot be meant."""
 
-    Upstream takes unusable values of a heartbeat as no hours, the user's zone, the default target; its profiles too.
-    """
-    if not config.profile.upstream:
-        for path, heartbeat, agent in _sections(config):
-            _check_heartbeat(path, heartbeat, agent, config)
+    def accepts_agent(self, name: str, config: GatewayConfig) -> bool:
+        """Whether a name of an agent can be meant: there is an agent that has it."""
+        return any(agent.id == name for agent in config.agents)
+
+    def accepts_gate(self, name: str, gates: Sequence[str]) -> bool:
+        """Whether a channel can be meant to have a gate."""
+        return name in gates
+
+    def check_heartbeat(self, path: str, heartbeat: HeartbeatConfig, agent: str, config: GatewayConfig) -> None:
+        """Check a `heartbeat` section of an agent."""
+        if heartbeat.file is not None and heartbeat.text is not None:
+            raise ValueError(f"{path}: `file` and `text` are both given; keep one of them")
+        if 0 < heartbeat.every < 1:
+            raise ValueError(f"{path}.every: {heartbeat.every:g} s is too short; the least is 1s, and 0 means never")
+        _check_zone(f"{path}.user_timezone", heartbeat.user_timezone, (LOCAL,))
+        if heartbeat.active_hours is not None:
+            _check_hours(f"{path}.active_hours", heartbeat.active_hours)
+        _check_target(path, heartbeat.target, heartbeat.to, config)
+        if heartbeat.session is not None:
+            _check_session(f"{path}.session", heartbeat.session, agent)
+
+    def check_agents(self, config: GatewayConfig) -> None:
+        """Check the agents, and the route rules that name them."""
+        ids = [agent.id for agent in config.agents]
+        if not ids:
+            raise ValueError(f"agents: there are none; the profile {config.profile.value} needs at least one")
+        for index, binding in enumerate(config.bindings):
+            if binding.agent not in ids:
+                raise ValueError(f"bindings[{index}].agent: no agent {binding.agent!r}; there are: {', '.join(ids)}")
+            if binding.session != RuleSessionConfig() and (m := binding.match) and (m.guild or m.team or m.roles):
+                raise ValueError(
+                    f"bindings[{index}].session: own scopes need a match by peer, account or channel only; an outbound"
+                    " message has no guild, team or roles, so it would be mirrored into another session"
+                )
+
+
+def check_heartbeats(config: GatewayConfig) -> None:
+    """Raise `ValueError` for what cannot be meant."""
+    for path, heartbeat, agent in _sections(config):
+        config.rules[ConfigChecks].check_heartbeat(path, heartbeat, agent, config)
     given = config.channels.get(DEFAULTS)
     if given is not None and (others := given.model_fields_set - {"heartbeat"}):
         raise ValueError(
@@ -75,19 +110,6 @@ def check_heartbeats(config: GatewayConfig) -> None:
         if entry.id in ids[:index]:
             raise ValueError(f"cron[{index}].id: another entry is called {entry.id!r}; each needs its own id")
         _check_entry(f"cron[{index}]", entry, config)
-
-
-def _check_heartbeat(path: str, heartbeat: HeartbeatConfig, agent: str, config: GatewayConfig) -> None:
-    if heartbeat.file is not None and heartbeat.text is not None:
-        raise ValueError(f"{path}: `file` and `text` are both given; keep one of them")
-    if 0 < heartbeat.every < 1:
-        raise ValueError(f"{path}.every: {heartbeat.every:g} s is too short; the least is 1s, and 0 means never")
-    _check_zone(f"{path}.user_timezone", heartbeat.user_timezone, (LOCAL,))
-    if heartbeat.active_hours is not None:
-        _check_hours(f"{path}.active_hours", heartbeat.active_hours)
-    _check_target(path, heartbeat.target, heartbeat.to, config)
-    if heartbeat.session is not None:
-        _check_session(f"{path}.session", heartbeat.session, agent)
 
 
 def _check_session(path: str, text: str, agent: str) -> None:
@@ -137,8 +159,7 @@ def _check_target(path: str, target: str | None, to: str | None, config: Gateway
             )
         return
     known = deliverable_channels(config)
-    if not config.profile.upstream:
-        # Upstream delivers nothing to its web chat.
+    if config.rules[ChannelRulebook].delivers(WEB_CHAT):
         known = tuple(dict.fromkeys((*known, WEB_CHAT)))
     if target.strip().lower() not in known:
         raise ValueError(
@@ -196,6 +217,11 @@ class GatewayConfig(Model):
     _revision: int = PrivateAttr(default=1)
 
     @property
+    def rules(self) -> ProfileRules:
+        """The rules of the profile."""
+        return profile_rules(self.profile)
+
+    @property
     def revision(self) -> int:
         """Number of this configuration in its process: 1 at start, incremented by each reload."""
         return self._revision
@@ -214,21 +240,9 @@ class GatewayConfig(Model):
         check_heartbeats(self)
         for name, hand in self.hands.each.items():
             for caller in hand.callers or ():
-                if caller not in ids and not self.profile.upstream:
+                if not self.accepts_agent(caller):
                     raise ValueError(f"hands.each.{name}.callers: no agent {caller!r}; there are: {', '.join(ids)}")
-        if self.profile.upstream:
-            # Upstream silently gives conversations of an unknown agent to the default one.
-            return self
-        if not ids:
-            raise ValueError(f"agents: there are none; the profile {self.profile.value} needs at least one")
-        for index, binding in enumerate(self.bindings):
-            if binding.agent not in ids:
-                raise ValueError(f"bindings[{index}].agent: no agent {binding.agent!r}; there are: {', '.join(ids)}")
-            if binding.session != RuleSessionConfig() and (m := binding.match) and (m.guild or m.team or m.roles):
-                raise ValueError(
-                    f"bindings[{index}].session: own scopes need a match by peer, account or channel only; an outbound"
-                    " message has no guild, team or roles, so it would be mirrored into another session"
-                )
+        self.rules[ConfigChecks].check_agents(self)
         return self
 
     @model_validator(mode="after")
@@ -250,12 +264,11 @@ class GatewayConfig(Model):
         agents = [agent.id for agent in self.agents]
         for name, channel in self.channels.items():
             for agent in channel.prompts:
-                if agent not in agents and not self.profile.upstream:
+                if not self.accepts_agent(agent):
                     raise ValueError(f"channels.{name}.prompts: no agent {agent!r}; there are: {', '.join(agents)}")
             gates = rules_for(name).gates
             for gate in channel.actions:
-                # Upstream ignores a gate that it does not know.
-                if gate not in gates and not self.profile.upstream:
+                if not self.rules[ConfigChecks].accepts_gate(gate, gates):
                     there = ", ".join(gates) or "none, since its actions are not known"
                     raise ValueError(f"channels.{name}.actions: no gate {gate!r}; there are: {there}")
         return self
@@ -270,6 +283,10 @@ class GatewayConfig(Model):
     def quoting(self) -> tuple[str, ...]:
         """The channels whose answers quote the message that they answer."""
         return tuple(sorted(name for name, channel in self.channels.items() if channel.reply_reference))
+
+    def accepts_agent(self, name: str) -> bool:
+        """Whether a name of an agent can be meant."""
+        return self.rules[ConfigChecks].accepts_agent(name, self)
 
     def message_tool(self, agent: str) -> MessageToolConfig:
         """Settings of an agent's message tool: its own, else those of all agents."""

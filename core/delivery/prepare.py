@@ -13,9 +13,8 @@ from enum import Enum, auto
 
 import msgspec
 
-from trunkline.core.channels import ChannelRules, rules_for
+from trunkline.core.channels import ChannelRulebook, ChannelRules
 from trunkline.core.config import ChannelAccountConfig, ChannelConfig, GatewayConfig
-from trunkline.core.profiles import Profile
 from trunkline.core.text.chunking.own_chunker import Split, checked_split
 from trunkline.core.text.chunking.plain_text import BETWEEN, Span, chunk, grouped, spans_of, together, with_line_ends
 from trunkline.core.text.chunking.utf16 import fits, units, visible
@@ -56,7 +55,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 def recipe_for(channel: str, account: str, config: GatewayConfig, capabilities: Capabilities) -> Recipe:
     """The recipe of an account: its own settings, else its channel's, else what adapter and channel rules say."""
-    rules, settings = rules_for(channel), config.channel(channel)
+    rules, settings = config.rules[ChannelRulebook].of(channel), config.channel(channel)
     own = settings.account(account)
     return Recipe(
         chunker=capabilities.chunker or rules.chunker,
@@ -65,15 +64,14 @@ def recipe_for(channel: str, account: str, config: GatewayConfig, capabilities: 
         caption=capabilities.caption_limit,
         button_text=capabilities.button_text_limit,
         markup=capabilities.markup,
-        leading=_leading(rules, config.profile),
+        leading=_leading(rules),
     )
 
 
-def _leading(rules: ChannelRules, profile: Profile) -> Leading:
+def _leading(rules: ChannelRules) -> Leading:
     if not rules.strips_leading_whitespace:
         return Leading.KEPT
-    # Upstream keeps the spaces before the first word.
-    return Leading.NO_BLANK_LINES if profile.upstream else Leading.STRIPPED
+    return Leading.NO_BLANK_LINES if rules.keeps_indent else Leading.STRIPPED
 
 
 def _limit(own: ChannelAccountConfig, settings: ChannelConfig, rules: ChannelRules, capabilities: Capabilities) -> int:

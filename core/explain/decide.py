@@ -14,17 +14,19 @@ import msgspec
 from trunkline.core.channels import known_channels, rules_for
 from trunkline.core.channels.rules import DEFAULT_ACCOUNT
 from trunkline.core.config import GatewayConfig
-from trunkline.core.decisions import canonical, plan_reply, route_decided
+from trunkline.core.decisions import Decisions, route_decided
 from trunkline.core.errors import KeyFormatError, UsageError
 from trunkline.core.events.delivery import TargetResolved
 from trunkline.core.events.gateway import RouteDecided
-from trunkline.core.keys import SessionKey, canonical_key, encode_openclaw
-from trunkline.core.profiles import Profile
-from trunkline.core.routing import RouteDecision, resolve_route
+from trunkline.core.keys import KeyCodec, SessionKey, canonical_key
+from trunkline.core.keys.canonical import FOREIGN_FORMS
+from trunkline.core.profile_rules import Profile, profile_rules
+from trunkline.core.routing import RouteDecision
 from trunkline.core.routing.key_text import config_key
-from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
+from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute
 from trunkline.core.sends.api import SendMessage, choose_agent
-from trunkline.core.sessions.entries import entry_of_route, person_in_shared
+from trunkline.core.sessions.entries import person_in_shared
+from trunkline.core.sessions.named_key import SessionRules
 from trunkline.core.values import Address, ChatKind, Envelope, Peer, SessionEntry
 
 
@@ -107,9 +109,10 @@ def decide_inbound(asked: InboundQuestion, config: GatewayConfig, *, near: bool 
     Raises `UsageError`.
     """
     came, notes = _envelope(asked)
-    envelope = canonical(came)
-    route = resolve_route(envelope, config, None if near else "all")
-    reply = plan_reply(envelope, config)
+    decisions = config.rules[Decisions]
+    envelope = decisions.canonical(came)
+    route = decisions.resolve_route(envelope, config, None if near else "all")
+    reply = decisions.plan_reply(envelope, config)
     decided = route_decided(route, reply, config)
     person = person_in_shared(route.agent, reply.address, envelope.peer, config)
     return InboundAnswer(
@@ -164,7 +167,7 @@ def decide_send(question: OutboundQuestion, config: GatewayConfig) -> SendAnswer
     """Resolve the target of a send. An empty agent means the default agent. Raises `UsageError` or `TargetError`."""
     message = SendMessage(to=question.target, channel=question.channel, agent=question.agent or None, key="explain")
     question = msgspec.structs.replace(question, agent=choose_agent(message, config))
-    route = resolve_outbound_route(question, config)
+    route = config.rules[Decisions].resolve_outbound(question, config)
     resolved = TargetResolved(
         channel=route.channel,
         target=question.target,
@@ -178,7 +181,7 @@ def decide_send(question: OutboundQuestion, config: GatewayConfig) -> SendAnswer
         route=route,
         resolved=resolved,
         base_key=config_key(route.base, config),
-        entry=entry_of_route(route, config),
+        entry=config.rules[SessionRules].entry(route),
         notes=channel_notes(route.channel, config),
     )
 
@@ -199,13 +202,14 @@ def _meant(channel: str, known: Iterable[str]) -> str | None:
     return next(by_prefix, None) or next(iter(get_close_matches(channel, list(known), n=1)), None)
 
 
-_V1, _LOOSE, _UPSTREAM, _OLD = "v1", "v1, written in another way", "openclaw", "v1, with an old word"
+_V1, _LOOSE, _OLD = "v1", "v1, written in another way", "v1, with an old word"
 
 
 def read_any_key(text: str) -> KeyAnswer:
     """Parse a session key in any accepted form. Raises `KeyFormatError`, which names the forms."""
     key = canonical_key(text)
-    march, august = (encode_openclaw(key, profile=profile) for profile in (Profile.OPENCLAW, Profile.OPENCLAW_2026_08))
+    profiles = (Profile.OPENCLAW, Profile.OPENCLAW_2026_08)
+    march, august = (profile_rules(profile)[KeyCodec].write(key, "main") for profile in profiles)
     return KeyAnswer(
         text=text, key=key, form=_form(text, key), openclaw=march, openclaw_august=august, lost=_lost(key, august)
     )
@@ -216,8 +220,9 @@ def _form(text: str, key: SessionKey) -> str:
         return _V1
     if text.strip().lower() == str(key):
         return _LOOSE
-    # Every key of the upstream gateway begins with "agent:", and no agent of ours is named "agent".
-    return _UPSTREAM if text.strip().lower().startswith("agent:") and key.agent != "agent" else _OLD
+    # An agent of ours has no name with which keys of another gateway begin.
+    profile = None if key.agent in FOREIGN_FORMS else FOREIGN_FORMS.get(text.strip().lower().partition(":")[0])
+    return _OLD if profile is None else profile_rules(profile)[KeyCodec].name
 
 
 def _lost(key: SessionKey, text: str) -> tuple[str, ...]:

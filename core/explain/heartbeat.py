@@ -11,16 +11,17 @@ from trunkline.core.calendar.cron import next_fire
 from trunkline.core.calendar.hours import is_active
 from trunkline.core.calendar.zones import Zones
 from trunkline.core.config import CronConfig, GatewayConfig, HeartbeatConfig
+from trunkline.core.decisions import Decisions
 from trunkline.core.errors import TargetError, UsageError
 from trunkline.core.events.heartbeat import GuardResult
-from trunkline.core.heartbeat.guards import GuardFacts, RunDecision, decide_run
+from trunkline.core.heartbeat.guards import GuardFacts, RunDecision
 from trunkline.core.heartbeat.schedule import first_active, next_due
 from trunkline.core.heartbeat.settings import agent_of, heartbeat_of, target_question, zones_of
 from trunkline.core.heartbeat.targets import HeartbeatTarget, Route, resolve_heartbeat_target
 from trunkline.core.heartbeat.visibility import Visibility, resolve_visibility
 from trunkline.core.heartbeat.wake import WakeKind
 from trunkline.core.keys import SessionKey
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.routing.key_text import config_key
 
 #: how many of the next times are shown
@@ -90,7 +91,7 @@ def decide_heartbeat(
     while every > 0 and len(times) < _TIMES:
         times.append(first_active(next_due(0.0, every, times[-1] if times else at), every, active))
     key = None if heartbeat is None else heartbeat.session
-    decision = decide_run(facts)
+    decision = config.rules[Decisions].decide_run(facts)
     return HeartbeatAnswer(
         profile=config.profile,
         agent=name,
@@ -118,9 +119,8 @@ def time_of(text: str, zone: str) -> float:
 
 
 def _agent(agent: str | None, config: GatewayConfig) -> str:
-    ids = [one.id for one in config.agents]
-    if agent is not None and agent not in ids and not config.profile.upstream:
-        raise UsageError(f"no agent {agent!r}; there are: {', '.join(ids)}")
+    if agent is not None and not config.accepts_agent(agent):
+        raise UsageError(f"no agent {agent!r}; there are: {', '.join(one.id for one in config.agents)}")
     return agent or config.default_agent
 
 

@@ -8,12 +8,13 @@ import msgspec
 
 from trunkline.core.action_names import Action
 from trunkline.core.config import GatewayConfig, Model
+from trunkline.core.decisions import Decisions
 from trunkline.core.errors import UnknownName, UsageError
 from trunkline.core.events.actions import PolicyDecided
 from trunkline.core.explain.decide import channel_notes
-from trunkline.core.message_tool.policy import ContextDecision, ContextQuestion, decide_context, policy_decided
-from trunkline.core.profiles import Profile
-from trunkline.core.routing.outbound import OutboundQuestion, resolve_outbound_route
+from trunkline.core.message_tool.policy import ContextDecision, ContextQuestion, policy_decided
+from trunkline.core.profile_rules import Profile
+from trunkline.core.routing.outbound import OutboundQuestion
 from trunkline.core.values import Address, WorkKind
 
 #: turns that work in no conversation, by their names on the command line
@@ -79,7 +80,7 @@ def decide_policy(asked: PolicyQuestion, config: GatewayConfig) -> PolicyAnswer:
         last=None if asked.last is None else _place("--last", asked.last, agent, config),
         embeds=asked.embeds,
     )
-    decision = decide_context(question, config)
+    decision = config.rules[Decisions].decide_context(question, config)
     channels = [place.channel for place in (question.origin, question.target) if place is not None]
     return PolicyAnswer(
         profile=config.profile,
@@ -111,7 +112,7 @@ def _place(option: str, text: str, agent: str, config: GatewayConfig) -> Address
     if not channel or not colon or not target:
         raise UsageError(f"{option}: {text!r} is no place; write CHANNEL:TARGET, e.g. slack:channel:C1")
     question = OutboundQuestion(agent=agent, channel=channel.lower(), target=target)
-    return resolve_outbound_route(question, config).address
+    return config.rules[Decisions].resolve_outbound(question, config).address
 
 
 def _setting(name: str, agent: str, config: GatewayConfig) -> DecidingSetting:

@@ -8,10 +8,11 @@ import msgspec
 
 from trunkline.core.channels.rules import DEFAULT_ACCOUNT
 from trunkline.core.config import GatewayConfig
+from trunkline.core.decisions import Decisions
 from trunkline.core.errors import UnknownName
 from trunkline.core.explain.decide import channel_notes
-from trunkline.core.profiles import Profile
-from trunkline.core.prompts import Prompt, PromptKind, PromptQuestion, compose_prompts, joined
+from trunkline.core.profile_rules import Profile
+from trunkline.core.prompts import Prompt, PromptKind, PromptQuestion, joined
 from trunkline.core.values import Address, ChatKind
 
 
@@ -62,7 +63,7 @@ def decide_prompts(asked: PromptsQuestion, config: GatewayConfig) -> PromptsAnsw
         else Address(channel=channel, account=asked.account, kind=ChatKind.DIRECT, conversation="any")
     )
     question = PromptQuestion(agent=agent, reply_to=to, callback=asked.callback)
-    prompts = compose_prompts(question, config)
+    prompts = config.rules[Decisions].compose_prompts(question, config)
     return PromptsAnswer(
         profile=config.profile,
         question=question,

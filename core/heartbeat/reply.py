@@ -9,10 +9,10 @@ import msgspec
 
 from trunkline.core.config.heartbeat import ACK_MAX_CHARS
 from trunkline.core.delivery.answers import says_no_reply
-from trunkline.core.heartbeat.token import TOKEN, TokenMode, strip_heartbeat_token
+from trunkline.core.heartbeat.token import TOKEN, TokenMode, TokenRules, strip_heartbeat_token
 from trunkline.core.heartbeat.visibility import Visibility
 from trunkline.core.heartbeat.wake import WakeKind
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import OURS, ProfileRules
 from trunkline.core.reasons import Reason
 
 #: characters of a text in events
@@ -28,7 +28,7 @@ class Indicator(StrEnum):
     ERROR = "error"
 
 
-class ReplyFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class ReplyFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What decides on a reply besides its text."""
 
     kind: WakeKind = WakeKind.INTERVAL
@@ -38,7 +38,8 @@ class ReplyFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     visibility: Visibility = Visibility()
     #: why it could be delivered nowhere; None: it can
     undeliverable: Reason | None = None
-    profile: Profile = Profile.TRUNKLINE
+    #: the rules by which the token is read
+    by: ProfileRules = OURS
 
 
 class ReplyDecision(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -101,12 +102,9 @@ def _text(reply: str, facts: ReplyFacts) -> tuple[str, bool]:
         bare,
         mode=TokenMode.MESSAGE if relayed else TokenMode.HEARTBEAT,
         ack_max_chars=facts.ack_max_chars,
-        profile=facts.profile,
+        by=facts.by,
     )
-    if relayed and facts.profile.upstream and found.should_skip:
-        # Upstream then sends the reply as it is, even a bare token.
-        return bare.strip(), found.did_strip
-    return found.text, found.did_strip
+    return facts.by[TokenRules].relayed(bare, found) if relayed else found.text, found.did_strip
 
 
 def _acknowledged(reason: Reason, facts: ReplyFacts) -> ReplyDecision:

@@ -7,7 +7,7 @@ from trunkline.core.config import CronConfig, GatewayConfig, HeartbeatConfig
 from trunkline.core.config.gateway import deliverable_channels, heartbeat_agents
 from trunkline.core.config.heartbeat import NONE
 from trunkline.core.config.tools import merged
-from trunkline.core.heartbeat.targets import Route, TargetQuestion, default_target
+from trunkline.core.heartbeat.targets import HeartbeatTargets, Route, TargetQuestion
 
 
 def heartbeat_of(config: GatewayConfig, agent: str) -> HeartbeatConfig | None:
@@ -47,7 +47,7 @@ def target_question(
     asked = heartbeat if entry is None else entry
     return TargetQuestion(
         target=asked.target,
-        default=default_target(config.profile) if entry is None else NONE,
+        default=config.rules[HeartbeatTargets].default if entry is None else NONE,
         to=asked.to,
         account=asked.account_id,
         direct_policy=heartbeat.direct_policy if entry is None else "allow",
@@ -57,5 +57,5 @@ def target_question(
         accounts=accounts,
         owners=config.control.owners,
         channels=tuple(dict.fromkeys((*deliverable_channels(config), *accounts))),
-        profile=config.profile,
+        by=config.rules,
     )

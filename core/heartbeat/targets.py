@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Literal
 
 import msgspec
 
-from trunkline.core.channels import rules_for
-from trunkline.core.channels.rules import WEB_CHAT, Hints
+from trunkline.core.channels import ChannelRulebook, ChannelRules, Hints
 
 #: targets that are no channel
 from trunkline.core.config.heartbeat import LAST, NONE, OWNER
 from trunkline.core.errors import AmbiguousTarget, TargetError
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import OURS, ProfileRules
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind
 
@@ -55,7 +54,8 @@ class TargetQuestion(msgspec.Struct, frozen=True, kw_only=True):
     owners: tuple[str, ...] = ()
     #: channels that can deliver, in the order in which an owner is looked for
     channels: tuple[str, ...]
-    profile: Profile = Profile.TRUNKLINE
+    #: the rules by which the target is found
+    by: ProfileRules = OURS
 
 
 class HeartbeatTarget(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -77,9 +77,31 @@ class HeartbeatTarget(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.channel is not None
 
 
-def default_target(profile: Profile) -> str:
-    """The target if none is configured. Upstream: ``none`` until August 2026, then ``owner`` (#121988)."""
-    return NONE if profile.upstream and not profile.august else OWNER
+class HeartbeatTargets:
+    """What a profile decides of the targets of heartbeats."""
+
+    #: the target if none is configured
+    default: ClassVar[str] = OWNER
+
+    def account(self, account: str) -> str:
+        """The account that delivers, in the form in which it is recorded."""
+        return account
+
+    def missing(self, target: str) -> Reason:
+        """The reason of a target that leads nowhere."""
+        return Reason.NO_ROUTE if target in (LAST, OWNER) else Reason.NO_TARGET
+
+    def is_direct(self, kind: ChatKind | None) -> bool:
+        """Whether a recipient counts as one person. None: its text proves no kind."""
+        return kind is None or kind is ChatKind.DIRECT
+
+    def ambiguous_kind(self) -> ChatKind | None:
+        """The kind of a recipient whose text has several meanings."""
+        return None
+
+    def unlisted(self, number: str, listed: Sequence[str]) -> str | None:
+        """The recipient where nobody of a list can be read; None: there is none."""
+        return None if listed else number
 
 
 def resolve_heartbeat_target(question: TargetQuestion) -> HeartbeatTarget:
@@ -101,8 +123,8 @@ def _resolve(question: TargetQuestion) -> HeartbeatTarget:
             account = next((one for one in accounts if one.strip().lower() == named.lower()), None)
             if account is None:
                 return HeartbeatTarget(account=named.lower(), reason=Reason.UNKNOWN_HEARTBEAT_ACCOUNT)
-            account = account.strip().lower() if question.profile.upstream else account
-    nowhere = HeartbeatTarget(account=account, reason=_missing(target, question.profile))
+            account = question.by[HeartbeatTargets].account(account)
+    nowhere = HeartbeatTarget(account=account, reason=question.by[HeartbeatTargets].missing(target))
     if route.channel is None or route.to is None:
         return nowhere
     return _recipient(
@@ -118,17 +140,9 @@ def _target(question: TargetQuestion) -> str:
 
 
 def _channel(question: TargetQuestion, name: str | None) -> str | None:
-    """A channel that can deliver; upstream's own web chat cannot."""
+    """A channel that can deliver."""
     channel = (name or "").strip().lower()
-    if channel == WEB_CHAT and question.profile.upstream:
-        return None
-    return channel if channel in question.channels else None
-
-
-def _missing(target: str, profile: Profile) -> Reason:
-    """Upstream has its own reason for a session without a route since August 2026."""
-    inherits = target in (LAST, OWNER)
-    return Reason.NO_ROUTE if inherits and (profile.august or not profile.upstream) else Reason.NO_TARGET
+    return channel if channel in question.channels and question.by[ChannelRulebook].delivers(channel) else None
 
 
 def _route(question: TargetQuestion, target: str) -> Route:
@@ -162,7 +176,7 @@ def _owner(question: TargetQuestion) -> Route:
         for person in people:
             if person.strip() in ("", ANYBODY):
                 continue
-            if _kind(channel, person, question.profile) is ChatKind.DIRECT:
+            if _kind(channel, person, question.by) is ChatKind.DIRECT:
                 account = _given(question.last.account) if channel == last else None
                 return Route(channel=channel, to=person.strip(), account=account)
     return Route()
@@ -186,10 +200,8 @@ def _recipient(question: TargetQuestion, route: Route, nowhere: HeartbeatTarget,
     same = route.place if reason is None else None
     kind = same.kind if same else route.kind
     if kind is None:
-        kind = ChatKind.DIRECT if proven else _kind(channel, recipient, question.profile)
-    # Upstream lets a recipient of unknown kind pass.
-    direct = kind is ChatKind.DIRECT or (kind is None and not question.profile.upstream)
-    if direct and question.direct_policy == "block":
+        kind = ChatKind.DIRECT if proven else _kind(channel, recipient, question.by)
+    if question.by[HeartbeatTargets].is_direct(kind) and question.direct_policy == "block":
         return msgspec.structs.replace(nowhere, reason=Reason.DM_BLOCKED)
     return HeartbeatTarget(channel=channel, to=recipient, account=route.account, place=same, reason=reason)
 
@@ -201,40 +213,34 @@ def _permitted(channel: str, to: str, question: TargetQuestion) -> tuple[str | N
     """
     if channel != "whatsapp":
         return to, None
-    profile = question.profile
+    rules = question.by[ChannelRulebook].of(channel)
     listed = [text.strip() for text in question.recipients.get(channel, ()) if text.strip()]
-    people = [number for text in listed if text != ANYBODY and (number := _whatsapp(text, profile))]
-    number = _whatsapp(to, profile)
+    people = [number for text in listed if text != ANYBODY and (number := _id(text, rules))]
+    number = _id(to, rules)
     if number is None:
         return next(iter(people), None), None
-    is_listed = _key(number, profile) in (_key(person, profile) for person in people)
+    # The number of a person and their JID are one.
+    is_listed = rules.fold(ChatKind.DIRECT, number) in (rules.fold(ChatKind.DIRECT, person) for person in people)
     if is_listed or ANYBODY in listed or number.endswith("@g.us"):
         return number, None
     if people:
         return people[0], Reason.ALLOW_FROM_FALLBACK
-    # Upstream treats a list without a readable number as no list, and writes to anybody.
-    return (None if listed and not profile.upstream else number), None
+    return question.by[HeartbeatTargets].unlisted(number, listed), None
 
 
-def _whatsapp(text: str, profile: Profile) -> str | None:
+def _id(text: str, rules: ChannelRules) -> str | None:
     try:
-        return rules_for("whatsapp").read(text, Hints(profile=profile)).id
+        return rules.read(text, Hints()).id
     except TargetError:
         return None
 
 
-def _key(number: str, profile: Profile) -> str:
-    """One form for the number of a person and for their JID."""
-    return rules_for("whatsapp").fold(ChatKind.DIRECT, number, profile)
-
-
-def _kind(channel: str, to: str, profile: Profile) -> ChatKind | None:
+def _kind(channel: str, to: str, by: ProfileRules) -> ChatKind | None:
     """What kind of conversation a recipient is; None if its text does not prove one."""
     try:
-        found = rules_for(channel).read(to, Hints(profile=profile))
+        found = by[ChannelRulebook].of(channel).read(to, Hints())
     except AmbiguousTarget:
-        # Upstream: digits alone are a channel on Discord.
-        return ChatKind.CHANNEL if profile.upstream else None
+        return by[HeartbeatTargets].ambiguous_kind()
     except TargetError:
         return None
     by_default = found.understood.endswith("by default")

@@ -9,7 +9,7 @@ from enum import StrEnum
 import msgspec
 
 from trunkline.core.config.heartbeat import ACK_MAX_CHARS
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import OURS, ProfileRules
 from trunkline.core.text.chunking.utf16 import BLANKS, units
 
 #: the whole reply of an agent that has nothing to say
@@ -42,12 +42,28 @@ class StrippedReply(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     did_strip: bool
 
 
+class TokenRules:
+    """What a profile decides of the token in a reply."""
+
+    def is_whole(self, text: str, at: int) -> bool:
+        """Whether the token at an index of a text, at its start or end, is a word of its own."""
+        return not (_in_word(text, at) if at else _WORD.match(text, len(TOKEN)))
+
+    def says_something(self, rest: str) -> bool:
+        """Whether what is left beside the token is a text; marks around the token are none."""
+        return bool(_without_markup(rest).strip(_WRAPPERS + BLANKS))
+
+    def relayed(self, reply: str, found: StrippedReply) -> str:
+        """What is delivered of the result of a command."""
+        return found.text
+
+
 def strip_heartbeat_token(
     text: str | None,
     *,
     mode: TokenMode = TokenMode.HEARTBEAT,
     ack_max_chars: float | None = None,
-    profile: Profile = Profile.TRUNKLINE,
+    by: ProfileRules = OURS,
 ) -> StrippedReply:
     """A reply without the token at its start and end, also inside HTML tags and Markdown marks.
 
@@ -56,13 +72,14 @@ def strip_heartbeat_token(
     trimmed = (text or "").strip(BLANKS)
     if not trimmed:
         return StrippedReply(should_skip=True, text="", did_strip=False)
-    picked = _at_edges(trimmed, profile)
-    if picked is None or not _says_something(picked, profile):
-        picked = _at_edges(_without_markup(trimmed), profile)
+    rules = by[TokenRules]
+    picked = _at_edges(trimmed, rules)
+    if picked is None or not rules.says_something(picked):
+        picked = _at_edges(_without_markup(trimmed), rules)
     if picked is None:
         return StrippedReply(should_skip=False, text=trimmed, did_strip=False)
     acknowledged = mode is TokenMode.HEARTBEAT and units(picked) <= _limit(ack_max_chars)
-    if not _says_something(picked, profile) or acknowledged:
+    if not rules.says_something(picked) or acknowledged:
         return StrippedReply(should_skip=True, text="", did_strip=True)
     return StrippedReply(should_skip=False, text=picked, did_strip=True)
 
@@ -71,30 +88,22 @@ def _limit(ack_max_chars: float | None) -> float:
     return max(0, ack_max_chars) if ack_max_chars is not None and math.isfinite(ack_max_chars) else ACK_MAX_CHARS
 
 
-def _says_something(rest: str, profile: Profile) -> bool:
-    # Upstream sends the marks around a token: `**HEARTBEAT_OK**` becomes `****`.
-    return bool(rest if profile.upstream else _without_markup(rest).strip(_WRAPPERS + BLANKS))
-
-
-def _at_edges(text: str, profile: Profile) -> str | None:
+def _at_edges(text: str, rules: TokenRules) -> str | None:
     """The text without the tokens at its start and end, blanks collapsed; None if there is none."""
     rest = text.strip(BLANKS)
     found = False
-    while (shorter := _one_less(rest, profile)) is not None:
+    while (shorter := _one_less(rest, rules)) is not None:
         rest, found = shorter, True
     return _RUN.sub(" ", rest).strip(BLANKS) if found else None
 
 
-def _one_less(text: str, profile: Profile) -> str | None:
+def _one_less(text: str, rules: TokenRules) -> str | None:
     """The text without one token at its start or end; None if neither has one."""
-    if text.startswith(TOKEN) and (profile.upstream or not _WORD.match(text, len(TOKEN))):
+    if text.startswith(TOKEN) and rules.is_whole(text, 0):
         return text[len(TOKEN) :].strip(BLANKS)
     at = text.rfind(TOKEN)
     after = text[at + len(TOKEN) :]
-    if at < 0 or units(after) > _SIGNS_AFTER or _WORD.search(after):
-        return None
-    # Upstream ignores where the words end: `NOHEARTBEAT_OK` is `NO` there.
-    if not profile.upstream and _in_word(text, at):
+    if at < 0 or units(after) > _SIGNS_AFTER or _WORD.search(after) or not rules.is_whole(text, at):
         return None
     before = text[:at].rstrip(BLANKS)
     # Signs after the token end the sentence before it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from trunkline.core.channels.rules import WEB_CHAT
+from trunkline.core.channels import ChannelRulebook
 from trunkline.core.config import GatewayConfig, VisibilityConfig
 from trunkline.core.config.gateway import DEFAULTS
 
@@ -28,12 +28,12 @@ class Visibility(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 def resolve_visibility(config: GatewayConfig, channel: str | None, account: str | None = None) -> Visibility:
     """Each setting of the account, else of the channel, else of `channels.defaults`, else the usual one.
 
-    Without a channel everything is as usual. Upstream's web chat has the settings of `channels.defaults` only.
+    Without a channel everything is as usual. A channel that delivers nothing has the settings of `channels.defaults`.
     """
     if channel is None:
         return Visibility()
     shared = config.channel(DEFAULTS).heartbeat
-    if channel == WEB_CHAT and config.profile.upstream:
+    if not config.rules[ChannelRulebook].delivers(channel):
         return _first(shared)
     named = config.channel(channel)
     # Names of accounts are case-insensitive.

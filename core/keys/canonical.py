@@ -1,11 +1,11 @@
 """Converts any known form of session keys to canonical ``v1`` keys, and plans the migration of a session map.
 
-A session key may come from a client, from a scenario, or from a store written by an earlier configuration or by the
-upstream gateway. `canonical_key` reads all of these; `plan_migration` decides which stored key becomes which, and why.
-Both are pure: the store carries out a plan.
+A session key may come from a client, from a scenario, or from a store written by an earlier configuration or by another
+gateway. `canonical_key` reads all of these; `plan_migration` decides which stored key becomes which, and why. Both are
+pure: the store carries out a plan.
 
-``agent:main:slack:direct:u1`` is ambiguous: upstream's key of agent ``main``, or ours of an agent ``agent``. It is
-read as upstream's, unless only our reading has a known platform in the platform's position.
+``agent:main:slack:direct:u1`` is ambiguous: OpenClaw's key of agent ``main``, or ours of an agent ``agent``. It is read
+as OpenClaw's, unless only our reading has a known platform in the platform's position.
 """
 
 from __future__ import annotations
@@ -15,15 +15,14 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from trunkline.core.errors import KeyFormatError, UsageError
-from trunkline.core.keys.openclaw import CHANNELS, DEFAULT_ACCOUNT, key_from_openclaw
+from trunkline.core.keys.codec import KeyCodec
 from trunkline.core.keys.stored_key import StoredKey, freshest
-from trunkline.core.keys.text_form import OPENCLAW_FORMS
 from trunkline.core.keys.v1 import SessionKey, encode_v1, parse_v1
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile, profile_rules
 from trunkline.core.values import ChatKind
 
-_FORMS = ("<agent>:main", "<agent>:<channel>:<account>:<direct|group|channel>:<peer>[:thread:<id>]", *OPENCLAW_FORMS)
-_SCOPED = "agent"
+#: first word of a key -> the profile in whose form it is, of those that keep the case of an id if the text still has it
+FOREIGN_FORMS = {"agent": Profile.OPENCLAW_2026_08}
 _KIND_AT = 3
 
 
@@ -90,19 +89,37 @@ class Migration(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def canonical_key(text: str) -> SessionKey:
-    """The key that a text means: ``v1``, even padded or in upper case, or a form of the upstream gateway.
+    """The key that a text means: ``v1``, even padded or in upper case, or a form of another gateway.
 
     Raises `KeyFormatError` naming the accepted forms. The text of the result is read as the same key.
     """
     own = _own(text)
-    if own is not None and not _reads_as_upstream(own):
+    if own is not None and not _is_claimed(own):
         return own
-    foreign = _foreign(text)
+    codec = foreign_codec(text)
+    foreign = None if codec is None else codec.our_key(text)
     if foreign is None:
-        raise KeyFormatError(f"{text!r}: expected one of {'; '.join(_FORMS)}")
-    if _reads_as_upstream(foreign):
-        raise KeyFormatError(f"{text!r}: {foreign} would be read as another key; no agent should be called {_SCOPED!r}")
+        forms = (form for codec in (KeyCodec, *map(_codec, FOREIGN_FORMS)) for form in codec.forms)
+        raise KeyFormatError(f"{text!r}: expected one of {'; '.join(forms)}")
+    if _is_claimed(foreign):
+        why = f"would be read as another key; no agent should be called {foreign.agent!r}"
+        raise KeyFormatError(f"{text!r}: {foreign} {why}")
     return foreign
+
+
+def foreign_codec(text: str) -> KeyCodec | None:
+    """The codec of the other gateway in whose form a text is, by its first word; None: in none of a known gateway."""
+    word = next(filter(None, text.strip().split(":")), "").lower()
+    return _codec(word) if word in FOREIGN_FORMS else None
+
+
+def _codec(word: str) -> KeyCodec:
+    return profile_rules(FOREIGN_FORMS[word])[KeyCodec]
+
+
+def _is_claimed(key: SessionKey) -> bool:
+    """Whether the text of a key of ours would be read as a key of another gateway."""
+    return key.agent in FOREIGN_FORMS and not key.is_main and _codec(key.agent).claims(key)
 
 
 def _own(text: str) -> SessionKey | None:
@@ -117,29 +134,6 @@ def _own(text: str) -> SessionKey | None:
         except KeyFormatError:
             continue
     return None
-
-
-def _foreign(text: str) -> SessionKey | None:
-    """A text read as upstream's key, with threads in our form."""
-    # The profile of August keeps the case of case-sensitive ids, if the text still has it.
-    key = key_from_openclaw(text, profile=Profile.OPENCLAW_2026_08)
-    if key is None or key.thread is None:
-        return key
-    if key.is_main:
-        # Upstream forks the main session for threads of direct conversations; we do not.
-        return SessionKey(agent=key.agent)
-    if key.channel == "telegram":
-        # Telegram's threads are topics. Upstream names the topic of a direct conversation <chat>:<topic>.
-        return msgspec.structs.replace(key, thread=("topic", key.thread[1].rpartition(":")[2]))
-    return key
-
-
-def _reads_as_upstream(key: SessionKey) -> bool:
-    """Whether the ``v1`` text of a key is also upstream's text of another key."""
-    if key.agent != _SCOPED or key.is_main or _foreign(encode_v1(key)) is None:
-        return False
-    # Upstream has the platform in the position of our account.
-    return key.account not in (None, DEFAULT_ACCOUNT) and (key.account in CHANNELS or key.channel not in CHANNELS)
 
 
 # -------------------------------------------------------------------- a session map
@@ -195,7 +189,7 @@ def _why_moved(old: str, read: SessionKey, new: str) -> str:
     if old != canonical == old.strip().lower():
         reasons.append("padding or upper case is gone")
     elif old != canonical:
-        foreign = old.strip().lower().startswith(f"{_SCOPED}:")
+        foreign = old.strip().lower().partition(":")[0] in FOREIGN_FORMS
         reasons.append(f"{'the upstream gateway wrote' if foreign else 'an older form of'} {canonical}")
     if canonical != new:
         reasons.append(_why_placed(read, parse_v1(new)))

@@ -1,8 +1,7 @@
 """The cross-context policy: whether a turn may write, or change something, outside of the conversation it works in.
 
 It is decided before anything is stored. A turn that works in no conversation, such as a heartbeat, is a context of its
-own. What each setting means: docs/policy.md. Under the upstream profiles the rules are those of
-`core.actions.upstream_policy`.
+own. What each setting means: docs/policy.md.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from trunkline.core.channels import rules_for
 from trunkline.core.config import GatewayConfig, MessageToolConfig
 from trunkline.core.events.actions import PolicyDecided
 from trunkline.core.message_tool.conversations import is_listed, same_conversation
-from trunkline.core.message_tool.upstream_policy import UpstreamQuestion, judge
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, WorkKind
 
@@ -65,10 +63,7 @@ class ContextDecision(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 def decide_context(question: ContextQuestion, config: GatewayConfig) -> ContextDecision:
     """Whether the action may concern its target, and how a message is marked."""
     tool = config.message_tool(question.agent)
-    if config.profile.upstream:
-        return _upstream(question, tool, config)
-    spec = SPECS[question.action]
-    if not (spec.guarded or spec.guarded_since_june):
+    if not SPECS[question.action].guarded:
         return _allowed(Reason.NOT_GUARDED)
     if question.origin is None:
         return _without_origin(question, tool)
@@ -135,37 +130,20 @@ def _allowed(reason: Reason, setting: str = "", mark: ContextMark | None = None)
 
 
 def _denied(question: ContextQuestion, origin: Address | None, setting: str) -> ContextDecision:
-    """A denial in the words of upstream, with the setting that would allow it."""
+    """A denial, with the setting that would allow it."""
     action, target = question.action.value, question.target
     remedy = f"tools.message.{setting} allows it"
     if origin is None:
         bound, remedy = f"from {label_of(None, '', question.work, target)}", "tools.message.without_origin allows it"
     else:
-        bound = f'while bound to "{_text(origin)}"'
-    what = f'target="{question.target_text or _text(target)}" {bound} (channel={target.channel})'
+        bound = f'while bound to "{text_of(origin)}"'
+    what = f'target="{question.target_text or text_of(target)}" {bound} (channel={target.channel})'
     if origin is not None and origin.channel != target.channel:
         what = f'target provider "{target.channel}" while bound to "{origin.channel}"'
     error = f"Cross-context messaging denied: action={action} {what}. {remedy}."
     return ContextDecision(allowed=False, reason=Reason.CROSS_CONTEXT_DENIED, error=error, setting=setting)
 
 
-def _upstream(question: ContextQuestion, tool: MessageToolConfig, config: GatewayConfig) -> ContextDecision:
-    """Upstream's decision; it marks nothing that an agent sends by itself."""
-    origin, target = question.origin, question.target
-    asked = UpstreamQuestion(
-        action=question.action,
-        channel=target.channel,
-        target=question.target_text or _text(target),
-        current="" if origin is None else _text(origin),
-        provider="" if origin is None else origin.channel,
-    )
-    answer = judge(asked, tool, config.profile)
-    allowed = answer.reason is not Reason.CROSS_CONTEXT_DENIED
-    foreign = origin is not None and origin.channel != target.channel
-    judged = answer.reason in (Reason.CROSS_CONTEXT_DENIED, Reason.WITHIN_PROVIDER, Reason.ACROSS_PROVIDERS)
-    setting = "" if not judged else LEGACY if tool.allow_cross_context_send else ACROSS if foreign else WITHIN
-    return ContextDecision(allowed=allowed, reason=answer.reason, error=answer.error, setting=setting)
-
-
-def _text(place: Address) -> str:
+def text_of(place: Address) -> str:
+    """A place as a target."""
     return rules_for(place.channel).write(place).target

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from trunkline.core.config import GatewayConfig
 from trunkline.core.identity_memo import while_it_lives
 from trunkline.core.routing.inbound import RouteDecision, decide
-from trunkline.core.routing.match_input import query_at
+from trunkline.core.routing.match_input import MatchRules, query_at
 from trunkline.core.values import Address, ChatKind
 
 
@@ -45,7 +45,7 @@ def other_agent_at(place: Address, agent: str, config: GatewayConfig) -> RouteDe
     """
     if len(config.agents) < 2 or (place.kind is not ChatKind.DIRECT and place.channel in _by_sender(config)):
         return None
-    route = decide(query_at(place, config.profile), place, config, "none")
+    route = decide(query_at(place, config.rules[MatchRules]), place, config, "none")
     return None if route.agent == agent else route
 
 

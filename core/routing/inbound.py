@@ -11,15 +11,15 @@ from typing import Literal
 
 import msgspec
 
-from trunkline.core.config import DmScope, GatewayConfig, SessionConfig
+from trunkline.core.config import DmScope, GatewayConfig
 from trunkline.core.events.gateway import Candidate
 from trunkline.core.keys import SessionKey
 from trunkline.core.reasons import Reason
 from trunkline.core.routing.index import RouteIndex, RuleMatch, index_of
-from trunkline.core.routing.match_input import RouteQuery, query_of
+from trunkline.core.routing.match_input import MatchRules, RouteQuery, query_of
 from trunkline.core.routing.route_rules import RouteRule, judge
-from trunkline.core.routing.scopes import scopes_for
-from trunkline.core.routing.session_keys import scope_of, session_key_for
+from trunkline.core.routing.scopes import ScopeRules
+from trunkline.core.routing.session_keys import SessionKeyRules, key_of_place
 from trunkline.core.values import Address, Envelope
 
 #: which losing rules to explain: all, those related to the message, or none
@@ -59,7 +59,7 @@ class RouteDecision(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 def resolve_route(envelope: Envelope, config: GatewayConfig, explain: Explain | None = None) -> RouteDecision:
     """Decide agent and session of an inbound message. The live path and explanations share this code."""
-    return decide(query_of(envelope, config.profile), envelope.address, config, explain)
+    return decide(query_of(envelope, config.rules[MatchRules]), envelope.address, config, explain)
 
 
 def decide(
@@ -67,39 +67,24 @@ def decide(
     place: Address | None,
     config: GatewayConfig,
     explain: Explain | None = None,
-    *,
-    isolates: bool = False,
 ) -> RouteDecision:
-    """Decide for a query and a place. Without a place, the key is that of the agent's main session.
-
-    `isolates`: see `trunkline.core.channels.rules.InboundPlace`.
-    """
-    index = index_of(config)
+    """Decide for a query and a place. Without a place, the key is that of the agent's main session."""
+    index, by = index_of(config), config.rules
     found = index.find(query)
     rule = None if found is None else found.rule
     agent = index.default_agent if rule is None else rule.agent
-    session = _session(agent, rule, query, config) if index.has_own_scopes else config.session
-    if isolates and rule is None:
-        session = session.model_copy(update={"dm_scope": DmScope.PER_ACCOUNT_CHANNEL_PEER})
+    session = by[ScopeRules].of_message(agent, rule, query, config) if index.has_own_scopes else config.session
     candidates = _candidates(index, query, found, explain)
     return RouteDecision(
         agent=agent,
-        key=SessionKey(agent=agent) if place is None else session_key_for(agent, place, session, config.profile),
+        key=SessionKey(agent=agent) if place is None else key_of_place(agent, place, session, by),
         matched_by=DEFAULT if found is None else found.tier,
         binding=None if rule is None else rule.name,
-        scope=(DmScope.MAIN if place is None else scope_of(place.kind, session, config.profile)).value,
+        scope=(DmScope.MAIN if place is None else by[SessionKeyRules].scope_of(place.kind, session)).value,
         candidates=candidates,
         others=len(index.rules) - len(candidates),
         revision=index.revision,
     )
-
-
-def _session(agent: str, rule: RouteRule | None, query: RouteQuery, config: GatewayConfig) -> SessionConfig:
-    """The session settings of the message's place."""
-    if config.profile.upstream:
-        # Upstream takes those of the rule that matched, whatever its other constraints.
-        return config.session if rule is None or rule.session is None else rule.session
-    return scopes_for(agent, query, config)
 
 
 def _candidates(

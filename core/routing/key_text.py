@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from trunkline.core.config import GatewayConfig
-from trunkline.core.keys import SessionKey, key_text
+from trunkline.core.keys import KeyCodec, SessionKey
 
 
 def config_key(key: SessionKey, config: GatewayConfig) -> str:
     """A session key as text, in the form of the configuration's profile."""
-    return key_text(key, config.profile, config.session.main_key)
+    return config.rules[KeyCodec].write(key, config.session.main_key)
+
+
+def read_config_key(text: str, config: GatewayConfig) -> SessionKey:
+    """The session key of a text in that form. Raises `KeyFormatError` naming the expected forms."""
+    return config.rules[KeyCodec].read(text, config.session.main_key)

@@ -5,13 +5,16 @@ Channels are in lower case, accounts canonical, ids trimmed with their case kept
 
 from __future__ import annotations
 
+from sys import intern
+
 import msgspec
 
-from trunkline.core.channels import rules_for
 from trunkline.core.channels.rules import DEFAULT_ACCOUNT, given
-from trunkline.core.keys.openclaw import account_id
-from trunkline.core.profiles import Profile
+from trunkline.core.config import DmScope, GatewayConfig, GroupScope, RuleSessionConfig
 from trunkline.core.values import Address, ChatKind, Envelope
+
+#: in a rule: every account, or every peer of a kind
+ANY = "*"
 
 
 class RouteQuery(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -37,15 +40,46 @@ class RouteQuery(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
         return msgspec.structs.replace(self, guild=None, team=None, roles=())
 
 
-def canonical_account(account: str, profile: Profile) -> str:
-    """An account in canonical form; a blank one is the default account. Upstream makes a slug of it."""
-    if profile.upstream:
-        return account_id(account)
-    return account.strip().lower() or DEFAULT_ACCOUNT
+class MatchRules:
+    """What a profile decides of the facts of messages and route rules before they are compared."""
+
+    def account(self, account: str) -> str:
+        """An account in canonical form; a blank one is the default account."""
+        return account.strip().lower() or DEFAULT_ACCOUNT
+
+    def peers(self, place: Address) -> tuple[str, str | None]:
+        """The ids of a conversation and of its parent: the group of a topic, the channel of a thread."""
+        if place.kind is ChatKind.DIRECT:
+            # A thread in a direct conversation belongs to the person.
+            return place.conversation, None
+        if place.thread is None:
+            return place.conversation, place.parent
+        return self.threaded(place, place.thread)
+
+    def threaded(self, place: Address, thread: str) -> tuple[str, str | None]:
+        """The ids of a thread in a room, and of its parent."""
+        return f"{place.conversation}:{thread}", place.conversation
+
+    def agent(self, named: str, config: GatewayConfig) -> str:
+        """The agent that a route rule names; the configuration has checked that it exists."""
+        # Interned: the agent of a rule is read for each message.
+        return intern(named)
+
+    def required(self, text: str) -> str | None:
+        """The guild or team that a rule names. Nothing matches a blank one."""
+        return text.strip()
+
+    def is_wildcard(self, peer: str) -> bool:
+        """Whether a rule's peer means every peer of its kind."""
+        return peer.strip() == ANY
+
+    def scopes(self, session: RuleSessionConfig) -> tuple[DmScope | None, GroupScope | None]:
+        """The scopes that a rule sets itself."""
+        return session.dm_scope, session.group_scope
 
 
 def read_query(
-    profile: Profile,
+    rules: MatchRules,
     *,
     channel: str,
     account: str,
@@ -60,7 +94,7 @@ def read_query(
     """A query from raw texts."""
     return RouteQuery(
         channel=channel.strip().lower(),
-        account=canonical_account(account, profile),
+        account=rules.account(account),
         kind=kind,
         id=given(peer),
         parent_kind=parent_kind,
@@ -71,17 +105,17 @@ def read_query(
     )
 
 
-def query_of(envelope: Envelope, profile: Profile) -> RouteQuery:
+def query_of(envelope: Envelope, rules: MatchRules) -> RouteQuery:
     """The query of an inbound message."""
-    place = query_at(envelope.address, profile)
+    place = query_at(envelope.address, rules)
     return msgspec.structs.replace(place, guild=given(envelope.guild), team=given(envelope.team), roles=envelope.roles)
 
 
-def query_at(place: Address, profile: Profile) -> RouteQuery:
+def query_at(place: Address, rules: MatchRules) -> RouteQuery:
     """The query of a place, without a sender: an outbound message has no guild, team or roles."""
-    peer, parent = _peers(place, profile)
+    peer, parent = rules.peers(place)
     return read_query(
-        profile,
+        rules,
         channel=place.channel,
         account=place.account,
         kind=place.kind,
@@ -89,18 +123,3 @@ def query_at(place: Address, profile: Profile) -> RouteQuery:
         parent_kind=place.kind,
         parent=parent,
     )
-
-
-def _peers(place: Address, profile: Profile) -> tuple[str, str | None]:
-    """The ids of a conversation and of its parent: the group of a topic, the channel of a thread."""
-    if place.kind is ChatKind.DIRECT:
-        # A thread in a direct conversation belongs to the person.
-        return place.conversation, None
-    if place.thread is None:
-        return place.conversation, place.parent
-    if not profile.upstream:
-        return f"{place.conversation}:{place.thread}", place.conversation
-    # Upstream: a topic is a separate peer, while a thread is one peer with its room.
-    if rules_for(place.channel).thread_word == "topic":
-        return f"{place.conversation}:topic:{place.thread}", place.conversation
-    return place.conversation, place.parent

@@ -8,11 +8,19 @@ from __future__ import annotations
 
 import msgspec
 
-from trunkline.core.channels import ChannelRules, CurrentConversation, Hints, OutboundPlace, ParsedTarget, rules_for
+from trunkline.core.channels import (
+    ChannelRulebook,
+    ChannelRules,
+    CurrentConversation,
+    Hints,
+    OutboundPlace,
+    ParsedTarget,
+)
 from trunkline.core.channels.rules import DEFAULT_ACCOUNT, given
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import TargetError
-from trunkline.core.keys import SessionKey, key_text
+from trunkline.core.keys import SessionKey
+from trunkline.core.routing.key_text import config_key
 from trunkline.core.routing.scopes import place_key
 from trunkline.core.values import Address, ChatKind
 
@@ -56,24 +64,31 @@ class OutboundRoute(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     steps: tuple[str, ...]
 
 
+class SendKeyRules:
+    """What a profile decides of the session keys of sends."""
+
+    def keys(
+        self, agent: str, address: Address, target: ParsedTarget, placed: OutboundPlace, config: GatewayConfig
+    ) -> tuple[SessionKey, SessionKey]:
+        """The session key without and with the thread: those that inbound messages from there have."""
+        whole = place_key(agent, msgspec.structs.replace(address, thread=None), config)
+        return whole, place_key(agent, address, config)
+
+
 def resolve_outbound_route(question: OutboundQuestion, config: GatewayConfig) -> OutboundRoute:
     """Decide the place and session of a send. Raises `TargetError` if the target does not name a place."""
     channel = question.channel.strip().lower()
     if not channel:
         raise TargetError(f"{question.target!r}: the channel is missing")
-    rules, settings = rules_for(channel), config.channel(channel)
-    hints = Hints(
-        kind=question.kind,
-        group_dms=frozenset(settings.group_dms),
-        rooms=frozenset(settings.rooms),
-        profile=config.profile,
-    )
+    by, settings = config.rules, config.channel(channel)
+    rules = by[ChannelRulebook].of(channel)
+    hints = Hints(kind=question.kind, group_dms=frozenset(settings.group_dms), rooms=frozenset(settings.rooms))
     target = rules.read(question.target, hints)
     for id in (question.thread, question.reply_to):  # noqa: A001 -- the word
         if id is not None and id.strip():
             rules.clean(id)
     thread, how = _thread(question, target, rules)
-    placed = rules.place(target, thread, question.reply_to, config.profile)
+    placed = rules.place(target, thread, question.reply_to)
     named = given(question.account)
     address = Address(
         channel=channel,
@@ -83,7 +98,7 @@ def resolve_outbound_route(question: OutboundQuestion, config: GatewayConfig) ->
         thread=placed.thread,
         parent=placed.parent,
     )
-    base, key = _keys(question.agent, address, target, placed, rules, config)
+    base, key = by[SendKeyRules].keys(question.agent, address, target, placed, config)
     return OutboundRoute(
         agent=question.agent,
         channel=channel,
@@ -97,7 +112,7 @@ def resolve_outbound_route(question: OutboundQuestion, config: GatewayConfig) ->
         thread_id=placed.thread_id,
         base=base,
         key=key,
-        steps=_steps(question, target, placed, how, key_text(key, config.profile, config.session.main_key)),
+        steps=_steps(question, target, placed, how, config_key(key, config)),
     )
 
 
@@ -111,29 +126,6 @@ def _thread(question: OutboundQuestion, target: ParsedTarget, rules: ChannelRule
         if inherited is not None:
             return inherited, "inherited: the agent works in that thread of the same conversation"
     return None, ""
-
-
-def _keys(
-    agent: str,
-    address: Address,
-    target: ParsedTarget,
-    placed: OutboundPlace,
-    rules: ChannelRules,
-    config: GatewayConfig,
-) -> tuple[SessionKey, SessionKey]:
-    """The session key without and with the thread."""
-    if not config.profile.upstream:
-        whole = place_key(agent, msgspec.structs.replace(address, thread=None), config)
-        return whole, place_key(agent, address, config)
-    # Upstream builds outbound keys from the peer and a suffix. They may differ from the keys of inbound messages.
-    account = rules.key_account(address.account, config.profile)
-    plain = msgspec.structs.replace(address, account=account, conversation=target.id, thread=None, parent=None)
-    base = place_key(agent, plain, config)
-    if not placed.in_peer:
-        return base, msgspec.structs.replace(base, thread=placed.key_thread)
-    if not base.is_main:
-        base = msgspec.structs.replace(base, thread=placed.key_thread)
-    return base, base
 
 
 def _steps(

@@ -1,26 +1,19 @@
 """Route rules in compiled form, and which constraint of a rule fails first.
 
-Each entry of `bindings` in the configuration is compiled once. This applies the profile's rules on accounts, wildcards,
-blank ids, unknown agents and scopes.
+Each entry of `bindings` in the configuration is compiled once, by the `MatchRules` of the profile.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from sys import intern
 
 import msgspec
 
-from trunkline.core.config import DmScope, GatewayConfig, GroupScope, RouteRuleConfig, RuleSessionConfig, SessionConfig
+from trunkline.core.config import DmScope, GatewayConfig, GroupScope, RouteRuleConfig, SessionConfig
 from trunkline.core.events.gateway import RuleScopes
-from trunkline.core.keys.openclaw import agent_id
-from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
-from trunkline.core.routing.match_input import RouteQuery, canonical_account, given
+from trunkline.core.routing.match_input import ANY, MatchRules, RouteQuery, given
 from trunkline.core.values import ChatKind
-
-ANY = "*"
-
 
 #: the tiers of a match
 PEER = "binding.peer"
@@ -78,18 +71,17 @@ class RouteRule(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 def rules_of(config: GatewayConfig) -> Iterator[RouteRule]:
     """The compiled route rules of a configuration, in the order of declaration."""
-    known = frozenset(agent.id for agent in config.agents)
+    reads = config.rules[MatchRules]
     scoped: dict[tuple[DmScope | None, GroupScope | None], SessionConfig | None] = {(None, None): None}
     for number, binding in enumerate(config.bindings):
-        own = _own_scopes(binding.session, config.profile)
+        own = reads.scopes(binding.session)
         if own not in scoped:
             dm, group = own
             session = config.session
             scoped[own] = session.model_copy(
                 update={"dm_scope": dm or session.dm_scope, "group_scope": group or session.group_scope}
             )
-        agent = _agent(binding.agent, known, config)
-        yield _rule(number, binding, agent, scoped[own], config.profile)
+        yield _rule(number, binding, reads.agent(binding.agent, config), scoped[own], reads)
 
 
 def rule_scopes(config: GatewayConfig) -> tuple[RuleScopes, ...]:
@@ -109,51 +101,26 @@ def rule_scopes(config: GatewayConfig) -> tuple[RuleScopes, ...]:
 
 
 def _rule(
-    number: int, binding: RouteRuleConfig, agent: str, session: SessionConfig | None, profile: Profile
+    number: int, binding: RouteRuleConfig, agent: str, session: SessionConfig | None, reads: MatchRules
 ) -> RouteRule:
     match = binding.match
     peer = match.peer
-    # Upstream of March treats `*` as an ordinary id.
-    wild = peer is not None and profile is not Profile.OPENCLAW and peer.id.strip() == ANY
+    wild = peer is not None and reads.is_wildcard(peer.id)
     account = (match.account or "").strip()
     return RouteRule(
         number=number,
         label=binding.name,
         agent=agent,
         channel=match.channel.strip().lower(),
-        account=ANY if account == ANY else canonical_account(account, profile),
+        account=ANY if account == ANY else reads.account(account),
         direct=None if peer is None else peer.kind is ChatKind.DIRECT,
         peer=None if peer is None or wild else given(peer.id),
         wild=wild,
-        guild=_demanded(match.guild, profile),
-        team=_demanded(match.team, profile),
+        guild=None if match.guild is None else reads.required(match.guild),
+        team=None if match.team is None else reads.required(match.team),
         roles=match.roles,
         session=session,
     )
-
-
-def _demanded(text: str | None, profile: Profile) -> str | None:
-    """The guild or team that a rule requires. A blank one matches nothing; upstream ignores it."""
-    if text is None:
-        return None
-    return given(text) if profile.upstream else text.strip()
-
-
-def _agent(bound: str, known: frozenset[str], config: GatewayConfig) -> str:
-    """The agent of a rule. Our own profile has already checked that it exists."""
-    if not config.profile.upstream:
-        # Interned: the agent of a rule is read for each message.
-        return intern(bound)
-    # Upstream replaces an unknown agent by the default one, and accepts all while none is listed.
-    slug = agent_id(bound)
-    if not bound.strip() or (known and slug not in known):
-        return config.default_agent
-    return slug
-
-
-def _own_scopes(session: RuleSessionConfig, profile: Profile) -> tuple[DmScope | None, GroupScope | None]:
-    """The scopes that a rule sets itself. Upstream of March ignores them."""
-    return (None, None) if profile is Profile.OPENCLAW else (session.dm_scope, session.group_scope)
 
 
 # ---------------------------------------------------------------- explanation

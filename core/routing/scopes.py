@@ -10,8 +10,9 @@ from __future__ import annotations
 from trunkline.core.config import GatewayConfig, SessionConfig
 from trunkline.core.keys import SessionKey
 from trunkline.core.routing.index import index_of
-from trunkline.core.routing.match_input import RouteQuery, query_at
-from trunkline.core.routing.session_keys import session_key_for
+from trunkline.core.routing.match_input import MatchRules, RouteQuery, query_at
+from trunkline.core.routing.route_rules import RouteRule
+from trunkline.core.routing.session_keys import key_of_place
 from trunkline.core.values import Address
 
 
@@ -19,8 +20,8 @@ def place_key(agent: str, address: Address, config: GatewayConfig) -> SessionKey
     """The session key of a place for an agent under the configuration's scopes."""
     session = config.session
     if index_of(config).has_own_scopes:
-        session = scopes_for(agent, query_at(address, config.profile), config)
-    return session_key_for(agent, address, session, config.profile)
+        session = scopes_for(agent, query_at(address, config.rules[MatchRules]), config)
+    return key_of_place(agent, address, session, config.rules)
 
 
 def scopes_for(agent: str, query: RouteQuery, config: GatewayConfig) -> SessionConfig:
@@ -33,3 +34,13 @@ def scopes_for(agent: str, query: RouteQuery, config: GatewayConfig) -> SessionC
         return config.session
     own = found.rule.session if found.rule.agent == agent else None
     return config.session if own is None else own
+
+
+class ScopeRules:
+    """What a profile decides of the scopes of an inbound message."""
+
+    def of_message(
+        self, agent: str, matched: RouteRule | None, query: RouteQuery, config: GatewayConfig
+    ) -> SessionConfig:
+        """The session settings of a message that a rule matched, which may have matched by its sender."""
+        return scopes_for(agent, query, config)

@@ -37,7 +37,7 @@ def second_channel(place: Address, config: GatewayConfig) -> SecondChannel | Non
     if not channel or channel == place.channel or place.kind is not ChatKind.DIRECT:
         return None
     links, rules = config.session.identity_links, rules_for(channel)
-    name = linked_name(rules_for(place.channel), place.conversation, links, config.profile)
+    name = linked_name(rules_for(place.channel), place.conversation, links, config.rules)
     if name is None:
         return SecondChannel(channel=channel, why=f"no identity link has {place.channel}:{place.conversation}")
     prefix = f"{channel}:"

@@ -7,42 +7,62 @@ are chosen in `trunkline.core.routing.scopes`.
 
 from __future__ import annotations
 
-from trunkline.core.channels import ChannelRules, rules_for
+from trunkline.core.channels import ChannelRulebook, ChannelRules
 from trunkline.core.config import DmScope, GroupScope, SessionConfig
 from trunkline.core.identity_memo import for_a_few
 from trunkline.core.keys import SessionKey
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import OURS, Profile, ProfileRules, profile_rules
 from trunkline.core.values import Address, ChatKind
 
 _WITH_CHANNEL = (DmScope.PER_CHANNEL_PEER, DmScope.PER_ACCOUNT_CHANNEL_PEER)
+_Links = dict[str, tuple[int, str]]
 
 
-def scope_of(kind: ChatKind, config: SessionConfig, profile: Profile = Profile.TRUNKLINE) -> DmScope | GroupScope:
-    """The scope that applies to a kind of conversation."""
-    if kind is ChatKind.DIRECT:
-        return config.dm_scope
-    # Upstream of March has no group scope: each group has its own session.
-    return GroupScope.PER_GROUP if profile is Profile.OPENCLAW else config.group_scope
+class SessionKeyRules:
+    """What a profile decides of the session keys of places."""
+
+    def scope_of(self, kind: ChatKind, config: SessionConfig) -> DmScope | GroupScope:
+        """The scope that applies to a kind of conversation."""
+        return config.dm_scope if kind is ChatKind.DIRECT else config.group_scope
+
+    def account_of_group(self, account: str) -> str | None:
+        """The account in the key of a group; None: accounts in one group share its session."""
+        return account
+
+    def main_session(self, agent: str, thread: tuple[str, str] | None) -> SessionKey:
+        """The key of a direct conversation under the scope ``main``."""
+        return SessionKey(agent=agent)
+
+    def linked_ids(self, peer: str, rules: ChannelRules) -> tuple[tuple[str, ...], bool]:
+        """The ids by which identity links may mean a peer, and whether case counts in them.
+
+        Ids are compared as the platform distinguishes them, and also in their folded form (a WhatsApp number and its
+        JID).
+        """
+        return (peer, rules.fold(ChatKind.DIRECT, peer)), rules.case_sensitive
 
 
 def session_key_for(
     agent: str, address: Address, config: SessionConfig, profile: Profile = Profile.TRUNKLINE
 ) -> SessionKey:
     """The session key of a place for an agent under the given settings."""
-    rules, kind = rules_for(address.channel), address.kind
-    scope = scope_of(kind, config, profile)
+    return key_of_place(agent, address, config, profile_rules(profile))
+
+
+def key_of_place(agent: str, address: Address, config: SessionConfig, by: ProfileRules) -> SessionKey:
+    """The session key of a place for an agent, by the rules of a profile."""
+    decides, rules, kind = by[SessionKeyRules], by[ChannelRulebook].of(address.channel), address.kind
+    scope = decides.scope_of(kind, config)
     if scope is GroupScope.MAIN:
         return SessionKey(agent=agent)
-    thread = rules.key_thread(address, profile)
-    peer = rules.fold(kind, address.conversation, profile)
-    if scope is GroupScope.PER_GROUP:
-        # Upstream: two accounts in one group share a session.
-        account = None if profile.upstream else address.account
-        return SessionKey(agent=agent, channel=address.channel, account=account, kind=kind, peer=peer, thread=thread)
+    thread = rules.key_thread(address)
     if scope is DmScope.MAIN:
-        # Upstream forks the main session for a thread of a direct conversation.
-        return SessionKey(agent=agent, thread=thread if profile.upstream else None)
-    linked = linked_name(rules, address.conversation, config.identity_links, profile)
+        return decides.main_session(agent, thread)
+    peer = rules.fold(kind, address.conversation)
+    if scope is GroupScope.PER_GROUP:
+        account = decides.account_of_group(address.account)
+        return SessionKey(agent=agent, channel=address.channel, account=account, kind=kind, peer=peer, thread=thread)
+    linked = linked_name(rules, address.conversation, config.identity_links, by)
     return SessionKey(
         agent=agent,
         channel=address.channel if scope in _WITH_CHANNEL else None,
@@ -54,23 +74,18 @@ def session_key_for(
     )
 
 
-# ---------------------------------------------------------------- identity links
-
-_Links = dict[str, tuple[int, str]]
-
-
-def linked_name(rules: ChannelRules, peer: str, links: dict[str, tuple[str, ...]], profile: Profile) -> str | None:
+def linked_name(
+    rules: ChannelRules, peer: str, links: dict[str, tuple[str, ...]], by: ProfileRules = OURS
+) -> str | None:
     """The canonical name that identity links give a peer, or None. The link declared first wins.
 
-    Ids are compared as the platform distinguishes them: case-insensitively only where case is insignificant, and also
-    in their folded form (a WhatsApp number and its JID). `links` is read once and must not change afterwards.
+    `links` is read once and must not change afterwards.
     """
     own = peer.strip()
     if not links or not own:
         return None
     exact, folded = _linked(links)
-    spellings = (own,) if profile.upstream else (own, rules.fold(ChatKind.DIRECT, own))
-    sensitive = rules.case_sensitive and not profile.upstream
+    spellings, sensitive = by[SessionKeyRules].linked_ids(own, rules)
     first: tuple[int, str] | None = None
     for text in spellings:
         for entry in (text, f"{rules.channel}:{text}"):

@@ -20,8 +20,7 @@ from trunkline.core.events import Body, EventSink
 from trunkline.core.events.delivery import ChunkerFailed, IntentPrepared, IntentSettled
 from trunkline.core.events.gateway import SessionLeft
 from trunkline.core.hands.port import HandRunner
-from trunkline.core.keys import SessionKey
-from trunkline.core.profiles import codec_of
+from trunkline.core.keys import KeyCodec, SessionKey
 from trunkline.core.reasons import Reason
 from trunkline.core.records.rows import IntentRow, NewSession, Participant, SessionRow
 from trunkline.core.routing.key_text import config_key
@@ -122,7 +121,7 @@ class Context:
         def key_of(place: Address) -> str:
             return config_key(place_key(agent, place, config), config)
 
-        return new_session(self.env, key, agent, address, key_of, person=person, codec=codec_of(config.profile))
+        return new_session(self.env, key, agent, address, key_of, person=person, codec=config.rules[KeyCodec].name)
 
     def _memo(self) -> _Memo:
         memo = self.memo

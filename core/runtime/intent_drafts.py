@@ -7,11 +7,11 @@ import msgspec
 from trunkline.core.channels import rules_for
 from trunkline.core.decisions import MirrorQuestion
 from trunkline.core.delivery.notes import NOTICE_SUFFIX
-from trunkline.core.keys.text_form import read_key
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.records.bindings import SessionBindingRecord
 from trunkline.core.records.delegations import DelegationRow
 from trunkline.core.records.rows import BoundPart, ContentPart, ExtraPart, IntentRow, ProgressPart, Work
+from trunkline.core.routing.key_text import read_config_key
 from trunkline.core.routing.outbound import OutboundRoute
 from trunkline.core.runtime.context import Context
 from trunkline.core.values import Address, IntentId, IntentKind, SessionId, WorkKind
@@ -146,7 +146,7 @@ class IntentDrafts:
     def farewell(self, record: SessionBindingRecord) -> IntentRow:
         """The draft of the message for an expired binding."""
         config = self._ctx.config
-        agent = read_key(record.target_session_key, config.profile, config.session.main_key).agent
+        agent = read_config_key(record.target_session_key, config).agent
         return self._draft(IntentKind.NOTICE, f"{record.binding_id}.farewell", agent, record.conversation)
 
     def _draft(

@@ -8,26 +8,28 @@ gets the same result; after a failure that surely sent nothing, the key may be u
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from enum import StrEnum
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum, StrEnum, auto
+from typing import ClassVar
 
 import msgspec
 
+from trunkline.core.channels import ChannelRulebook
 from trunkline.core.channels.rules import WEB_CHAT
 from trunkline.core.config import GatewayConfig
 from trunkline.core.delivery.mirror_text import mirror_text
-from trunkline.core.errors import InvalidSend, KeyFormatError
+from trunkline.core.errors import InvalidSend, KeyFormatError, TargetError
 from trunkline.core.message_parts import MessageParts
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import OURS, ProfileRules
 from trunkline.core.reasons import Reason
 from trunkline.core.routing.key_text import config_key
 from trunkline.core.routing.outbound import OutboundRoute
-from trunkline.core.sessions.entries import entry_of_route
-from trunkline.core.sessions.named_key import read_named_key
+from trunkline.core.sessions.named_key import SessionRules, read_named_key
 from trunkline.core.values import Address, IntentState, Poll, SessionEntry
 from trunkline.core.well_formed import well_formed
 
-_MEDIA = "MEDIA:"
+#: before the media that a line names
+MEDIA = "MEDIA:"
 _FENCE = re.compile(r" {0,3}(```|~~~)")
 _QUOTED = re.compile(r"([`\"'])(.+)\1")
 #: the forms of a file's address: a URL, a path, or a name with an extension
@@ -138,7 +140,7 @@ class SendPlan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     payload: str | None = None
     parts: MessageParts | None = None
     best_effort: bool = False
-    #: None only in the upstream profiles, which deliver to targets without a route
+    #: None only in a profile that delivers to targets without a route
     route: OutboundRoute | None
     #: key of the session that mirrors it, if any
     session_key: str | None
@@ -151,22 +153,58 @@ class SendPlan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return mirror_text(self.text, self.media) or ""
 
 
+class Unroutable(Enum):
+    """What becomes of a send to a target without a route."""
+
+    #: it is refused, and the key is free
+    REFUSED = auto()
+    #: it has failed like a delivery, and the key is used up
+    FAILED = auto()
+    #: it is sent, and no session mirrors it
+    SENT_UNMIRRORED = auto()
+
+
+class SendRules:
+    """What a profile decides of sends of clients."""
+
+    #: whether a key never sends again once a send with it has failed
+    keeps_failures: ClassVar[bool] = False
+
+    def split_media(self, text: str, media: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+        """See `split_media`."""
+        if not media and MEDIA not in text:
+            return text, ()
+        rest, found = media_lines(text, MEDIA.__eq__)
+        return rest if found else text, distinct((*media, *found))
+
+    def may_send_for(self, agent: str, owner: str) -> bool:
+        """Whether an agent's send may be mirrored into a session of another one."""
+        return agent == owner
+
+    def unroutable(self, error: TargetError, session_key: str | None) -> Unroutable:
+        """What becomes of a send to a target without a route. `session_key`: as given by the client."""
+        return Unroutable.REFUSED
+
+
 # -------------------------------------------------------------------- content
 
 
-def split_media(text: str, media: tuple[str, ...], profile: Profile = Profile.TRUNKLINE) -> tuple[str, tuple[str, ...]]:
+def split_media(text: str, media: tuple[str, ...], by: ProfileRules = OURS) -> tuple[str, tuple[str, ...]]:
     """Text and media of a message, without blank or duplicate media.
 
     A line ``MEDIA:<address>...`` also names media, unless it is in a code block or is not the address of a file.
     """
-    if not media and not profile.upstream and _MEDIA not in text:
-        return text, ()
+    return by[SendRules].split_media(text, media)
+
+
+def media_lines(text: str, is_word: Callable[[str], bool]) -> tuple[str, list[str]]:
+    """A text without the lines that name media, and these media. `is_word`: whether a word is the one before them."""
     kept: list[str] = []
     found: list[str] = []
     fence, cut = "", False
     for line in text.split("\n"):
         mark = _FENCE.match(line)
-        named = [] if fence or mark else _named(line, profile)
+        named = [] if fence or mark else _named(line, is_word)
         if mark:
             fence = "" if fence == mark[1] else fence or mark[1]
         found += named
@@ -175,19 +213,19 @@ def split_media(text: str, media: tuple[str, ...], profile: Profile = Profile.TR
         if not named and not (cut and blank and not (kept and kept[-1].strip())):
             kept.append(line)
         cut = bool(named) or (cut and blank)
-    rest = "\n".join(kept).strip() if found or profile.upstream else text
-    if found and profile.upstream:
-        # Upstream then removes all blank lines.
-        rest = re.sub(r"\n\s*\n", "\n", rest)
-    return rest, tuple(dict.fromkeys(one.strip() for one in (*media, *found) if one.strip()))
+    return "\n".join(kept).strip(), found
 
 
-def _named(line: str, profile: Profile) -> list[str]:
+def distinct(media: Iterable[str]) -> tuple[str, ...]:
+    """Media without blank or duplicate ones."""
+    return tuple(dict.fromkeys(one.strip() for one in media if one.strip()))
+
+
+def _named(line: str, is_word: Callable[[str], bool]) -> list[str]:
     """The media that a line names; empty for ordinary text."""
     trimmed = line.strip()
-    word, rest = trimmed[: len(_MEDIA)], trimmed[len(_MEDIA) :].strip()
-    # Upstream (March) reads the word in any case.
-    if (word.upper() if profile.upstream else word) != _MEDIA:
+    word, rest = trimmed[: len(MEDIA)], trimmed[len(MEDIA) :].strip()
+    if not is_word(word):
         return []
     quoted = _QUOTED.fullmatch(rest)
     addresses = [quoted[2].strip()] if quoted else rest.split()
@@ -231,13 +269,13 @@ def spread(message: SendMessage, targets: Sequence[Target]) -> tuple[SendMessage
     )
 
 
-def check_send(message: SendMessage, profile: Profile = Profile.TRUNKLINE) -> tuple[str, tuple[str, ...]]:
+def check_send(message: SendMessage, by: ProfileRules = OURS) -> tuple[str, tuple[str, ...]]:
     """Text and media of a send. Raises `InvalidSend` if both, the key or the target are missing."""
     check_key(message.key)
     for one in (message.text, *message.media, message.payload or ""):
         if not one.isascii() and well_formed(one) != one:
             raise InvalidSend(f"send {message.key!r}: {one!r:.80} is not valid Unicode", Reason.BAD_TEXT)
-    text, media = split_media(message.text, message.media, profile)
+    text, media = split_media(message.text, message.media, by)
     if message.poll is not None:
         text = text if text.strip() else message.poll.question
     if not text.strip() and not media and not (message.parts is not None and message.parts.is_visible):
@@ -267,14 +305,10 @@ def check_exact(place: Address, channel: str | None, account: str | None, thread
 # -------------------------------------------------------------------- channel, agent and session
 
 
-def choose_channel(message: SendMessage, served: tuple[str, ...], profile: Profile = Profile.TRUNKLINE) -> str:
-    """The channel of a send: the named one, else the only one that has an adapter. Raises `InvalidSend`.
-
-    Upstream sends nothing to its web chat, whatever serves it.
-    """
+def choose_channel(message: SendMessage, served: tuple[str, ...], by: ProfileRules = OURS) -> str:
+    """The channel of a send: the named one, else the only one that has an adapter. Raises `InvalidSend`."""
     named = message.to.channel if isinstance(message.to, Address) else (message.channel or "").strip().lower()
-    if profile.upstream:
-        served = tuple(one for one in served if one != WEB_CHAT)
+    served = tuple(filter(by[ChannelRulebook].delivers, served))
     there = f"there are: {', '.join(served)}" if served else "none is served"
     if named == WEB_CHAT and named not in served:
         raise InvalidSend(f"channel {named!r} is internal: name one that carries messages", Reason.UNKNOWN_CHANNEL)
@@ -291,19 +325,13 @@ def choose_agent(message: SendMessage, config: GatewayConfig) -> str:
     """The agent of a send: the named one, else that of the session key, else the default. Raises `InvalidSend`."""
     named = (message.agent or "").strip()
     session = named_session(message.session_key, config)
-    if session is None:
-        agent = named or config.default_agent
-    elif not named or config.profile.upstream:
-        # Upstream: the named agent overrides that of the session, but the key stays.
-        agent = named or session[1]
-    elif named != session[1]:
+    agent = named or (config.default_agent if session is None else session[1])
+    if session is not None and not config.rules[SendRules].may_send_for(agent, session[1]):
         facts = f"agent {named!r} is named, and {session[0]} is a session of {session[1]!r}: leave one of them out"
         raise InvalidSend(facts, Reason.BAD_SESSION_KEY)
-    else:
-        agent = named
-    known = [one.id for one in config.agents]
-    if agent not in known and not config.profile.upstream:
-        raise InvalidSend(f"no agent {agent!r}; there are: {', '.join(known)}", Reason.UNKNOWN_AGENT)
+    if not config.accepts_agent(agent):
+        known = ", ".join(one.id for one in config.agents)
+        raise InvalidSend(f"no agent {agent!r}; there are: {known}", Reason.UNKNOWN_AGENT)
     return agent
 
 
@@ -321,10 +349,9 @@ def named_session(
         key = read_named_key(trimmed, config, accounts)
     except KeyFormatError as error:
         raise InvalidSend(error.facts, Reason.BAD_SESSION_KEY) from error
-    known = [one.id for one in config.agents]
-    # Upstream does not check the agent.
-    if key.agent not in known and not config.profile.upstream:
-        raise InvalidSend(f"{trimmed!r}: no agent {key.agent!r}; there are: {', '.join(known)}", Reason.UNKNOWN_AGENT)
+    if not config.accepts_agent(key.agent):
+        known = ", ".join(one.id for one in config.agents)
+        raise InvalidSend(f"{trimmed!r}: no agent {key.agent!r}; there are: {known}", Reason.UNKNOWN_AGENT)
     return key.text, key.agent
 
 
@@ -347,7 +374,7 @@ def plan_send(
     config: GatewayConfig,
 ) -> SendPlan:
     """The plan of a send. Raises `InvalidSend`."""
-    text, media = check_send(message, config.profile)
+    text, media = check_send(message, config.rules)
     session_key, named = session_of(message, route, config)
     quoted = (message.reply_to or "").strip() or None
     # On some platforms a reply is a thread: then it is part of the place, not a quote.
@@ -369,5 +396,5 @@ def plan_send(
         route=route,
         session_key=session_key,
         named_session=named,
-        entry=None if named or route is None else entry_of_route(route, config),
+        entry=None if named or route is None else config.rules[SessionRules].entry(route),
     )

@@ -16,11 +16,9 @@ from trunkline.core.env import Env
 from trunkline.core.events import Body
 from trunkline.core.events.gateway import SessionCreated, SessionLeft, SessionMoved
 from trunkline.core.keys import Migration, SessionKey
-from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.records.rows import NewSession, Participant, SessionRow
 from trunkline.core.routing.index import index_of
-from trunkline.core.routing.outbound import OutboundRoute
 from trunkline.core.routing.scopes import place_key
 from trunkline.core.routing.session_keys import linked_name
 from trunkline.core.values import Address, ChatKind, Peer, SessionEntry, SessionId
@@ -33,7 +31,7 @@ def entry_for(address: Address) -> SessionEntry:
     """The session entry of a place: the same for inbound and outbound messages."""
     rules = rules_for(address.channel)
     target = ParsedTarget(kind=address.kind, id=address.conversation, understood="")
-    placed = rules.place(target, address.thread, None, Profile.TRUNKLINE)
+    placed = rules.place(target, address.thread, None)
     # A thread that is a conversation is named by its own id, even if its parent is known.
     to = rules.write(msgspec.structs.replace(address, parent=None)).target
     return SessionEntry(
@@ -47,23 +45,6 @@ def entry_for(address: Address) -> SessionEntry:
         thread=None if rules.key_thread(address) is None else address.thread,
         originating_channel=address.channel,
         originating_to=to,
-    )
-
-
-def entry_of_route(route: OutboundRoute, config: GatewayConfig) -> SessionEntry:
-    """The session entry of an outbound message: the same as inbound, or as upstream writes it."""
-    if not config.profile.upstream:
-        return entry_for(route.address)
-    return SessionEntry(
-        provider=route.channel,
-        surface=route.channel,
-        sender=route.sender,
-        to=route.to,
-        chat_type=route.chat_type,
-        account=route.account,
-        thread=route.thread_id,
-        originating_channel=route.channel,
-        originating_to=route.to,
     )
 
 
@@ -82,7 +63,7 @@ def _today(name: str, config: GatewayConfig) -> str:
     if name.startswith(_LINKED):
         return name
     channel, _, peer = name.partition(":")
-    linked = linked_name(rules_for(channel), peer, config.session.identity_links, config.profile)
+    linked = linked_name(rules_for(channel), peer, config.session.identity_links, config.rules)
     return f"{_LINKED}{linked}" if linked else name
 
 
@@ -104,7 +85,7 @@ def todays_key(key: SessionKey, config: GatewayConfig, accounts: Mapping[str, st
 
 
 def _own_id(key: SessionKey, config: GatewayConfig) -> str:
-    """The peer's id of a key. Upstream writes a linked person's name instead, for which any of their ids works."""
+    """The peer's id of a key. OpenClaw writes a linked person's name instead, for which any of their ids works."""
     if key.kind is ChatKind.DIRECT:
         for name, ids in config.session.identity_links.items():
             if name.strip().lower() == key.peer and ids:

@@ -1,4 +1,4 @@
-"""Reads the session key that a caller names: a client, an agent, an operator or a scenario, in any known form."""
+"""Session keys that a caller names, and the entries of sessions that a send creates: what a profile may decide."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections.abc import Mapping
 import msgspec
 
 from trunkline.core.config import GatewayConfig
-from trunkline.core.keys import canonical_key, parse_openclaw
-from trunkline.core.keys.openclaw import agent_id, fold_key
-from trunkline.core.sessions.entries import todays_key
+from trunkline.core.keys import canonical_key
+from trunkline.core.keys.canonical import foreign_codec
+from trunkline.core.routing.outbound import OutboundRoute
+from trunkline.core.sessions.entries import entry_for, todays_key
+from trunkline.core.values import SessionEntry
 
 _NO_ACCOUNTS: Mapping[str, str] = {}
 
@@ -21,19 +23,27 @@ class NamedKey(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     agent: str
 
 
-def read_named_key(text: str, config: GatewayConfig, accounts: Mapping[str, str] = _NO_ACCOUNTS) -> NamedKey:
-    """The stored form of a session key in any known form.
+class SessionRules:
+    """What a profile decides of sessions that clients and agents name or create."""
 
-    A key in upstream's form becomes the key of its session after migration; `accounts`: the default account of each
-    channel. Raises `KeyFormatError` naming the accepted forms. The upstream profiles accept any text, as upstream does.
+    def named_key(self, text: str, config: GatewayConfig, accounts: Mapping[str, str]) -> NamedKey:
+        """The stored form of a key in any known form. Raises `KeyFormatError` naming the accepted forms.
+
+        A key in another gateway's form becomes the key of its session after migration.
+        """
+        key = canonical_key(text)
+        if str(key) != text.lower() and foreign_codec(text) is not None:
+            key = todays_key(key, config, accounts)
+        return NamedKey(text=str(key), agent=key.agent)
+
+    def entry(self, route: OutboundRoute) -> SessionEntry:
+        """The entry of a session that an outbound message creates: the same as of an inbound one."""
+        return entry_for(route.address)
+
+
+def read_named_key(text: str, config: GatewayConfig, accounts: Mapping[str, str] = _NO_ACCOUNTS) -> NamedKey:
+    """The stored form of a session key that a client, an agent, an operator or a scenario names.
+
+    `accounts`: the default account of each channel. Raises `KeyFormatError` naming the accepted forms.
     """
-    trimmed = text.strip()
-    if config.profile.upstream:
-        # Upstream only folds the text; a key without an agent belongs to the default agent.
-        parsed = parse_openclaw(trimmed, config.profile)
-        agent = config.default_agent if parsed is None else agent_id(parsed.agent)
-        return NamedKey(text=fold_key(trimmed, config.profile), agent=agent)
-    key = canonical_key(trimmed)
-    if str(key) != trimmed.lower() and parse_openclaw(trimmed) is not None:
-        key = todays_key(key, config, accounts)
-    return NamedKey(text=str(key), agent=key.agent)
+    return config.rules[SessionRules].named_key(text.strip(), config, accounts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from trunkline.core.channels import rules_for
 from trunkline.core.config import DmScope
 from trunkline.core.events.gateway import ConfigReloaded, ProcessStarted, RuleScopes
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.routing.route_rules import ANY
 from trunkline.core.routing.session_keys import linked_name
 from trunkline.core.values import Address, ChatKind
@@ -71,7 +71,7 @@ class RunScopes:
     def person(self, place: Address) -> str:
         """The person of a direct conversation: the linked name (``*ana``), else the platform's id."""
         rules = rules_for(place.channel)
-        name = linked_name(rules, place.conversation, self.links, Profile.TRUNKLINE)
+        name = linked_name(rules, place.conversation, self.links)
         return f"*{name}" if name else rules.fold(place.kind, place.conversation)
 
 

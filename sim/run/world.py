@@ -18,6 +18,7 @@ from trunkline.core.events import Event, EventLog
 from trunkline.core.events.gateway import SessionCreated, SessionReset
 from trunkline.core.heartbeat.settings import heartbeat_of, zones_of
 from trunkline.core.heartbeat.visibility import resolve_visibility
+from trunkline.core.profile_rules import Profile
 from trunkline.core.values import Address, Capability, ChatKind, Peer
 from trunkline.sim.bugs import BUGS
 from trunkline.sim.cast.delegating import KnownDelegations
@@ -349,7 +350,7 @@ def _promised(config: GatewayConfig, agent: str, accounts: Sequence[tuple[str, s
 
 def limits_of(config: GatewayConfig) -> WorldLimits:
     """The limits of delivery, and where each agent may write."""
-    delivery = config.delivery
+    delivery, ours = config.delivery, config.profile is Profile.TRUNKLINE
     return WorldLimits(
         max_attempts=delivery.max_attempts,
         max_age=delivery.max_age,
@@ -358,7 +359,7 @@ def limits_of(config: GatewayConfig) -> WorldLimits:
         lanes=delivery.lanes,
         backoff=max(delivery.backoff, default=None),
         max_interrupted=delivery.max_interrupted,
-        contexts=None if config.profile.upstream else tuple([_contexts(agent.id, config) for agent in config.agents]),
+        contexts=tuple([_contexts(agent.id, config) for agent in config.agents]) if ours else None,
         callback_prompt=bool(config.hands.prompt.strip()),
         hand_age=config.hands.limits.max_age,
     )

@@ -6,10 +6,11 @@ does, and ``handler`` asks a channel about a call that was planned.
 
 from typing import Any
 
+from tests.support.profiles import MARCH, rules_under
 from trunkline.core.action_names import Action
 from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.actions.spec import TargetMode
-from trunkline.core.channels import known_channels, rules_for
+from trunkline.core.channels import known_channels
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import InvalidAction
 from trunkline.core.message_tool.calls import CallContext, TargetSource
@@ -17,7 +18,8 @@ from trunkline.core.message_tool.parsing.parse import parse_call
 from trunkline.core.message_tool.planning.plan import check_call, plan_call
 from trunkline.core.message_tool.planning.requirements import CORE_NEEDS, check_core, check_needs, supported
 from trunkline.core.message_tool.planning.target_rules import has_target
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile, profile_rules
+from trunkline.core.profiles.openclaw.message_tool import MARCH_GUARDED
 
 Fields = dict[str, Any]
 
@@ -46,7 +48,7 @@ def _spec(action: Action) -> Fields:
         "target_mode": spec.target.value,
         "requires_target": spec.requires_target,
         "target_aliases": list(spec.aliases),
-        "cross_context_guarded": spec.guarded,
+        "cross_context_guarded": action in MARCH_GUARDED,
         "required_params": _required(action),
     }
 
@@ -55,9 +57,9 @@ def _required(action: Action) -> Fields:
     """The required parameters by channel; those of the core are required on every channel."""
     if action in CORE_NEEDS:
         return {"*": [*(["to"] if SPECS[action].target is TargetMode.TO else []), *CORE_NEEDS[action]]}
-    tables = {channel: rules_for(channel) for channel in known_channels() if not rules_for(channel).without_table}
-    entries = {channel: rules.actions.get(action) for channel, rules in tables.items()}
-    return {channel: list(entry.needs) for channel, entry in entries.items() if entry is not None and not entry.ours}
+    tables = {channel: rules_under(MARCH, channel) for channel in known_channels()}
+    entries = {channel: rules.action(action) for channel, rules in tables.items() if not rules.without_table}
+    return {channel: list(entry.needs) for channel, entry in entries.items() if entry is not None}
 
 
 def _invoke(given: Fields, profile: Profile) -> Fields:
@@ -79,10 +81,10 @@ def _invoke(given: Fields, profile: Profile) -> Fields:
 
 def _handle(given: Fields, profile: Profile) -> Fields:
     params = given.get("params") or {}
-    call = parse_call({**params, "action": given["action"]}, profile)
-    check_core(call, profile)
-    entry = supported(call.action, given["channel"], profile)
-    check_needs(call, entry, profile, target=has_target(call.spec, params))
+    call = parse_call({**params, "action": given["action"]}, profile_rules(profile))
+    check_core(call, profile_rules(profile))
+    entry = supported(call.action, given["channel"], profile_rules(profile))
+    check_needs(call, entry, profile_rules(profile), target=has_target(call.spec, params))
     return {"ok": True}
 
 

@@ -21,8 +21,8 @@ from tests.conformance.upstream.discord_bindings import DAY, DiscordBindings, Th
 from tests.conformance.upstream.generic_bindings import GenericBindings
 from trunkline.core.channels.bindings.discord_threads import DiscordChannel, ThreadManagers, ThreadSettings, Webhook
 from trunkline.core.errors import BindingError, PlaceGone, PlatformError
-from trunkline.core.keys.openclaw import account_id
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
+from trunkline.core.profiles.openclaw.keys import account_id
 from trunkline.core.records.bindings import ConversationRef
 
 Fields = dict[str, Any]

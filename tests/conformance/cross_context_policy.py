@@ -4,11 +4,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from tests.conformance.upstream.marks import mark_of
+from tests.support.profiles import MARCH, rules_under
 from trunkline.core.action_names import Action
-from trunkline.core.channels import rules_for
 from trunkline.core.config import MessageToolConfig
-from trunkline.core.message_tool.upstream_policy import UpstreamQuestion, judge, mark_of
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
+from trunkline.core.profiles.openclaw.message_tool import AUGUST_GUARDED, MARCH_GUARDED, TextQuestion, judge
 from trunkline.core.reasons import Reason
 
 Fields = dict[str, Any]
@@ -24,22 +25,20 @@ def run(case: Fields, profile: Profile) -> Fields:
     given = case["given"]
     if given["kind"] not in ("enforce", "decorate"):
         raise ValueError(f"unknown kind {given['kind']!r}")
-    if _SINCE_JUNE.search(str(case.get("source") or "")):
-        profile = Profile.OPENCLAW_2026_08
+    since_june = profile is Profile.OPENCLAW_2026_08 or _SINCE_JUNE.search(str(case.get("source") or ""))
+    guarded = AUGUST_GUARDED if since_june else MARCH_GUARDED
     tool = _config(given.get("config") or {})
     question = _question(given)
-    answer = judge(question, tool, profile)
+    answer = judge(question, tool, guarded)
     result: Fields = {"allowed": answer.reason is not Reason.CROSS_CONTEXT_DENIED, "error": answer.error or None}
     if given["kind"] == "enforce":
         return result
-    names = {
-        rules_for(question.channel).comparable(str(known)): name
-        for known, name in (given.get("directory_names") or {}).items()
-    }
+    comparable = rules_under(MARCH, question.channel).comparable
+    names = {comparable(str(known)): name for known, name in (given.get("directory_names") or {}).items()}
     mark, text = None, given.get("message") or ""
     if result["allowed"] and not (given.get("tool_context") or {}).get("skip_cross_context_decoration"):
-        key = rules_for(question.channel).comparable(question.current)
-        mark = mark_of(question, tool, profile, names.get(key, ""))
+        key = comparable(question.current)
+        mark = mark_of(question, tool, guarded, names.get(key, ""))
     return {
         **result,
         "decorated": mark is not None,
@@ -55,10 +54,10 @@ def _config(given: Mapping[str, Any]) -> MessageToolConfig:
     return MessageToolConfig.model_validate({**top, "cross_context": named})
 
 
-def _question(given: Fields) -> UpstreamQuestion:
+def _question(given: Fields) -> TextQuestion:
     action, context, args = Action(given["action"]), given.get("tool_context") or {}, given.get("args") or {}
     to, channel = _word(args, "to"), _word(args, "channel_id") or _word(args, "channelId")
-    return UpstreamQuestion(
+    return TextQuestion(
         action=action,
         channel=given["channel"],
         target=(channel or to) if action in _CHANNEL_FIRST else (to or channel),

@@ -7,8 +7,9 @@ from typing import Any
 from tests.conformance.upstream.completion_destination import Origin, announce, completion_destination
 from tests.conformance.upstream.discord_replies import Reply, ReplyBinding, ReplySend, binding_for, deliver_replies
 from trunkline.core.bindings.completion_router import BoundDeliveryRouter
+from trunkline.core.decisions import Decisions
 from trunkline.core.errors import PlatformError, Refused
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile, profile_rules
 from trunkline.core.records.bindings import ConversationRef, SessionBindingRecord, TargetKind
 from trunkline.core.states.binding import BindingStatus
 from trunkline.core.values import Address, ChatKind
@@ -31,7 +32,7 @@ def run(case: Fields, profile: Profile) -> Fields:
 def _resolve(given: Fields, profile: Profile) -> Fields:
     asked = given["input"]
     records = _records(given["bindings"], _CHILD)
-    router = BoundDeliveryRouter(_listing(records), profile, lambda: 0.0)
+    router = BoundDeliveryRouter(_listing(records), profile_rules(profile)[Decisions].resolve_destination, lambda: 0.0)
     decision = router.resolve_destination(
         asked["event_kind"], asked["target_session_key"], _ref(asked.get("requester")), asked.get("fail_closed", False)
     )

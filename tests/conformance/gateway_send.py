@@ -15,8 +15,8 @@ from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import Decisions
 from trunkline.core.errors import SendFailed, TargetError, UsageError
 from trunkline.core.events import EventLog
-from trunkline.core.keys.openclaw import CHANNELS, agent_id
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
+from trunkline.core.profiles.openclaw.keys import CHANNELS, agent_id
 from trunkline.core.records.bindings import SessionBindingRecord
 from trunkline.core.records.rows import SendRow, send_intent
 from trunkline.core.runtime.client_sends.planner import SendResult, StoredSend
@@ -44,7 +44,7 @@ async def _run(given: Fields, profile: Profile) -> Fields:
     world = _World(given.get("world") or {}, profile)
     up = anyio.Event()
     up.set()
-    sends = Sends(world, EventLog(lambda: 0.0).recorder("gateway"), Decisions(), up)
+    sends = Sends(world, EventLog(lambda: 0.0).recorder("gateway"), up)
     requests = list(enumerate(given["requests"], 1))
     if given.get("overlap"):
         responses = await _side_by_side(sends, world, requests)
@@ -97,6 +97,7 @@ class _World:
 
     def __init__(self, given: Fields, profile: Profile) -> None:
         self.config = _config(given, profile)
+        self.decisions = self.config.rules[Decisions]
         self.deliveries: list[Fields] = []
         self.entries: list[Fields] = []
         self._given = dict(given)

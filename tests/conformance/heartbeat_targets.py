@@ -4,7 +4,7 @@ from typing import Any
 
 from trunkline.core.channels import known_channels
 from trunkline.core.heartbeat.targets import Route, TargetQuestion, resolve_heartbeat_target
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile, profile_rules
 from trunkline.core.reasons import Reason
 from trunkline.core.values import ChatKind
 
@@ -41,7 +41,7 @@ def run(case: Fields, profile: Profile) -> Fields:
             accounts={name: _texts(accounts) for name, accounts in (given.get("accounts") or {}).items()},
             owners=_texts(given.get("owners")),
             channels=(*known_channels(), *MORE_CHANNELS),
-            profile=profile,
+            by=profile_rules(profile),
         )
     )
     return {

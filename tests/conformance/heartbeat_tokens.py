@@ -3,7 +3,7 @@
 from typing import Any
 
 from trunkline.core.heartbeat.token import TokenMode, strip_heartbeat_token
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile, profile_rules
 
 Fields = dict[str, Any]
 
@@ -15,6 +15,6 @@ def run(case: Fields, profile: Profile) -> Fields:
         given.get("text"),
         mode=TokenMode(given.get("mode") or "message"),
         ack_max_chars=given.get("ack_max_chars"),
-        profile=profile,
+        by=profile_rules(profile),
     )
     return {"should_skip": found.should_skip, "text": found.text, "did_strip": found.did_strip}

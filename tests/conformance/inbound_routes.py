@@ -5,16 +5,18 @@ from typing import Any
 
 import msgspec
 
+from tests.conformance.upstream.inbound_places import decide_message, read_discord, read_slack, read_telegram
 from tests.conformance.upstream.key_text import agent_of
+from tests.support.profiles import key_text
 from trunkline.core.channels.platforms import discord, slack, telegram
 from trunkline.core.channels.rules import InboundPlace
 from trunkline.core.config import GatewayConfig
-from trunkline.core.keys import SessionKey, key_text
-from trunkline.core.keys.openclaw import KIND_TOKENS, account_id, agent_id, fold
-from trunkline.core.profiles import Profile
+from trunkline.core.keys import SessionKey
+from trunkline.core.profile_rules import Profile
+from trunkline.core.profiles.openclaw.keys import KIND_TOKENS, account_id, agent_id, fold
 from trunkline.core.routing import RouteDecision
 from trunkline.core.routing.inbound import decide
-from trunkline.core.routing.match_input import query_of, read_query
+from trunkline.core.routing.match_input import MatchRules, query_of, read_query
 from trunkline.core.routing.route_rules import CHANNEL
 from trunkline.core.values import Address, ChatKind, Envelope, Peer
 
@@ -101,7 +103,7 @@ def _resolved(asked: Fields, config: GatewayConfig) -> Fields:
     """The answer to a question that a monitor would put."""
     peer, parent = asked.get("peer") or {}, asked.get("parent_peer") or {}
     query = read_query(
-        config.profile,
+        config.rules[MatchRules],
         channel=_text(asked.get("channel")),
         account=_text(asked.get("account_id")),
         kind=_kind(peer.get("kind")),
@@ -152,7 +154,7 @@ def _monitored(place: InboundPlace, asked: Fields, config: GatewayConfig) -> Fie
         team=_text(asked.get("team_id")) or None,
         roles=_roles(asked),
     )
-    route = decide(query_of(message, config.profile), place.address, config, isolates=place.isolates)
+    route = decide_message(query_of(message, config.rules[MatchRules]), place, config)
     # A topic is a part of its group's key, a thread is a suffix.
     suffix = route.key.thread is not None and _key(route.key, config).rfind(":thread:") > 0
     base = _key(msgspec.structs.replace(route.key, thread=None) if suffix else route.key, config)
@@ -196,7 +198,7 @@ def _slack(asked: Fields, profile: Profile) -> InboundPlace:
         parent_user_id=_text(asked.get("parent_user_id")) or None,
     )
     mode, inherits = asked.get("reply_to_mode") or "off", asked.get("inherit_parent") is True
-    return slack.read_inbound(message, _account(asked), mode, inherits, profile)
+    return read_slack(message, _account(asked), mode, inherits)
 
 
 def _telegram(asked: Fields, profile: Profile) -> InboundPlace:
@@ -208,7 +210,7 @@ def _telegram(asked: Fields, profile: Profile) -> InboundPlace:
         thread_id=asked.get("thread_id"),
         is_forum=asked.get("is_forum") is True,
     )
-    return telegram.read_inbound(message, _account(asked), profile)
+    return read_telegram(message, _account(asked))
 
 
 def _discord(asked: Fields, profile: Profile) -> InboundPlace:
@@ -219,7 +221,7 @@ def _discord(asked: Fields, profile: Profile) -> InboundPlace:
         parent_id=_text(asked.get("parent_id")) or None,
         guild_id=_text(asked.get("guild_id")) or None,
     )
-    return discord.read_inbound(message, _account(asked), profile)
+    return read_discord(message, _account(asked))
 
 
 _MONITORS: dict[str, Callable[[Fields, Profile], InboundPlace]] = {

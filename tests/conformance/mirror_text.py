@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.conformance.upstream.transcript_append import MirroredLine, plan_append
 from trunkline.core.delivery.mirror_text import mirror_text
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 
 Fields = dict[str, Any]
 

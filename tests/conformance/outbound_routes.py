@@ -2,11 +2,11 @@
 
 from typing import Any
 
+from tests.support.profiles import key_text
 from trunkline.core.channels import CurrentConversation
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import AmbiguousTarget, TargetError
-from trunkline.core.keys import key_text
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
 from trunkline.core.values import ChatKind
 

@@ -19,7 +19,7 @@ from tests.conformance.upstream.queue_recovery import (
 )
 from trunkline.core.config import DeliveryConfig
 from trunkline.core.delivery.backoff import wait_after
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 
 Fields = dict[str, Any]
 

@@ -17,11 +17,12 @@ from tests.conformance.upstream.key_text import (
     to_store_key,
     with_thread,
 )
+from tests.support.profiles import parse_openclaw
 from trunkline.core.config import SessionConfig
 from trunkline.core.errors import KeyFormatError
-from trunkline.core.keys import StoredKey, parse_openclaw
-from trunkline.core.keys.openclaw import KIND_TOKENS, account_id, agent_id, main_text
-from trunkline.core.profiles import Profile
+from trunkline.core.keys import StoredKey
+from trunkline.core.profile_rules import Profile
+from trunkline.core.profiles.openclaw.keys import KIND_TOKENS, account_id, agent_id, main_text
 
 Fields = dict[str, Any]
 Operation = Callable[[Fields, Profile], Fields]

@@ -11,7 +11,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 
 #: area -> the field of `given` by which its cases are known, if they have none of those before it
 AREAS = {

@@ -7,7 +7,7 @@ import pytest
 from tests.conformance import bindings, delivery_router
 from tests.conformance.upstream.discord_bindings import OwnEchoes
 from tests.support.for_each import for_each
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 
 MARCH, AUGUST = Profile.OPENCLAW, Profile.OPENCLAW_2026_08
 CHILD = "agent:main:subagent:child"

@@ -22,7 +22,7 @@ from tests.conformance.upstream.queue_recovery import (
 )
 from tests.support.for_each import for_each
 from trunkline.core.config import DeliveryConfig
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 
 NOW = 1_000_000.0
 WAITS = DeliveryConfig().backoff

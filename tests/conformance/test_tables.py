@@ -21,7 +21,7 @@ from tests.conformance.tables import (
     profile_of,
 )
 from tests.support.for_each import for_each
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 
 #: cases of the tables that are shorter than the others
 LEAST = {"mirror_text": 23, "cross_context_policy": 27, "heartbeat_targets": 27}

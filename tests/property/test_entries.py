@@ -9,7 +9,8 @@ from tests.support.property.channel_places import GENERIC, STRATEGIES
 from trunkline.core.channels import rules_for
 from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
 from trunkline.core.routing.scopes import place_key
-from trunkline.core.sessions.entries import entry_for, entry_of_route
+from trunkline.core.sessions.entries import entry_for
+from trunkline.core.sessions.named_key import SessionRules
 from trunkline.core.values import Address
 
 _PLACES = {**STRATEGIES, "customchat": GENERIC}
@@ -30,7 +31,7 @@ def routed(place: Address) -> OutboundRoute:
 def test_both_directions_make_the_same_entry_and_the_same_key(channel: str, data: st.DataObject) -> None:
     place = data.draw(_PLACES[channel])
     route = routed(place)
-    assert entry_of_route(route, _ours) == entry_for(place)
+    assert _ours.rules[SessionRules].entry(route) == entry_for(place)
     assert route.key == place_key("main", place, _ours)
 
 

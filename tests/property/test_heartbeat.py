@@ -14,7 +14,7 @@ from trunkline.core.heartbeat.reply import ReplyFacts, decide_reply
 from trunkline.core.heartbeat.schedule import first_active, next_due, plan_at_start
 from trunkline.core.heartbeat.token import TOKEN, TokenMode, strip_heartbeat_token
 from trunkline.core.heartbeat.wake import WakeKind, WakeQueue, WakeRequest, finished, request, take
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile, profile_rules
 from trunkline.core.text.chunking.utf16 import BLANKS
 
 ZONES = st.sampled_from(["UTC", "Europe/Zurich", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu"])
@@ -26,7 +26,7 @@ REPLIES = PIECES.map("".join)
 
 @given(reply=st.one_of(REPLIES, st.text(max_size=40)), profile=st.sampled_from(Profile))
 def test_a_reply_without_a_token_is_unchanged_and_never_skipped(reply: str, profile: Profile) -> None:
-    found = strip_heartbeat_token(reply, profile=profile)
+    found = strip_heartbeat_token(reply, by=profile_rules(profile))
     if TOKEN not in reply:
         assert not found.did_strip
         assert found.text == reply.strip(BLANKS)

@@ -5,16 +5,9 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from tests.property.test_keys import keys
+from tests.support.profiles import encode_openclaw, key_from_openclaw
 from trunkline.core.errors import KeyFormatError
-from trunkline.core.keys import (
-    SessionKey,
-    StoredKey,
-    canonical_key,
-    encode_openclaw,
-    encode_v1,
-    key_from_openclaw,
-    plan_migration,
-)
+from trunkline.core.keys import SessionKey, StoredKey, canonical_key, encode_v1, plan_migration
 from trunkline.core.values import ChatKind
 
 #: pieces of both grammars, known platforms, and what may be between

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from trunkline.core.action_names import Action
 from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.config import GatewayConfig
+from trunkline.core.decisions import Decisions
 from trunkline.core.message_tool.conversations import same_conversation
-from trunkline.core.message_tool.policy import ContextDecision, ContextQuestion, decide_context
+from trunkline.core.message_tool.policy import ContextDecision, ContextQuestion
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind, WorkKind
 
@@ -57,7 +58,7 @@ def places(draw: st.DrawFn) -> Address:
     )
 
 
-GUARDED = [action for action, spec in SPECS.items() if spec.guarded or spec.guarded_since_june]
+GUARDED = [action for action, spec in SPECS.items() if spec.guarded]
 FREE = [action for action in Action if action not in GUARDED]
 
 
@@ -80,7 +81,7 @@ def questions(
 
 def decide(question: ContextQuestion, message: dict[str, Any], profile: str = "trunkline") -> ContextDecision:
     config = GatewayConfig.model_validate({"profile": profile, "tools": {"message": message}})
-    return decide_context(question, config)
+    return config.rules[Decisions].decide_context(question, config)
 
 
 @given(questions(), settings)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.support.factories import config, envelope
 from trunkline.core.config import DmScope, GatewayConfig, GroupScope, RouteRuleConfig, RuleSessionConfig, SessionConfig
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.routing import resolve_route, session_key_for
 from trunkline.core.routing.scopes import place_key

@@ -5,7 +5,7 @@ from typing import Any
 from trunkline.core.keys import (
     SessionKey,
 )
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.values import ChatKind
 
 MARCH, AUGUST, OURS = Profile.OPENCLAW, Profile.OPENCLAW_2026_08, Profile.TRUNKLINE

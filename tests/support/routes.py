@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from trunkline.core.channels import Hints, ParsedTarget, rules_for
+from tests.support.profiles import key_text, rules_under
+from trunkline.core.channels import Hints, ParsedTarget
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import TargetError
-from trunkline.core.keys import key_text
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
 from trunkline.core.routing.scopes import place_key
 from trunkline.core.values import Address
@@ -16,7 +16,7 @@ OURS, MARCH, AUGUST = Profile.TRUNKLINE, Profile.OPENCLAW, Profile.OPENCLAW_2026
 
 def config_of(profile: Profile = OURS, **channels: dict[str, Any]) -> GatewayConfig:
     """A configuration in which every peer has a session, under all profiles."""
-    session = {"dm_scope": "per-channel-peer" if profile.upstream else "per-account-channel-peer"}
+    session = {"dm_scope": "per-channel-peer" if profile is not OURS else "per-account-channel-peer"}
     return GatewayConfig.model_validate({"profile": profile, "session": session, "channels": channels})
 
 
@@ -30,7 +30,7 @@ def route(
 
 def read(channel: str, text: str, profile: Profile = OURS, **hints: Any) -> ParsedTarget:
     """What a target names."""
-    return rules_for(channel).read(text, Hints(profile=profile, **hints))
+    return rules_under(profile, channel).read(text, Hints(**hints))
 
 
 def seen(channel: str, text: str, profile: Profile = OURS, **hints: Any) -> tuple[str, str]:

@@ -30,11 +30,11 @@ from trunkline.core.events.gateway import InboundReceived, RouteDecided, Session
 from trunkline.core.events.hands import DelegationAccepted
 from trunkline.core.keys import SessionKey
 from trunkline.core.values import Address
-from trunkline.sim.index.marks import AnswerMark, answers_in, questions_in
 from trunkline.sim.events.attach import GatewayExited, GatewayLaunched, GatewayReady
 from trunkline.sim.events.model import ModelAnswered, ModelAsked
 from trunkline.sim.events.wire import WireCalled
 from trunkline.sim.events.world import PeerSaid, PlatformPushed
+from trunkline.sim.index.marks import AnswerMark, answers_in, questions_in
 from trunkline.sim.index.projection import EventFeed, Projection, on
 from trunkline.sim.index.wire_side import RunWireSide
 from trunkline.sim.invariants.base import Status, Verdict, Violation

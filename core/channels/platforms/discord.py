@@ -26,13 +26,11 @@ from trunkline.core.channels.rules import (
     given,
 )
 from trunkline.core.errors import TargetError
-from trunkline.core.profiles import Profile
 from trunkline.core.values import Address, Capabilities, ChatKind, Chunker, Idempotency
 
 _USER_MENTION = re.compile(r"<@!?([0-9]+)>")
 _CHANNEL_MENTION = re.compile(r"<#([0-9]+)>")
 _DIGITS = re.compile(r"[0-9]+")
-_UPSTREAM_WORDS = {"user": ChatKind.DIRECT, "discord": ChatKind.DIRECT, "channel": ChatKind.CHANNEL}
 _WORDS = {**KIND_WORDS, "room": ChatKind.CHANNEL}
 _KINDS = {"dm": ChatKind.DIRECT, "group_dm": ChatKind.GROUP}
 
@@ -60,15 +58,15 @@ _SERVER = {
     Action.VOICE_STATUS: action("guildId", "userId", gate="voice_status"),
     Action.EVENT_LIST: action("guildId", gate="events"),
     Action.EVENT_CREATE: action("guildId", "eventName", "startTime", gate="events"),
-    Action.TIMEOUT: action("guildId", "userId", gate="moderation", on=False, we_need=("durationMin|until",)),
+    Action.TIMEOUT: action("guildId", "userId", "durationMin|until", gate="moderation", on=False),
     Action.KICK: action("guildId", "userId", gate="moderation", on=False),
     Action.BAN: action("guildId", "userId", gate="moderation", on=False),
-    Action.SET_PRESENCE: action(gate="presence", on=False, we_need=("status|activityName|activityState",)),
+    Action.SET_PRESENCE: action("status|activityName|activityState", gate="presence", on=False),
 }
 _ACTIONS = table(
     {
         Action.POLL: action(gate="polls"),
-        Action.POLL_RESULTS: action("messageId|pollId", gate="polls", ours=True),
+        Action.POLL_RESULTS: action("messageId|pollId", gate="polls"),
         Action.REACT: react("Emoji is required to remove a Discord reaction."),
         Action.REACTIONS: action("messageId", gate="reactions"),
         Action.READ: action(gate="messages"),
@@ -122,8 +120,6 @@ class Discord(ChannelRules):
         trimmed = self.clean(text)
         if mention := _USER_MENTION.fullmatch(trimmed):
             return self.target(ChatKind.DIRECT, mention[1], text, "by the mention")
-        if hints.profile.upstream:
-            return self._read_upstream(trimmed, text, hints)
         if mention := _CHANNEL_MENTION.fullmatch(trimmed):
             return self.target(ChatKind.CHANNEL, mention[1], text, "by the mention")
         stripped = self.strip(trimmed)
@@ -136,23 +132,13 @@ class Discord(ChannelRules):
             # From names a user ``discord:1``.
             found = self.target(ChatKind.DIRECT, stripped, text, "by the prefix discord:")
         else:
-            found = self._bare(stripped, text, hints)
+            found = self.bare(stripped, text, hints)
         if not _DIGITS.fullmatch(found.id):
             raise self.wrong(text, f"an id is digits, and {found.id!r} is a name, which must be looked up first")
         return found
 
-    def _read_upstream(self, trimmed: str, text: str, hints: Hints) -> ParsedTarget:
-        """Upstream: prefixes are case-sensitive, and anything but digits is a channel."""
-        word, _, rest = trimmed.partition(":")
-        if word in _UPSTREAM_WORDS and rest.strip():
-            return self.target(_UPSTREAM_WORDS[word], rest, text, f"by the prefix {word}:")
-        if trimmed.startswith("@"):
-            if not _DIGITS.fullmatch(trimmed[1:].strip()):
-                raise self.wrong(text, "expected an id after @")
-            return self.target(ChatKind.DIRECT, trimmed[1:], text, "by the sign @")
-        return self._bare(trimmed, text, hints)
-
-    def _bare(self, id: str, text: str, hints: Hints) -> ParsedTarget:  # noqa: A002 -- the word
+    def bare(self, id: str, text: str, hints: Hints) -> ParsedTarget:  # noqa: A002 -- the word
+        """A target without a word or a sign before it."""
         if hints.kind is None and _DIGITS.fullmatch(id):
             raise self.ambiguous(text, f"write user:{id} for a direct message, channel:{id} for a channel or thread")
         direct = hints.kind is ChatKind.DIRECT and _DIGITS.fullmatch(id) is not None
@@ -160,21 +146,20 @@ class Discord(ChannelRules):
         kind = ChatKind.DIRECT if direct else ChatKind.CHANNEL
         return self.target(kind, id, text, "according to a directory" if hints.kind else "by default")
 
-    def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None, profile: Profile) -> OutboundPlace:
+    def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None) -> OutboundPlace:
         """A named thread is the conversation; a reply is a quote in the same place. Only channels have threads."""
         named = given(thread)
         own = named if target.kind is ChatKind.CHANNEL and named != target.id else None
-        if own is not None and not profile.upstream and not _DIGITS.fullmatch(own):
+        if own is not None and not _DIGITS.fullmatch(own):
             raise TargetError(f"thread {own!r} on discord: a thread's id is digits")
-        # Upstream reports the channel and the thread separately, and its keys contain the channel.
-        reported = target if profile.upstream or own is None else msgspec.structs.replace(target, id=own)
+        reported = target if own is None else msgspec.structs.replace(target, id=own)
         return OutboundPlace(
             conversation=own or target.id,
             parent=target.id if own else None,
             peer=reported.id,
-            thread_id=named if profile.upstream else own,
+            thread_id=own,
             sender=self.sender(reported),
-            to=self.to(reported, profile),
+            to=self.to(reported),
         )
 
     def write(self, address: Address) -> TargetText:
@@ -184,14 +169,12 @@ class Discord(ChannelRules):
         return TargetText(target=f"{address.kind.value}:{address.parent}", thread=address.conversation)
 
 
-def read_inbound(message: DiscordMessage, account: str, profile: Profile = Profile.TRUNKLINE) -> InboundPlace:
+def read_inbound(message: DiscordMessage, account: str) -> InboundPlace:
     """The place of a message. A direct conversation has the id of its user."""
     kind = _KINDS.get(message.kind, ChatKind.CHANNEL)
     conversation = message.user_id if kind is ChatKind.DIRECT else message.conversation_id
     if not conversation:
-        if not profile.upstream:
-            raise TargetError(f"a direct message in {message.conversation_id!r} on discord: its user is missing")
-        conversation = message.conversation_id
+        raise TargetError(f"a direct message in {message.conversation_id!r} on discord: its user is missing")
     in_thread = message.kind == "guild_thread"
     return InboundPlace(
         address=Address(

@@ -10,15 +10,16 @@ from __future__ import annotations
 import re
 
 from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
-from trunkline.core.profiles import Profile
 from trunkline.core.values import Capabilities, ChatKind, Chunker, Idempotency
 
 _ID = re.compile(r"[^\s:]+")
 _USER = re.compile(r"o[un]_[^\s:]+")
 _CHAT = re.compile(r"oc_[^\s:]+")
-_UPSTREAM_WORDS = {"group": ChatKind.GROUP, "chat": ChatKind.GROUP, "user": ChatKind.DIRECT, "dm": ChatKind.DIRECT}
 _WORDS = {
-    **_UPSTREAM_WORDS,
+    "group": ChatKind.GROUP,
+    "chat": ChatKind.GROUP,
+    "user": ChatKind.DIRECT,
+    "dm": ChatKind.DIRECT,
     "channel": ChatKind.GROUP,
     "conversation": ChatKind.GROUP,
     "room": ChatKind.GROUP,
@@ -38,8 +39,6 @@ class Feishu(ChannelRules):
     def read(self, text: str, hints: Hints) -> ParsedTarget:
         """The kind word decides, else the prefix of the id, else a directory."""
         trimmed = self.clean(text)
-        if hints.profile.upstream:
-            return self._read_upstream(trimmed, text)
         bare = self.strip(trimmed, repeat=True)
         word, id = self.kind_word(bare, tuple(_WORDS))  # noqa: A001 -- the word
         kind, how = _WORDS.get(word), f"by the prefix {word}:"
@@ -66,16 +65,3 @@ class Feishu(ChannelRules):
             raise self.wrong(text, f"it was understood as a user ({how}), but oc_ is a chat; name the user by ou_...")
         if not direct and _USER.fullmatch(found.id):
             raise self.wrong(text, f"it was understood as a group ({how}), but {found.id[:3]} is a user")
-
-    def _read_upstream(self, trimmed: str, text: str) -> ParsedTarget:
-        """Upstream: a chat is a user unless a kind word says group."""
-        bare = trimmed
-        for name in (self.channel, *self.prefixes):
-            bare = self.kind_word(bare, (name,))[1]
-        word, id = self.kind_word(bare, tuple(_UPSTREAM_WORDS))  # noqa: A001
-        how = f"by the prefix {word}:" if word else "by default"
-        return self.target(_UPSTREAM_WORDS.get(word, ChatKind.DIRECT), id, text, how)
-
-    def to(self, target: ParsedTarget, profile: Profile) -> str:
-        """To: the kind and the id. Upstream: only the id."""
-        return target.id if profile.upstream else super().to(target, profile)

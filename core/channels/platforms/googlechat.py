@@ -2,7 +2,6 @@
 
 A space may hold two people (a direct message), a few, or a whole team, and its id does not show which. So a space is a
 group unless a kind word or a directory says that it is a direct conversation. An e-mail address is an alias of a user.
-Upstream's resolver does not know the platform; its profiles follow the generic rules.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import msgspec
 
 from trunkline.core.channels.rules import KIND_WORDS, ChannelRules, Hints, OutboundPlace, ParsedTarget
 from trunkline.core.channels.target_parsing import agree, word_kind
-from trunkline.core.profiles import Profile
 from trunkline.core.values import Address, Capabilities, ChatKind, Chunker
 
 _SPACE = "space"
@@ -22,7 +20,6 @@ _ID = r"[A-Za-z0-9_-]+"
 _MAIL = re.compile(r"[^\s@/:]+@[^\s@/:]+")
 _USER = re.compile(rf"(?:users/)?({_ID}|{_MAIL.pattern})")
 _SPACE_ID = re.compile(rf"(?:spaces/)?({_ID})(?:/threads/({_ID}))?")
-_UPSTREAM = ChannelRules("googlechat")
 
 
 class GoogleChat(ChannelRules):
@@ -37,22 +34,17 @@ class GoogleChat(ChannelRules):
     chunker = Chunker.MARKDOWN
     chunk_limit = 4000
 
-    def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002 -- the word
+    def fold(self, kind: ChatKind, id: str) -> str:  # noqa: A002 -- the word
         """Ids keep their case; e-mail addresses do not."""
-        return id.lower() if profile.upstream or "@" in id else id
+        return id.lower() if "@" in id else id
 
     def sender(self, target: ParsedTarget) -> str:
         # The id of a space does not show that it is a direct conversation.
         known = target.kind is not ChatKind.DIRECT or target.id.startswith("users/")
         return super().sender(target) if known else f"{self.channel}:user:{target.id}"
 
-    def key_account(self, account: str, profile: Profile) -> str:
-        return _UPSTREAM.key_account(account, profile)
-
     def read(self, text: str, hints: Hints) -> ParsedTarget:
         """The beginning of the id shows whether it is a user or a space; without one the kind word does."""
-        if hints.profile.upstream:
-            return _UPSTREAM.read(text, hints)
         word, id = self.kind_word(self.strip(self.clean(text), repeat=True), _WORDS)  # noqa: A001 -- the word
         stated = ChatKind.GROUP if word == _SPACE else word_kind(word) or hints.kind
         how = f"by the prefix {word}:" if word else "according to a directory"
@@ -83,28 +75,19 @@ class GoogleChat(ChannelRules):
         found = self.target(kind, f"spaces/{space[1]}", text, "by the id of a space")
         return msgspec.structs.replace(found, thread=space[2] and f"spaces/{space[1]}/threads/{space[2]}")
 
-    def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None, profile: Profile) -> OutboundPlace:
+    def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None) -> OutboundPlace:
         """Threads are those of a space, by their whole name or the last part of it."""
-        if profile.upstream:
-            return _UPSTREAM.place(target, thread, reply_to, profile)
         if target.kind is ChatKind.DIRECT:
-            return super().place(target, None, None, profile)
+            return super().place(target, None, None)
         if thread is not None and target.thread is None:
             within = f"{target.id}/threads/"
             if not re.fullmatch(_ID, thread.removeprefix(within)):
                 raise self.wrong(thread, f"it is no thread of {target.id}")
             thread = within + thread.removeprefix(within)
-        placed = super().place(target, thread, None, profile)
-        short = None if placed.thread is None else _short(target.id, placed.thread)
-        return msgspec.structs.replace(placed, key_thread=short and (self.thread_word, short))
+        return super().place(target, thread, None)
 
-    def key_thread(self, address: Address, profile: Profile = Profile.TRUNKLINE) -> tuple[str, str] | None:
+    def key_thread(self, address: Address) -> tuple[str, str] | None:
         """The thread's own part of its name; the space is in the key already."""
-        if address.thread is None or profile.upstream:
-            return super().key_thread(address, profile)
-        return self.thread_word, _short(address.conversation, address.thread)
-
-
-def _short(space: str, thread: str) -> str:
-    """A thread's name without that of its space."""
-    return thread.removeprefix(f"{space}/threads/")
+        if address.thread is None:
+            return None
+        return self.thread_word, address.thread.removeprefix(f"{address.conversation}/threads/")

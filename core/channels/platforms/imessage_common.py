@@ -16,7 +16,6 @@ from trunkline.core.channels.channel_actions import NO_HANDLER, ActionTable, Cha
 from trunkline.core.channels.phone_numbers import normal_phone
 from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
 from trunkline.core.channels.target_parsing import agree, word_kind
-from trunkline.core.profiles import Profile
 from trunkline.core.values import ChatKind
 
 #: services before a target; a person is the same conversation over any of them
@@ -176,20 +175,21 @@ class AppleRules(ChannelRules):
     polls = PollFeatures()
     unsupported = NO_HANDLER
 
-    def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002
+    def fold(self, kind: ChatKind, id: str) -> str:  # noqa: A002
         """Handles are folded, identifiers of groups keep their case; a guid becomes its identifier."""
-        if profile.upstream:
-            return super().fold(kind, id, profile)
         guid = _GUID.fullmatch(id)
         named = guid[2] if guid else id
         return named.lower() if kind is ChatKind.DIRECT else named
+
+    def to(self, target: ParsedTarget) -> str:
+        """To: the platform, and the handle or the chat with its word."""
+        return f"{self.channel}:{chat_word(target.kind, target.id)}{target.id}"
 
     def target_by_alias(self, name: str, value: str) -> str:
         word = CHAT_WORDS.get(name.lower())
         return f"{word}:{value}" if word else value
 
-    def read_own(self, text: str, hints: Hints) -> ParsedTarget:
-        """Parse a target by our own rules."""
+    def read(self, text: str, hints: Hints) -> ParsedTarget:
         bare = without_services(self.strip(self.clean(text), repeat=True))
         word, id = self.kind_word(bare, _KIND_WORDS)  # noqa: A001 -- the word
         form, value = self.kind_word(id, tuple(CHAT_WORDS))

@@ -11,35 +11,33 @@ import re
 
 from trunkline.core.action_names import Action
 from trunkline.core.channels.channel_actions import THREAD_REPLY, VOTE, PollFeatures, action, react, table
-from trunkline.core.channels.rules import UPSTREAM_WORDS, ChannelRules, Hints, OutboundPlace, ParsedTarget, given
+from trunkline.core.channels.rules import ChannelRules, Hints, OutboundPlace, ParsedTarget, given
 from trunkline.core.channels.target_parsing import agree, word_kind
-from trunkline.core.profiles import Profile
 from trunkline.core.values import Capabilities, ChatKind, Chunker, Idempotency
 
 _USER = re.compile(r"@[^\s:]+:\S+")
 #: rooms of later versions have no server in their ids
 _ROOM = re.compile(r"![^\s:]+(?::\S+)?")
-_WORDS = (*UPSTREAM_WORDS, "thread")
 
 
 _ACTIONS = table(
     {
         Action.THREAD_REPLY: THREAD_REPLY,
-        Action.POLL: action(gate="polls", ours=True),
-        Action.POLL_VOTE: action("messageId", VOTE, gate="polls", ours=True),
-        Action.POLL_RESULTS: action("messageId|pollId", gate="polls", ours=True),
-        Action.REACT: react(ours=True),
-        Action.REACTIONS: action("messageId", gate="reactions", ours=True),
-        Action.READ: action(gate="messages", ours=True),
-        Action.EDIT: action("messageId", "message", gate="messages", ours=True),
-        Action.DELETE: action("messageId", gate="messages", of_others="moderation", ours=True),
-        Action.PIN: action("messageId", gate="pins", ours=True),
-        Action.UNPIN: action("messageId", gate="pins", ours=True),
-        Action.LIST_PINS: action(gate="pins", ours=True),
-        Action.PERMISSIONS: action(gate="permissions", ours=True),
-        Action.SET_PROFILE: action("displayName|name", gate="profile", ours=True),
-        Action.MEMBER_INFO: action("userId", gate="member_info", ours=True),
-        Action.CHANNEL_INFO: action("channelId", gate="channel_info", ours=True),
+        Action.POLL: action(gate="polls"),
+        Action.POLL_VOTE: action("messageId", VOTE, gate="polls"),
+        Action.POLL_RESULTS: action("messageId|pollId", gate="polls"),
+        Action.REACT: react(),
+        Action.REACTIONS: action("messageId", gate="reactions"),
+        Action.READ: action(gate="messages"),
+        Action.EDIT: action("messageId", "message", gate="messages"),
+        Action.DELETE: action("messageId", gate="messages", of_others="moderation"),
+        Action.PIN: action("messageId", gate="pins"),
+        Action.UNPIN: action("messageId", gate="pins"),
+        Action.LIST_PINS: action(gate="pins"),
+        Action.PERMISSIONS: action(gate="permissions"),
+        Action.SET_PROFILE: action("displayName|name", gate="profile"),
+        Action.MEMBER_INFO: action("userId", gate="member_info"),
+        Action.CHANNEL_INFO: action("channelId", gate="channel_info"),
     }
 )
 
@@ -58,17 +56,10 @@ class Matrix(ChannelRules):
     actions = _ACTIONS
     polls = PollFeatures()
 
-    def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002 -- the word
-        """Upstream folds user ids, and in March room ids too."""
-        spared = not profile.upstream or (profile.august and kind is not ChatKind.DIRECT)
-        return id if spared else id.lower()
-
     def read(self, text: str, hints: Hints) -> ParsedTarget:
         """The sign before an id decides; words are only stripped."""
         trimmed = self.clean(text)
-        if hints.profile.upstream:
-            return self._read_upstream(self.strip(trimmed), text, hints)
-        word, id = self.kind_word(self.strip(trimmed, repeat=True), _WORDS)  # noqa: A001
+        word, id = self.kind_word(self.strip(trimmed, repeat=True))  # noqa: A001 -- the word
         if not id:
             return self.target(word_kind(word) or ChatKind.CHANNEL, id, text, f"by the prefix {word or self.channel}:")
         if _USER.fullmatch(id):
@@ -82,22 +73,9 @@ class Matrix(ChannelRules):
             raise self.ambiguous(text, "it is the room of a conversation with one user; name the user")
         return self.target(ChatKind.CHANNEL, id, text, "by the sign !")
 
-    def _read_upstream(self, stripped: str, text: str, hints: Hints) -> ParsedTarget:
-        """Upstream: any text is an id, and a room unless a sign, a word or a directory says user."""
-        word, id = self.kind_word(stripped, UPSTREAM_WORDS)  # noqa: A001
-        direct = hints.kind is ChatKind.DIRECT or word == "user" or stripped.startswith("@")
-        how = f"by the prefix {word}:" if word else "according to a directory" if hints.kind else "by its sign"
-        return self.target(ChatKind.DIRECT if direct else ChatKind.CHANNEL, id, text, how)
-
-    def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None, profile: Profile) -> OutboundPlace:
+    def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None) -> OutboundPlace:
         """The named thread. A reply is a quote in the same place."""
-        named = given(thread)
-        if profile.upstream:
-            # March has no threads here; in August a reply starts one too.
-            named = (given(reply_to) or named) if profile.august else None
-        return super().place(target, named, None, profile)
+        return super().place(target, given(thread), None)
 
-    def to(self, target: ParsedTarget, profile: Profile) -> str:
-        # Upstream calls users rooms.
-        word = "user" if target.kind is ChatKind.DIRECT and not profile.upstream else "room"
-        return f"{word}:{target.id}"
+    def to(self, target: ParsedTarget) -> str:
+        return f"{'user' if target.kind is ChatKind.DIRECT else 'room'}:{target.id}"

@@ -13,7 +13,6 @@ from typing import Literal
 import msgspec
 
 from trunkline.core.channels.rules import (
-    UPSTREAM_WORDS,
     ChannelRules,
     Hints,
     InboundPlace,
@@ -21,7 +20,6 @@ from trunkline.core.channels.rules import (
     ParsedTarget,
     given,
 )
-from trunkline.core.profiles import Profile
 from trunkline.core.values import Address, Capabilities, ChatKind, Chunker
 
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]*", re.IGNORECASE)
@@ -62,8 +60,6 @@ class Mattermost(ChannelRules):
     def read(self, text: str, hints: Hints) -> ParsedTarget:
         """Prefixes and ``@``; a bare id needs a directory."""
         trimmed = self.clean(text)
-        if hints.profile.upstream:
-            return self._read_upstream(self.strip(trimmed), text, hints)
         bare = self.strip(trimmed)
         word, id = self.kind_word(bare, tuple(_WORDS))  # noqa: A001 -- the word
         kind, how = _WORDS.get(word), f"by the prefix {word}:"
@@ -84,23 +80,12 @@ class Mattermost(ChannelRules):
             raise self.wrong(text, f"expected an id ({how}), but {found.id!r} is none")
         return found
 
-    def _read_upstream(self, stripped: str, text: str, hints: Hints) -> ParsedTarget:
-        """Upstream: the directory decides first; else all but users are channels, even ``dm:`` and ``group:``."""
-        named = stripped.startswith("@") or stripped.lower().startswith("user:")
-        direct = named if hints.kind is None else hints.kind is ChatKind.DIRECT
-        bare = stripped[1:].strip() if stripped.startswith("@") else stripped
-        word, id = self.kind_word(bare, UPSTREAM_WORDS)  # noqa: A001
-        how = "according to a directory" if hints.kind else f"by the prefix {word}:" if word else "by its sign"
-        return self.target(ChatKind.DIRECT if direct else ChatKind.CHANNEL, id, text, how)
-
-    def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None, profile: Profile) -> OutboundPlace:
+    def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None) -> OutboundPlace:
         """The thread is the post that is replied to, else the named thread."""
-        return super().place(target, given(reply_to) or given(thread), None, profile)
+        return super().place(target, given(reply_to) or given(thread), None)
 
 
-def read_inbound(
-    message: MattermostMessage, account: str, reply_mode: str = "off", profile: Profile = Profile.TRUNKLINE
-) -> InboundPlace:
+def read_inbound(message: MattermostMessage, account: str, reply_mode: str = "off") -> InboundPlace:
     """The place of a post. Only a reply is in a thread; the root post is in the room.
 
     `reply_mode` (``off``, ``first``, ``all``): whether answers to posts outside threads open threads.
@@ -108,20 +93,15 @@ def read_inbound(
     root = given(message.root_id)
     kind = ChatKind(message.chat)
     opens = message.post_id if reply_mode != "off" and kind is not ChatKind.DIRECT else None
-    thread, answer = root, root or opens
-    if profile.upstream:
-        # Upstream ignores threads if the mode is off, and else starts a session for every post outside threads.
-        thread = answer = (root or opens) if reply_mode != "off" else None
     return InboundPlace(
         address=Address(
             channel=Mattermost.channel,
             account=account,
             kind=kind,
             conversation=message.user_id if kind is ChatKind.DIRECT else message.channel_id,
-            thread=thread,
+            thread=root,
         ),
         is_thread_reply=root is not None,
         reply_to=root or message.post_id,
-        message_thread=answer,
-        inherits_parent=profile.upstream and thread is not None,
+        message_thread=root or opens,
     )

@@ -3,8 +3,7 @@
 Ids are case-sensitive, and their form mostly shows their kind: ``...@thread.tacv2`` is a channel of a team,
 ``...@thread.v2`` a group chat or meeting, ``a:...`` and ``...@unq.gbl.spaces`` are chats with one person, ``29:...``,
 ``8:...`` and GUIDs are people. ``...@thread.skype`` may be an old channel or an old group chat. In a channel,
-``;messageid=<id>`` after the id names the root message of a thread. Upstream has no threads there, and treats all but
-users and channels as groups.
+``;messageid=<id>`` after the id names the root message of a thread.
 """
 
 from __future__ import annotations
@@ -16,15 +15,14 @@ import msgspec
 from trunkline.core.action_names import Action
 from trunkline.core.actions.spec import Feature
 from trunkline.core.channels.channel_actions import THREAD_REPLY, PollFeatures, action, table
-from trunkline.core.channels.rules import UPSTREAM_WORDS, ChannelRules, Hints, OutboundPlace, ParsedTarget
+from trunkline.core.channels.rules import ChannelRules, Hints, OutboundPlace, ParsedTarget
 from trunkline.core.channels.target_parsing import agree, word_kind
-from trunkline.core.profiles import Profile
-from trunkline.core.values import Address, Capabilities, ChatKind, Chunker
+from trunkline.core.values import Capabilities, ChatKind, Chunker
 
-_CHANNEL = re.compile(r"@thread\.tacv2", re.IGNORECASE)
+CHANNEL = re.compile(r"@thread\.tacv2", re.IGNORECASE)
 _GUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _FORMS = (
-    (_CHANNEL, ChatKind.CHANNEL, "by the id of a channel"),
+    (CHANNEL, ChatKind.CHANNEL, "by the id of a channel"),
     (re.compile(r"@thread\.v2\Z", re.IGNORECASE), ChatKind.GROUP, "by the id of a group chat"),
     (re.compile(r"@unq\.gbl\.spaces\Z|\A(?:a|8|28|29):", re.IGNORECASE), ChatKind.DIRECT, "by the id of a user"),
     (re.compile(rf"\A{_GUID.pattern}\Z", re.IGNORECASE), ChatKind.DIRECT, "by the id of a user"),
@@ -36,9 +34,9 @@ _ACTIONS = table(
     {
         Action.THREAD_REPLY: THREAD_REPLY,
         Action.POLL: action(gate="polls"),
-        Action.POLL_RESULTS: action("messageId|pollId", gate="polls", ours=True),
-        Action.EDIT: action("messageId", "message", gate="messages", ours=True),
-        Action.DELETE: action("messageId", gate="messages", ours=True),
+        Action.POLL_RESULTS: action("messageId|pollId", gate="polls"),
+        Action.EDIT: action("messageId", "message", gate="messages"),
+        Action.DELETE: action("messageId", gate="messages"),
     }
 )
 
@@ -58,21 +56,13 @@ class MsTeams(ChannelRules):
     features = frozenset({Feature.CARDS})
     polls = PollFeatures()
 
-    def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002 -- the word
-        """Ids keep their case, except GUIDs. Upstream folds all, and replaces an empty id by ``unknown``."""
-        if profile.upstream:
-            return super().fold(kind, id, profile) or "unknown"
+    def fold(self, kind: ChatKind, id: str) -> str:  # noqa: A002 -- the word
+        """Ids keep their case, except GUIDs."""
         return id.lower() if _GUID.fullmatch(id) else id
-
-    def key_thread(self, address: Address, profile: Profile = Profile.TRUNKLINE) -> tuple[str, str] | None:
-        """The thread of a channel. Upstream's keys have no thread."""
-        return None if profile.upstream else super().key_thread(address, profile)
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
         """The form of the id decides, else the kind word, else a directory."""
         trimmed = self.clean(text)
-        if hints.profile.upstream:
-            return self._upstream(self.strip(trimmed), text)
         word, rest = self.kind_word(self.strip(trimmed, repeat=True))
         id, _, suffix = (part.strip() for part in rest.partition(";"))  # noqa: A001
         kind, how = next(((kind, how) for form, kind, how in _FORMS if form.search(id)), (None, ""))
@@ -86,24 +76,6 @@ class MsTeams(ChannelRules):
         message = _MESSAGE.search(suffix) if found.kind is ChatKind.CHANNEL else None
         return msgspec.structs.replace(found, thread=message[1] if message else None)
 
-    def _upstream(self, bare: str, text: str) -> ParsedTarget:
-        """Upstream: only ``user:`` is a user; what follows a semicolon is dropped."""
-        word, rest = self.kind_word(bare, UPSTREAM_WORDS)
-        if not rest:
-            raise self.wrong(text, "there is no id")
-        id = rest.partition(";")[0]  # noqa: A001
-        kind = ChatKind.CHANNEL if _CHANNEL.search(id) else ChatKind.GROUP
-        kind = ChatKind.DIRECT if word == "user" else kind
-        return ParsedTarget(kind=kind, id=id, understood=f"a {kind.value} conversation, by word and id")
-
-    def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None, profile: Profile) -> OutboundPlace:
+    def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None) -> OutboundPlace:
         """Only channels have threads."""
-        if profile.upstream or target.kind is not ChatKind.CHANNEL:
-            thread = None
-        return super().place(target, thread, None, profile)
-
-    def to(self, target: ParsedTarget, profile: Profile) -> str:
-        """To. Upstream does not distinguish groups from channels."""
-        if profile.upstream and target.kind is not ChatKind.DIRECT:
-            return f"conversation:{target.id}"
-        return super().to(target, profile)
+        return super().place(target, thread if target.kind is ChatKind.CHANNEL else None, None)

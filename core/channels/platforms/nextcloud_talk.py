@@ -1,6 +1,6 @@
 """Nextcloud Talk: rooms have case-sensitive tokens; no threads.
 
-A token does not show whether its room has one other person or several. Upstream treats every room as a group.
+A token does not show whether its room has one other person or several.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import re
 
 from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
 from trunkline.core.channels.target_parsing import word_kind
-from trunkline.core.profiles import Profile
 from trunkline.core.values import Capabilities, ChatKind, Chunker
 
 _TOKEN = re.compile(r"[^\s:/]+")
@@ -30,9 +29,6 @@ class NextcloudTalk(ChannelRules):
     def read(self, text: str, hints: Hints) -> ParsedTarget:
         """A token is a group's, unless a word or a directory says that it is a direct conversation's."""
         trimmed = self.clean(text)
-        if hints.profile.upstream:
-            _, token = self.kind_word(self.strip(trimmed), ("room",))
-            return self.target(ChatKind.GROUP, token, text, "by default")
         word, id = self.kind_word(self.strip(trimmed, repeat=True), _WORDS)  # noqa: A001 -- the word
         person = word_kind(word) is ChatKind.DIRECT or (word_kind(word) is None and hints.kind is ChatKind.DIRECT)
         how = f"by the prefix {word}:" if word else "according to a directory" if person else "by default"
@@ -44,6 +40,6 @@ class NextcloudTalk(ChannelRules):
     def sender(self, target: ParsedTarget) -> str:
         return f"{self.channel}:{'user' if target.kind is ChatKind.DIRECT else 'room'}:{target.id}"
 
-    def to(self, target: ParsedTarget, profile: Profile) -> str:
-        """To: the same as From. Upstream: the token without a word."""
-        return f"{self.channel}:{target.id}" if profile.upstream else self.sender(target)
+    def to(self, target: ParsedTarget) -> str:
+        """To: the same as From."""
+        return self.sender(target)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 
 from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
-from trunkline.core.profiles import Profile
 from trunkline.core.values import ChatKind
 
 _HEX = re.compile(r"[0-9a-f]{64}", re.IGNORECASE)
@@ -30,23 +29,21 @@ class Nostr(ChannelRules):
     case_sensitive = False
     chunk_limit = 4000
 
-    def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002 -- the word
-        """An ``npub`` is folded to its hexadecimal key. Upstream has two conversations there."""
-        folded = super().fold(kind, id, profile)
-        return folded if profile.upstream else key_of(folded) or folded
+    def fold(self, kind: ChatKind, id: str) -> str:  # noqa: A002 -- the word
+        """An ``npub`` is folded to its hexadecimal key."""
+        folded = super().fold(kind, id)
+        return key_of(folded) or folded
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
-        """Always a person. Upstream accepts any text."""
+        """Always a person."""
         trimmed = self.clean(text)
-        if hints.profile.upstream:
-            return self.target(ChatKind.DIRECT, self.strip(trimmed), text, "by default")
         word, id = self.kind_word(self.strip(trimmed, repeat=True), _WORDS)  # noqa: A001
         found = self.target(ChatKind.DIRECT, id, text, f"by the prefix {word}:" if word else "by default")
         if key_of(id) is None:
             raise self.wrong(text, "it was understood as a public key, but it is mistyped or of another kind")
         return found
 
-    def to(self, target: ParsedTarget, profile: Profile) -> str:
+    def to(self, target: ParsedTarget) -> str:
         return f"{self.channel}:{target.id}"
 
 

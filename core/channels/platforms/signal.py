@@ -1,28 +1,23 @@
 """Signal: people have a phone number, UUID or username, groups a case-sensitive base64 id; no threads.
 
 Only Signal knows which names belong to one person, so a phone number and a UUID are two conversations unless identity
-links join them. Upstream turns usernames into phone numbers (``alice.01`` becomes ``+01``).
+links join them.
 """
 
 from __future__ import annotations
 
 import re
 
-import msgspec
-
 from trunkline.core.action_names import Action
 from trunkline.core.channels.channel_actions import ChannelAction, PollFeatures, action, table
-from trunkline.core.channels.phone_numbers import normal_phone, upstream_phone
+from trunkline.core.channels.phone_numbers import normal_phone
 from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
-from trunkline.core.profiles import Profile
 from trunkline.core.values import Capabilities, ChatKind, Markup
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _COMPACT = re.compile(r"[0-9a-f]{32}", re.IGNORECASE)
-#: upstream: hexadecimal digits and dashes with at least one letter are a UUID
-_LIKE_UUID = re.compile(r"(?=.*[a-f])-*[0-9a-f][0-9a-f-]*", re.IGNORECASE)
 _USERNAME = re.compile(r"[a-z_][a-z0-9_]{2,31}\.[0-9]{2,}", re.IGNORECASE)
-_WORDS = ("group", "username", "u", "uuid", "user", "dm")
+WORDS = ("group", "username", "u", "uuid", "user", "dm")
 
 
 _ACTIONS = table(
@@ -36,8 +31,8 @@ _ACTIONS = table(
                 "emoji to remove": "Emoji required to remove reaction.",
             },
         ),
-        Action.EDIT: action("messageId", "message", gate="messages", ours=True),
-        Action.DELETE: action("messageId", gate="messages", ours=True),
+        Action.EDIT: action("messageId", "message", gate="messages"),
+        Action.DELETE: action("messageId", gate="messages"),
     }
 )
 
@@ -56,19 +51,14 @@ class Signal(ChannelRules):
     polls = PollFeatures()
     unsupported = "Action {action} not supported for {channel}."
 
-    def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002 -- the word
-        """Ids of groups keep their case, except in March."""
-        if kind is not ChatKind.DIRECT and (profile.august or not profile.upstream):
-            return id
-        folded = super().fold(kind, id, profile)
-        return folded if profile.upstream else folded.removeprefix("uuid:")
+    def fold(self, kind: ChatKind, id: str) -> str:  # noqa: A002 -- the word
+        """Ids of groups keep their case."""
+        return super().fold(kind, id).removeprefix("uuid:") if kind is ChatKind.DIRECT else id
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
         """The word or the form of a person's id decides; a group needs its word."""
         trimmed = self.clean(text)
-        if hints.profile.upstream:
-            return self._upstream(self.strip(trimmed), text)
-        word, id = self.kind_word(self.strip(trimmed, repeat=True), _WORDS)  # noqa: A001 -- the word
+        word, id = self.kind_word(self.strip(trimmed, repeat=True), WORDS)  # noqa: A001 -- the word
         if word == "group" or (not word and hints.kind is ChatKind.GROUP):
             how = "by the prefix group:" if word else "according to a directory"
             return self.target(ChatKind.GROUP, id, text, how)
@@ -79,7 +69,7 @@ class Signal(ChannelRules):
     def _person(self, word: str, id: str, text: str) -> ParsedTarget:  # noqa: A002
         """A person by UUID, username or phone number; `word` may require one of them."""
         if word in ("user", "dm") and id.lower().startswith(("username:", "uuid:", "u:")):
-            word, id = self.kind_word(id, _WORDS)  # noqa: A001
+            word, id = self.kind_word(id, WORDS)  # noqa: A001
         name = word in ("username", "u")
         if not name and (uuid := _hyphenated(id)):
             return self.target(ChatKind.DIRECT, uuid, text, "by UUID")
@@ -92,33 +82,7 @@ class Signal(ChannelRules):
             raise self.wrong(text, f"expected {what}, but {id!r} is none")
         return self.target(ChatKind.DIRECT, phone, text, "by phone number")
 
-    def _upstream(self, bare: str, text: str) -> ParsedTarget:
-        """Upstream: all but groups and UUIDs are phone numbers, even usernames."""
-        word, id = self.kind_word(bare, ("group", "username", "u"))  # noqa: A001
-        if word == "group":
-            found = self.target(ChatKind.GROUP, id, text, "by the prefix group:")
-            return msgspec.structs.replace(found, form=f"group:{found.id}")
-        if not id:
-            raise self.wrong(text, "there is no recipient")
-        _, id = self.kind_word(id, ("uuid",))  # noqa: A001
-        if _LIKE_UUID.fullmatch(id):
-            found = self.target(ChatKind.DIRECT, f"uuid:{id}", text, "by UUID")
-            return msgspec.structs.replace(found, form=f"signal:{id}")
-        found = self.target(ChatKind.DIRECT, upstream_phone(id), text, "by the digits in it, as a phone number")
-        return msgspec.structs.replace(found, form=f"signal:{found.id}")
-
-    def comparable(self, text: str) -> str:
-        """Upstream: usernames and UUIDs stay what they are here."""
-        word, id = self.kind_word(self.strip(text.strip()), _WORDS)  # noqa: A001 -- the word
-        return (
-            f"{'username:' if word in ('username', 'u') else 'group:' if word == 'group' else ''}{id.strip()}".lower()
-        )
-
-    def sender(self, target: ParsedTarget) -> str:
-        """From. Upstream omits the platform's name for groups, and the prefix of UUIDs."""
-        return target.form or super().sender(target)
-
-    def to(self, target: ParsedTarget, profile: Profile) -> str:
+    def to(self, target: ParsedTarget) -> str:
         if target.kind is not ChatKind.DIRECT:
             return f"group:{target.id}"
         return f"{self.channel}:{target.id.removeprefix('uuid:')}"

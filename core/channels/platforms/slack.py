@@ -25,17 +25,14 @@ from trunkline.core.channels.rules import (
     ParsedTarget,
     given,
 )
-from trunkline.core.profiles import Profile
 from trunkline.core.values import Address, Capabilities, ChatKind, Chunker
 
-_MENTION = re.compile(r"<@([A-Za-z0-9]+)(\|[^>]*)?>")
+MENTION = re.compile(r"<@([A-Za-z0-9]+)(\|[^>]*)?>")
 _CHANNEL_MENTION = re.compile(r"<#([A-Za-z0-9]+)(\|[^>]*)?>")
-_WORD = re.compile(r"[A-Za-z0-9]+")
 #: an id in upper case; a lower case one must have a digit, which distinguishes it from most names
 _ID = re.compile(r"[A-Z0-9]+|(?=[A-Za-z]*[0-9])[A-Za-z0-9]+")
 #: an id without any prefix
 _BARE_ID = re.compile(r"[CDGUWZ][A-Z0-9]+|[cdguwz](?=[a-z]*[0-9])[a-z0-9]{8,}")
-_UPSTREAM_WORDS = {"user": ChatKind.DIRECT, "slack": ChatKind.DIRECT, "channel": ChatKind.CHANNEL}
 _WORDS = {
     "user": ChatKind.DIRECT,
     "dm": ChatKind.DIRECT,
@@ -99,9 +96,7 @@ class Slack(ChannelRules):
     def read(self, text: str, hints: Hints) -> ParsedTarget:
         """Mentions, prefixes in any case, ``@`` and ``#``, and bare ids; a name must be looked up first."""
         trimmed = self.clean(text)
-        if hints.profile.upstream:
-            return self._read_upstream(trimmed, text, hints)
-        for pattern, kind in ((_MENTION, ChatKind.DIRECT), (_CHANNEL_MENTION, ChatKind.CHANNEL)):
+        for pattern, kind in ((MENTION, ChatKind.DIRECT), (_CHANNEL_MENTION, ChatKind.CHANNEL)):
             if mention := pattern.fullmatch(trimmed):
                 return self._by_id(kind, mention[1], text, "by the mention", hints)
         stripped = self.strip(trimmed)
@@ -117,7 +112,7 @@ class Slack(ChannelRules):
         """An id without a word: its first letter decides, else a directory or the configuration."""
         if not _BARE_ID.fullmatch(id):
             raise self.wrong(text, f"{id!r} is not a Slack id; a name must be looked up first")
-        known = _capitals(hints.group_dms) | _capitals(hints.rooms)
+        known = capitals(hints.group_dms) | capitals(hints.rooms)
         if id[0] in "Gg" and hints.kind is None and id.upper() not in known:
             raise self.ambiguous(text, "it may be a private channel or a multi-person direct message")
         return self._by_id(ChatKind.CHANNEL, id, text, "by its first letter", hints)
@@ -127,7 +122,7 @@ class Slack(ChannelRules):
         id = self.target(kind, id.upper() if _ID.fullmatch(id) else id, text, how).id  # noqa: A001
         if not _ID.fullmatch(id):
             raise self.wrong(text, f"expected an id ({how}), but {id!r} is none; a name must be looked up first")
-        if id[0] == "D" and hints.kind in (None, ChatKind.DIRECT) and id not in _capitals(hints.rooms):
+        if id[0] == "D" and hints.kind in (None, ChatKind.DIRECT) and id not in capitals(hints.rooms):
             raise self.ambiguous(text, "it is Slack's own id of the conversation with one user; name the user")
         if kind is ChatKind.DIRECT and id[0] in "CG":
             raise self.wrong(text, f"it was understood as a user ({how}), but {id!r} is the id of a channel")
@@ -135,37 +130,13 @@ class Slack(ChannelRules):
             return self.target(ChatKind.DIRECT, id, text, how if kind is ChatKind.DIRECT else "by its first letter")
         if kind is not ChatKind.DIRECT and hints.kind not in (None, ChatKind.DIRECT):
             return self.target(hints.kind, id, text, "according to a directory")
-        if kind is ChatKind.CHANNEL and id in _capitals(hints.group_dms):
+        if kind is ChatKind.CHANNEL and id in capitals(hints.group_dms):
             return self.target(ChatKind.GROUP, id, text, "by configuration")
         return self.target(kind, id, text, how)
 
-    def _read_upstream(self, trimmed: str, text: str, hints: Hints) -> ParsedTarget:
-        """Upstream: prefixes are case-sensitive, and anything else is a channel."""
-        if (mention := _MENTION.fullmatch(trimmed)) and mention[2] is None:
-            return self.target(ChatKind.DIRECT, mention[1], text, "by the mention")
-        word, _, rest = trimmed.partition(":")
-        if word in _UPSTREAM_WORDS and rest.strip():
-            kind, id, how = _UPSTREAM_WORDS[word], rest.strip(), f"by the prefix {word}:"  # noqa: A001 -- the word
-        elif trimmed[0] in "@#":
-            kind = ChatKind.DIRECT if trimmed[0] == "@" else ChatKind.CHANNEL
-            id, how = trimmed[1:].strip(), f"by the sign {trimmed[0]}"  # noqa: A001
-            if not _WORD.fullmatch(id):
-                raise self.wrong(text, f"expected an id ({how}), but {id!r} is none")
-        else:
-            kind, id, how = ChatKind.CHANNEL, trimmed, "by default"  # noqa: A001
-        letter = id[0].upper() if kind is ChatKind.CHANNEL else ""
-        if letter == "D" and hints.profile.august:
-            raise self.wrong(text, "it names a conversation with an unknown user")
-        if letter == "G" and id.upper() in _capitals(hints.group_dms):
-            found = self.target(ChatKind.GROUP, id, text, "by configuration")
-            # Upstream still calls its chat a channel.
-            return msgspec.structs.replace(found, chat_type=ChatKind.CHANNEL)
-        return self.target(kind, id, text, how)
-
-    def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None, profile: Profile) -> OutboundPlace:
-        """The thread is the named one, else the message that is replied to; in August the other way round."""
-        first, second = (reply_to, thread) if profile.august else (thread, reply_to)
-        return super().place(target, given(first) or given(second), None, profile)
+    def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None) -> OutboundPlace:
+        """The thread is the named one, else the message that is replied to."""
+        return super().place(target, given(thread) or given(reply_to), None)
 
     def inherit(self, target: ParsedTarget, current: CurrentConversation) -> str | None:
         """A send to the current channel stays in the current thread if replies are threaded."""
@@ -174,7 +145,7 @@ class Slack(ChannelRules):
         return current.thread if same and current.reply_mode in modes else None
 
 
-def _capitals(ids: frozenset[str]) -> set[str]:
+def capitals(ids: frozenset[str]) -> set[str]:
     """Configured ids without words or signs before them."""
     return {known.rpartition(":")[2].strip().lstrip("#").upper() for known in ids}
 
@@ -184,7 +155,6 @@ def read_inbound(
     account: str,
     reply_mode: str = "off",
     inherit_parent: bool = False,
-    profile: Profile = Profile.TRUNKLINE,
 ) -> InboundPlace:
     """The place of a message. Only a reply is in a thread; the root is in the room.
 
@@ -195,18 +165,16 @@ def read_inbound(
     thread = root if is_reply else None
     opens = message.ts if reply_mode == "all" and not is_reply else None
     kind = _KINDS[message.conversation]
-    # Upstream starts a session for every direct message if replies are threaded.
-    forks = opens if profile.upstream and kind is ChatKind.DIRECT else None
     return InboundPlace(
         address=Address(
             channel=Slack.channel,
             account=account,
             kind=kind,
             conversation=message.user if kind is ChatKind.DIRECT else message.channel_id,
-            thread=thread or forks,
+            thread=thread,
         ),
         is_thread_reply=is_reply,
         reply_to=root or message.ts,
         message_thread=thread or opens,
-        inherits_parent=inherit_parent and (thread or forks) is not None,
+        inherits_parent=inherit_parent and thread is not None,
     )

@@ -25,7 +25,6 @@ from trunkline.core.channels.channel_actions import (
     table,
 )
 from trunkline.core.channels.rules import (
-    DEFAULT_ACCOUNT,
     ChannelRules,
     CurrentConversation,
     Hints,
@@ -36,21 +35,16 @@ from trunkline.core.channels.rules import (
     given,
 )
 from trunkline.core.channels.target_parsing import agree, word_kind
-from trunkline.core.profiles import Profile
 from trunkline.core.values import Address, Capabilities, ChatKind, Chunker, Markup
 
-_PREFIXES = re.compile(r"\A(?:telegram|tg):\s*(?:(?:telegram|tg|group):\s*)*", re.IGNORECASE)
-#: a link to somebody's or something's page
-_LINK = re.compile(r"(?:https?://)?t\.me/([A-Za-z0-9_]+)/?", re.IGNORECASE)
-_TOPIC = re.compile(r"(.+?):topic:([0-9]{1,18})")
-_SHORT_TOPIC = re.compile(r"(.+):([0-9]{1,18})")
-_DIGITS = re.compile(r"-?[0-9]+")
-_NUMBER = re.compile(r"-?[0-9]{1,18}")
+PREFIXES = re.compile(r"\A(?:telegram|tg):\s*(?:(?:telegram|tg|group):\s*)*", re.IGNORECASE)
+TOPIC = re.compile(r"(.+?):topic:([0-9]{1,18})")
+SHORT_TOPIC = re.compile(r"(.+):([0-9]{1,18})")
+NUMBER = re.compile(r"-?[0-9]{1,18}")
 _CHAT = re.compile(r"-?[1-9][0-9]{0,17}")
 _ANY_TOPIC = re.compile(r"(-?[0-9]+):(?:topic:)?([0-9]{1,18})", re.IGNORECASE)
-_SCOPED = re.compile(r"-?[0-9]+:(-?[0-9]{1,18})")
 #: the number of the topic "General", which every forum has
-_GENERAL = 1
+GENERAL = 1
 _WORDS = ("user", "dm", "group", "channel", "conversation", "room", "chat")
 
 
@@ -73,7 +67,7 @@ _ACTIONS = table(
     {
         Action.THREAD_REPLY: THREAD_REPLY,
         Action.POLL: action(gate="poll"),
-        Action.POLL_RESULTS: action("messageId|pollId", gate="poll", ours=True),
+        Action.POLL_RESULTS: action("messageId|pollId", gate="poll"),
         Action.REACT: react("Emoji is required to remove a Telegram reaction."),
         Action.EDIT: action("messageId", "message", gate="edit_message"),
         Action.DELETE: action("messageId", gate="delete_message", of_others="moderation"),
@@ -81,8 +75,8 @@ _ACTIONS = table(
             needs=("to", "stickerId|fileId"), gate="sticker", on=False, labels={"stickerId|fileId": "fileId"}
         ),
         Action.STICKER_SEARCH: action("query", gate="sticker", on=False),
-        Action.PIN: action("messageId", gate="pins", ours=True),
-        Action.UNPIN: action("messageId", gate="pins", ours=True),
+        Action.PIN: action("messageId", gate="pins"),
+        Action.UNPIN: action("messageId", gate="pins"),
         Action.TOPIC_CREATE: action("name", gate="create_forum_topic"),
         Action.TOPIC_EDIT: action("threadId", gate="edit_forum_topic"),
     }
@@ -106,17 +100,9 @@ class Telegram(ChannelRules):
     polls = PollFeatures(seconds=True, anonymous=True)
     unsupported = NO_HANDLER
 
-    def key_thread(self, address: Address, profile: Profile = Profile.TRUNKLINE) -> tuple[str, str] | None:
-        """The topic. Upstream: the topic of a direct conversation is a thread whose id includes the chat."""
-        if address.thread is None or address.kind is not ChatKind.DIRECT or not profile.upstream:
-            return super().key_thread(address, profile)
-        return "thread", f"{address.parent or address.conversation}:{address.thread}"
-
     def read(self, text: str, hints: Hints) -> ParsedTarget:
         """A number, perhaps with a topic; its sign shows the kind."""
         trimmed = self.clean(text)
-        if hints.profile.upstream:
-            return self._read_upstream(_PREFIXES.sub("", trimmed, count=1), text, hints)
         word, rest = self.kind_word(self.strip(trimmed, repeat=True), _WORDS)
         topic = _ANY_TOPIC.fullmatch(rest)
         chat = topic[1] if topic else rest
@@ -129,29 +115,14 @@ class Telegram(ChannelRules):
         agree(self, text, word, kind)
         return msgspec.structs.replace(found, thread=_topic(kind, int(topic[2])) if topic else None)
 
-    def _read_upstream(self, stripped: str, text: str, hints: Hints) -> ParsedTarget:
-        """Upstream: any text is a chat; if it is not a number, it is a user unless a directory says otherwise."""
-        topic = _TOPIC.fullmatch(stripped) or _SHORT_TOPIC.fullmatch(stripped)
-        chat = (topic[1] if topic else stripped).strip()
-        kind, how = ChatKind.DIRECT, "by default"
-        if _DIGITS.fullmatch(chat):
-            kind, how = (ChatKind.GROUP if chat.startswith("-") else ChatKind.DIRECT), "by its sign"
-        elif hints.kind is not None:
-            kind, how = (hints.kind if hints.kind is ChatKind.DIRECT else ChatKind.GROUP), "according to a directory"
-        found = self.target(kind, chat, text, how)
-        return msgspec.structs.replace(found, thread=str(int(topic[2])) if topic else None)
-
-    def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None, profile: Profile) -> OutboundPlace:
+    def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None) -> OutboundPlace:
         """The topic in the target, else the thread. A reply is a quote in the same place."""
-        if profile.upstream:
-            return self._place_upstream(target, thread, profile)
         topic = target.thread or self._topic_of(target, thread)
         tail = f":topic:{topic}" if topic else ""
         group = target.kind is ChatKind.GROUP
         return OutboundPlace(
             conversation=target.id,
             thread=topic,
-            key_thread=("topic", topic) if topic else None,
             peer=target.id + (tail if group else ""),
             thread_id=topic,
             sender=f"telegram:{'group:' if group else ''}{target.id}{tail}",
@@ -163,39 +134,16 @@ class Telegram(ChannelRules):
         text = given(thread) or ""
         scoped = _ANY_TOPIC.fullmatch(text)
         number = scoped[2] if scoped else text
-        if text and (not _NUMBER.fullmatch(number) or int(number) < 0 or (scoped and scoped[1] != target.id)):
+        if text and (not NUMBER.fullmatch(number) or int(number) < 0 or (scoped and scoped[1] != target.id)):
             raise self.wrong(f"{target.id}:topic:{text}", f"{text!r} is not a topic of {target.id}")
         return _topic(target.kind, int(number)) if text else None
-
-    def _place_upstream(self, target: ParsedTarget, thread: str | None, profile: Profile) -> OutboundPlace:
-        """Upstream: a direct conversation's topic is a suffix; keys omit 0 and what is not a number."""
-        number = int(target.thread) if target.thread is not None else _upstream_number(thread)
-        tail = f":topic:{number}" if number else ""
-        group = target.kind is ChatKind.GROUP
-        # March uses only the topic; August and inbound messages include the chat.
-        suffix = f"{target.id}:{number}" if profile.august else str(number)
-        return OutboundPlace(
-            conversation=target.id,
-            thread=str(number) if number else None,
-            key_thread=None if not number else ("topic", str(number)) if group else ("thread", suffix),
-            in_peer=group,
-            peer=target.id + (tail if group else ""),
-            thread_id=number,
-            sender=f"telegram:{'group:' if group else ''}{target.id}{tail}",
-            to=f"telegram:{target.id}{tail if profile.august else ''}",
-        )
-
-    def comparable(self, text: str) -> str:
-        """Upstream: a link counts as the name in it."""
-        link = _LINK.fullmatch(_PREFIXES.sub("", text.strip(), count=1))
-        return super().comparable(f"@{link[1]}" if link else text)
 
     def inherit(self, target: ParsedTarget, current: CurrentConversation) -> str | None:
         """A send to the current chat stays in its topic, in any reply mode."""
         if target.thread is not None or current.conversation is None:
             return None
-        here = _PREFIXES.sub("", current.conversation.strip(), count=1)
-        topic = _TOPIC.fullmatch(here) or _SHORT_TOPIC.fullmatch(here)
+        here = PREFIXES.sub("", current.conversation.strip(), count=1)
+        topic = TOPIC.fullmatch(here) or SHORT_TOPIC.fullmatch(here)
         return current.thread if (topic[1] if topic else here).strip().lower() == target.id.lower() else None
 
     def write(self, address: Address) -> TargetText:
@@ -205,29 +153,16 @@ class Telegram(ChannelRules):
 
 def _topic(kind: ChatKind, number: int) -> str | None:
     """The thread of a topic number. 0 means none; a forum's General is the group itself."""
-    return None if number == 0 or (number == _GENERAL and kind is ChatKind.GROUP) else str(number)
+    return None if number == 0 or (number == GENERAL and kind is ChatKind.GROUP) else str(number)
 
 
-def _upstream_number(thread: str | None) -> int | None:
-    """The number of a thread, alone or after its chat."""
-    text = given(thread) or ""
-    scoped = _SCOPED.fullmatch(text)
-    number = scoped[1] if scoped else text
-    return int(number) if _NUMBER.fullmatch(number) else None
-
-
-def read_inbound(message: TelegramMessage, account: str, profile: Profile = Profile.TRUNKLINE) -> InboundPlace:
+def read_inbound(message: TelegramMessage, account: str) -> InboundPlace:
     """The place of a message. A private chat has the id of its sender; only topics are threads."""
     chat, direct = str(message.chat_id), message.chat_type == "private"
     kind = ChatKind.DIRECT if direct else ChatKind.GROUP
     number = None if message.thread_id is None else int(message.thread_id)
-    if profile.upstream:
-        # Upstream treats every thread id of a private chat as a topic, and uses General's number in keys.
-        topic = number if direct else (_GENERAL if number is None else number) if message.is_forum else None
-        thread = str(topic) if topic else None
-    else:
-        topical = message.is_topic if message.is_topic is not None else message.is_forum
-        thread = _topic(kind, number) if topical and number is not None else None
+    topical = message.is_topic if message.is_topic is not None else message.is_forum
+    thread = _topic(kind, number) if topical and number is not None else None
     sender = str(message.sender_id) if direct and message.sender_id is not None else chat
     return InboundPlace(
         address=Address(
@@ -236,12 +171,9 @@ def read_inbound(message: TelegramMessage, account: str, profile: Profile = Prof
             kind=kind,
             conversation=sender,
             thread=thread,
-            # Upstream includes the chat in the key of a direct conversation's topic.
-            parent=chat if profile.upstream and thread and direct and chat != sender else None,
         ),
         is_thread_reply=thread is not None,
         reply_to=None if message.message_id is None else str(message.message_id),
         message_thread=thread,
-        threaded=thread is not None or number is None or (message.is_forum and number == _GENERAL),
-        isolates=profile.upstream and direct and account != DEFAULT_ACCOUNT,
+        threaded=thread is not None or number is None or (message.is_forum and number == GENERAL),
     )

@@ -1,6 +1,6 @@
 """Tlon: people have ships (``~sampel-palnet``), group chats nests (``chat/~host/name``); no threads.
 
-Ships and names are lower case. Upstream puts a ``~`` before any text and calls it a ship.
+Ships and names are lower case.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import re
 
 from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
 from trunkline.core.channels.target_parsing import agree
-from trunkline.core.profiles import Profile
 from trunkline.core.values import Capabilities, ChatKind, Chunker
 
 #: three letters (a galaxy), six (a star), or groups of six (planets, moons, comets)
@@ -30,15 +29,13 @@ class Tlon(ChannelRules):
     chunker = Chunker.MARKDOWN
     chunk_limit = 10_000
 
-    def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002 -- the word
-        """Upstream: an empty id becomes ``unknown``."""
-        return super().fold(kind, id, profile) or "unknown"
+    def fold(self, kind: ChatKind, id: str) -> str:  # noqa: A002 -- the word
+        """An empty id becomes ``unknown``."""
+        return super().fold(kind, id) or "unknown"
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
         """A ship is a person, a nest is a group; a kind word may end in a colon or a slash."""
         trimmed = self.clean(text)
-        if hints.profile.upstream:
-            return self._upstream(self.strip(trimmed), text)
         bare = self.strip(trimmed, repeat=True)
         marked = _WORD.fullmatch(bare)
         word, id = (marked[1].lower(), marked[2]) if marked else ("", bare)  # noqa: A001
@@ -66,27 +63,6 @@ class Tlon(ChannelRules):
             raise self.wrong(text, f"{ship!r} is not the name of a ship")
         return f"~{found[1]}"
 
-    def _upstream(self, bare: str, text: str) -> ParsedTarget:
-        """Upstream: any two parts are a nest, and any one part is a ship; the id after a word may be empty."""
-        if not bare:
-            raise self.wrong(text, "there is nothing after the name of the platform")
-        word, id = self.kind_word(bare, ("dm", "group", "room"))  # noqa: A001
-        group, parts = word in ("group", "room"), [part for part in id.split("/") if part]
-        if word == "dm" or (not group and "/" not in id):
-            kind, id = ChatKind.DIRECT, _tilde(id)  # noqa: A001
-        elif id.startswith("chat/") or (not group and id.lower().startswith("chat/")):
-            kind = ChatKind.GROUP
-        elif len(parts) == 2:
-            kind, id = ChatKind.GROUP, f"chat/{_tilde(parts[0])}/{parts[1]}"  # noqa: A001
-        else:
-            kind = ChatKind.GROUP if group else ChatKind.DIRECT
-        return ParsedTarget(kind=kind, id=id, understood=f"a {kind.value} conversation, by the form of the text")
-
-    def to(self, target: ParsedTarget, profile: Profile) -> str:
+    def to(self, target: ParsedTarget) -> str:
         """To: the platform and the id, whose form shows the kind."""
         return f"{self.channel}:{target.id}"
-
-
-def _tilde(ship: str) -> str:
-    """Upstream: any text with ``~`` in front."""
-    return ship if not ship or ship.startswith("~") else f"~{ship}"

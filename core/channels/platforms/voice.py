@@ -1,8 +1,7 @@
 """Voice calls: one person by phone number, written ``voice:<number>``. A call is a thread of that conversation.
 
-Upstream keys calls ``voice:<phone>``, outside its key grammar, and does not define how a send names one. Here a call is
-a direct conversation like any other, in every profile: From, To and the target are ``voice:`` and the international
-number; ``tel:`` and the bare number are accepted too.
+A call is a direct conversation like any other: From, To and the target are ``voice:`` and the international number;
+``tel:`` and the bare number are accepted too.
 
 The platform's id of a call is the thread of its address. It is no part of the session key: what was said in one call is
 remembered in the next. But what is said in a call is said there or nowhere, so a turn in a call sends to that call. A
@@ -12,14 +11,11 @@ is exactly one.
 
 from __future__ import annotations
 
-import msgspec
-
 from trunkline.core.action_names import Action
 from trunkline.core.channels.channel_actions import ChannelAction, PollFeatures
 from trunkline.core.channels.phone_numbers import normal_phone
-from trunkline.core.channels.rules import ChannelRules, CurrentConversation, Hints, OutboundPlace, ParsedTarget
+from trunkline.core.channels.rules import ChannelRules, CurrentConversation, Hints, ParsedTarget
 from trunkline.core.errors import TargetError
-from trunkline.core.profiles import Profile
 from trunkline.core.values import Address, Capabilities, Capability, ChatKind, Chunker, Markup
 
 _WORDS = ("user", "dm")
@@ -43,7 +39,7 @@ class Voice(ChannelRules):
     polls = PollFeatures()
     unsupported = "Action {action} not supported for {channel}."
 
-    def key_thread(self, address: Address, profile: Profile = Profile.TRUNKLINE) -> tuple[str, str] | None:
+    def key_thread(self, address: Address) -> tuple[str, str] | None:
         """None: a session outlives its calls."""
         return None
 
@@ -57,11 +53,6 @@ class Voice(ChannelRules):
             raise self.wrong(text, f"expected an international phone number, but {bare!r} is none")
         return self.target(ChatKind.DIRECT, phone, text, "by phone number")
 
-    def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None, profile: Profile) -> OutboundPlace:
-        """The call that is named. Upstream has no calls."""
-        placed = super().place(target, None if profile.upstream else thread, reply_to, profile)
-        return msgspec.structs.replace(placed, key_thread=None)
-
     def inherit(self, target: ParsedTarget, current: CurrentConversation) -> str | None:
         """The call that the agent works in, for a send to the same number."""
         if current.thread is None or current.conversation is None:
@@ -72,5 +63,5 @@ class Voice(ChannelRules):
             return None
         return current.thread if own.id == target.id else None
 
-    def to(self, target: ParsedTarget, profile: Profile) -> str:
+    def to(self, target: ParsedTarget) -> str:
         return f"{self.channel}:{target.id}"

@@ -1,8 +1,8 @@
 """WhatsApp: people have a phone number, JID or hidden id (``@lid``), groups and newsletters a JID; no threads.
 
 A person's JID is the phone number at ``s.whatsapp.net`` (``c.us`` in some libraries), sometimes with a device number in
-between, so number and JID are one conversation with one key. A hidden id is not a phone number, but upstream uses its
-digits as one, and so may write to a stranger (scenario B082).
+between, so number and JID are one conversation with one key. A hidden id is not a phone number: its digits, taken
+for one, may be those of a stranger (scenario B082).
 """
 
 from __future__ import annotations
@@ -11,15 +11,13 @@ import re
 
 from trunkline.core.action_names import Action
 from trunkline.core.channels.channel_actions import NO_HANDLER, PollFeatures, action, react, table
-from trunkline.core.channels.phone_numbers import normal_phone, upstream_phone
+from trunkline.core.channels.phone_numbers import normal_phone
 from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
 from trunkline.core.channels.target_parsing import agree, word_kind
-from trunkline.core.profiles import Profile
 from trunkline.core.values import Capabilities, ChatKind
 
-_GROUP = re.compile(r"([0-9]+(?:-[0-9]+)*)@g\.us", re.IGNORECASE)
+GROUP = re.compile(r"([0-9]+(?:-[0-9]+)*)@g\.us", re.IGNORECASE)
 _GROUP_LOCAL = re.compile(r"[0-9]+(?:-[0-9]+)*")
-_UPSTREAM_PERSON = re.compile(r"([0-9]+)(?:(?::[0-9]+)?@s\.whatsapp\.net|@lid)", re.IGNORECASE)
 _JID = re.compile(r"([0-9]+)(?::[0-9]+)?@(s\.whatsapp\.net|c\.us|lid|newsletter)", re.IGNORECASE)
 _NUMBERED = re.compile(r"([0-9]+)(?:@s\.whatsapp\.net|@c\.us)?")
 
@@ -27,10 +25,10 @@ _NUMBERED = re.compile(r"([0-9]+)(?:@s\.whatsapp\.net|@c\.us)?")
 _ACTIONS = table(
     {
         Action.POLL: action(gate="polls"),
-        Action.POLL_RESULTS: action("messageId|pollId", gate="polls", ours=True),
+        Action.POLL_RESULTS: action("messageId|pollId", gate="polls"),
         Action.REACT: react("Emoji is required to remove a WhatsApp reaction."),
-        Action.EDIT: action("messageId", "message", gate="messages", ours=True),
-        Action.DELETE: action("messageId", gate="messages", ours=True),
+        Action.EDIT: action("messageId", "message", gate="messages"),
+        Action.DELETE: action("messageId", gate="messages"),
     }
 )
 
@@ -56,18 +54,16 @@ class WhatsApp(ChannelRules):
     polls = PollFeatures()
     unsupported = NO_HANDLER
 
-    def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002 -- the word
+    def fold(self, kind: ChatKind, id: str) -> str:  # noqa: A002 -- the word
         """A person's JID is folded to its phone number."""
-        folded = super().fold(kind, id, profile)
-        if not profile.upstream and kind is ChatKind.DIRECT and (number := _NUMBERED.fullmatch(folded)):
+        folded = super().fold(kind, id)
+        if kind is ChatKind.DIRECT and (number := _NUMBERED.fullmatch(folded)):
             return f"+{number[1]}"
         return folded
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
         """The form of the id decides; a kind word must agree with it."""
         bare = self.strip(self.clean(text), repeat=True)
-        if hints.profile.upstream:
-            return self._upstream(bare, text)
         word, id = self.kind_word(bare)  # noqa: A001 -- the word
         if word_kind(word) is ChatKind.GROUP and _GROUP_LOCAL.fullmatch(id):
             id = f"{id}@g.us"  # noqa: A001
@@ -83,7 +79,7 @@ class WhatsApp(ChannelRules):
 
     def _by_form(self, id: str) -> ParsedTarget | None:  # noqa: A002
         """A target by the form of its id, or None."""
-        if group := _GROUP.fullmatch(id):
+        if group := GROUP.fullmatch(id):
             return ParsedTarget(kind=ChatKind.GROUP, id=f"{group[1]}@g.us", understood="a group, by its JID")
         if jid := _JID.fullmatch(id):
             domain = jid[2].lower()
@@ -93,21 +89,10 @@ class WhatsApp(ChannelRules):
             return ParsedTarget(kind=ChatKind.DIRECT, id=phone, understood="a user, by phone number")
         return None
 
-    def _upstream(self, bare: str, text: str) -> ParsedTarget:
-        """Upstream: a person is always a phone number, and any digits are one; other addresses have no route."""
-        if group := _GROUP.fullmatch(bare):
-            return ParsedTarget(kind=ChatKind.GROUP, id=f"{group[1]}@g.us", understood="a group, by its JID")
-        if person := _UPSTREAM_PERSON.fullmatch(bare):
-            return ParsedTarget(kind=ChatKind.DIRECT, id=f"+{person[1]}", understood="a user, by the digits of a JID")
-        phone = upstream_phone(bare)
-        if "@" in bare or phone == "+":
-            raise self.wrong(text, "it is an address of another domain, or has no digits")
-        return ParsedTarget(kind=ChatKind.DIRECT, id=phone, understood="a user, by phone number")
-
     def sender(self, target: ParsedTarget) -> str:
         return target.id
 
-    def to(self, target: ParsedTarget, profile: Profile) -> str:
+    def to(self, target: ParsedTarget) -> str:
         return target.id
 
 

@@ -15,7 +15,7 @@ from trunkline.core.config.files.faults import FileKind, explain_placed_fault
 from trunkline.core.config.files.problems import Path, ProblemReport, dotted, shown
 from trunkline.core.config.files.yaml_reader import parse, read_text
 from trunkline.core.config.gateway import GatewayConfig
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 
 _SECTION = "gateway"
 #: a file with one of these fields has the configuration in its `gateway` section

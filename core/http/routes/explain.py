@@ -13,7 +13,7 @@ from trunkline.core.explain.decide import InboundQuestion, decide_inbound, decid
 from trunkline.core.explain.policy import DecidingSetting, PolicyQuestion, decide_policy
 from trunkline.core.http.clients import Scope
 from trunkline.core.http.endpoint import Call, Endpoint
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.routing.outbound import OutboundQuestion
 from trunkline.core.values import Address, ChatKind, SessionEntry

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TypeVar, cast
 
 import msgspec
 
@@ -16,17 +16,13 @@ from trunkline.core.errors import InvalidAction
 from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.message_tool.calls import ActionCall
 from trunkline.core.message_tool.parsing.param_values import read_value
-from trunkline.core.message_tool.parsing.params import PARAMS, TARGET_PARAMS, Param, ParamType
+from trunkline.core.message_tool.parsing.params import PARAMS, TARGET_PARAMS, Param
 from trunkline.core.message_tool.parsing.text_marks import split_reply_tag, without_reasoning
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import OURS, ProfileRules
 from trunkline.core.reasons import Reason
 from trunkline.core.sends.api import split_media
 from trunkline.core.values import Poll
 from trunkline.core.well_formed import is_well_formed, plain_text
-
-if TYPE_CHECKING:
-    from trunkline.core.profiles import Profile
-
 
 _TEXTS = ("message", "text", "newText", "content", "caption")
 _DATA_URL = re.compile(r"\s*data:([^;,\s]+)(?:;[^;,]*)*;base64,(.*)", re.IGNORECASE | re.DOTALL)
@@ -35,15 +31,41 @@ _MOST_BUTTONS = 100
 _LABELS, _VALUES = ("text", "label"), ("callback_data", "callbackData", "value")
 
 
-def message_of(given: Given, profile: Profile) -> tuple[str, tuple[str, ...], str | None]:
+class ParameterRules:
+    """What a profile refuses in the parameters of a call. Each check raises `InvalidAction`."""
+
+    def check_known(self, name: str) -> None:
+        """Check a parameter that the tool does not have."""
+        raise _unknown(name)
+
+    def check_read(self, param: Param, error: InvalidAction) -> None:
+        """Check a value that could not be read; one that passes counts as missing."""
+        raise error
+
+    def check_texts(self, texts: Mapping[str, str]) -> None:
+        """Check the texts of a call, by parameter."""
+        if len(set(texts.values())) > 1:
+            both = " and ".join(f"`{name}`" for name in texts)
+            raise InvalidAction(f"{both} are different texts.", Reason.BAD_TEXT, remedy="Give only `message`.")
+
+    def check_taken(self, action: Action, names: Iterable[str]) -> None:
+        """Check for parameters that belong to other actions: what they ask for would not be done."""
+        for name in sorted(names):
+            actions = PARAMS[name].actions
+            if name in TARGET_PARAMS and (name != "channelId" or SPECS[action].requires_target):
+                continue
+            if actions and action not in actions:
+                instead = ", ".join(one for one in Action if one in actions)
+                raise InvalidAction(f"Action {action} does not take `{name}`.", remedy=f"It is for: {instead}.")
+
+
+def message_of(given: Given, by: ProfileRules) -> tuple[str, tuple[str, ...], str | None]:
     """Text, files, and the message that a tag in the text says it answers."""
     texts = {name: text for name in _TEXTS if (text := given.text(name)) is not None}
-    if len(set(texts.values())) > 1 and not profile.upstream:
-        both = " and ".join(f"`{name}`" for name in texts)
-        raise InvalidAction(f"{both} are different texts.", Reason.BAD_TEXT, remedy="Give only `message`.")
+    by[ParameterRules].check_texts(texts)
     text, replied = split_reply_tag(without_reasoning(next(iter(texts.values()), "")))
     named = (given.get(name, str) for name in ("media", "path", "filePath"))
-    text, media = split_media(text, tuple(one.strip() for one in named if one), profile)
+    text, media = split_media(text, tuple(one.strip() for one in named if one), by)
     return text, media, replied
 
 
@@ -219,14 +241,13 @@ class Given:
             raise InvalidAction("A parameter is no JSON value.") from error
 
 
-def parse_call(params: Mapping[str, object], profile: Profile = Profile.TRUNKLINE) -> ActionCall:
+def parse_call(params: Mapping[str, object], by: ProfileRules = OURS) -> ActionCall:
     """Parse the parameters of a call. Raises `InvalidAction`; the target is not looked at (`target_rules`)."""
-    values = _read(params, profile)
+    values = _read(params, by[ParameterRules])
     action = parse_action(params.get("action"))
     given = Given(values)
-    if not profile.upstream:
-        _check_taken(action, given)
-    message, media, replied = message_of(given, profile)
+    by[ParameterRules].check_taken(action, given.names)
+    message, media, replied = message_of(given, by)
     buffer, mime_type = split_data_url(given.get("buffer", str), given.text("contentType", "mimeType"))
     return ActionCall(
         action=action,
@@ -264,35 +285,32 @@ def parse_action(value: object) -> Action:
     raise InvalidAction(f"Unknown action: {name[:60]}", remedy=remedy)
 
 
-def _read(params: Mapping[str, object], profile: Profile) -> dict[str, object]:
+def _read(params: Mapping[str, object], rules: ParameterRules) -> dict[str, object]:
     """The values of all parameters that are not blank, by their types."""
     if len(params) > _MOST_PARAMETERS:
         raise InvalidAction(f"The call has {len(params)} parameters.", remedy=f"Give at most {_MOST_PARAMETERS}.")
     values: dict[str, object] = {}
-    # Upstream parses these first.
+    # What is wrong in these is said first.
     names = sorted(params, key=lambda name: name not in ("buttons", "card"))
     for name in names:
         if name == "action":
             continue
         param = PARAMS.get(name)
         if param is None:
-            if not profile.upstream and params[name] is not None:
-                raise _unknown(name)
+            if params[name] is not None:
+                rules.check_known(name)
             continue
-        value = _value(param, params[name], profile)
+        value = _value(param, params[name], rules)
         if value is not None:
             values[name] = value
     return values
 
 
-def _value(param: Param, value: object, profile: Profile) -> object:
-    """A value; in the upstream profiles one of a wrong type counts as missing, unless it is JSON."""
+def _value(param: Param, value: object, rules: ParameterRules) -> object:
     try:
         return read_value(param, value)
-    except InvalidAction:
-        if profile.upstream and param.type is not ParamType.JSON:
-            return None
-        raise
+    except InvalidAction as error:
+        return rules.check_read(param, error)
 
 
 def _unknown(name: object) -> InvalidAction:
@@ -300,17 +318,6 @@ def _unknown(name: object) -> InvalidAction:
     near = get_close_matches(shown, [one.name for one in PARAMS.values() if not one.hidden], n=1)
     remedy = f"Did you mean `{near[0]}`?" if near else "The tool's schema lists the parameters."
     return InvalidAction(f"Unknown parameter: `{shown}`.", remedy=remedy)
-
-
-def _check_taken(action: Action, given: Given) -> None:
-    """Raise `InvalidAction` for a parameter that belongs to other actions: what it asks for would not be done."""
-    for name in sorted(given.names):
-        actions = PARAMS[name].actions
-        if name in TARGET_PARAMS and (name != "channelId" or SPECS[action].requires_target):
-            continue
-        if actions and action not in actions:
-            instead = ", ".join(one for one in Action if one in actions)
-            raise InvalidAction(f"Action {action} does not take `{name}`.", remedy=f"It is for: {instead}.")
 
 
 def _answered(given: Given, action: Action, by_tag: str | None) -> str | None:

@@ -6,11 +6,10 @@ from collections.abc import Iterable
 
 from trunkline.core.action_names import Action
 from trunkline.core.actions.spec import Feature
-from trunkline.core.channels import ChannelRules, rules_for
+from trunkline.core.channels import ChannelRulebook, ChannelRules, rules_for
 from trunkline.core.channels.channel_actions import ChannelAction
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import InvalidAction
-from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, Capabilities, Capability, ChatKind
 
@@ -32,12 +31,6 @@ _NEEDS = {
 _PLAIN = (Action.SEND, Action.REPLY)
 
 
-def find_action(channel: str, action: Action, profile: Profile = Profile.TRUNKLINE) -> ChannelAction | None:
-    """What a channel has of an action; None: nothing."""
-    found = rules_for(channel).actions.get(action)
-    return None if found is None or (found.ours and profile.upstream) else found
-
-
 def is_open(entry: ChannelAction, channel: str, config: GatewayConfig) -> bool:
     """Whether the configuration lets an action through."""
     return entry.gate is None or config.channel(channel).actions.get(entry.gate, entry.on)
@@ -48,7 +41,7 @@ def may_moderate(place: Address, action: Action, config: GatewayConfig) -> bool:
 
     Whether the account has the right there, its platform knows.
     """
-    entry = rules_for(place.channel).actions.get(action)
+    entry = rules_for(place.channel).action(action)
     if entry is None or entry.of_others is None or place.kind is ChatKind.DIRECT:
         return False
     return config.channel(place.channel).actions.get(entry.of_others, False)
@@ -76,13 +69,13 @@ def actions_of(
 
     `adapters` None: as the platform itself can; of a platform without a table nothing but sends is known.
     """
-    rules = rules_for(channel)
+    rules = config.rules[ChannelRulebook].of(channel)
     known = None if adapters is None else tuple(adapters)
     found = {
         action
-        for action, entry in rules.actions.items()
-        if is_open(entry, channel, config)
-        and not (config.profile.upstream and entry.ours)
+        for action in rules.actions
+        if (entry := rules.action(action)) is not None
+        and is_open(entry, channel, config)
         and (in_group or not entry.group_only)
         and _can(action, known, has_table=not rules.without_table)
     }

@@ -26,18 +26,18 @@ def plan_broadcast(call: ActionCall, context: CallContext, config: GatewayConfig
     if not there:
         raise InvalidAction("Broadcast requires at least one configured channel.", Reason.UNKNOWN_CHANNEL)
     hint = None if call.channel is None or call.channel.lower() == _ALL else call.channel
-    channels = there if hint is None else [named_channel(hint, there, config.profile)]
-    if not config.profile.upstream:
-        _check_targets(call.targets, len(channels), settings.max_sends)
+    channels = there if hint is None else [named_channel(hint, there, config.rules)]
     source = ChannelSource.ONLY if hint is None and len(there) == 1 else ChannelSource.EXPLICIT
     return PlannedCall(call=call, channel=ChosenChannel(name=channels[0], source=source), channels=tuple(channels))
 
 
-def _check_targets(targets: tuple[str, ...], channels: int, most: int) -> None:
+def check_targets(planned: PlannedCall, most: int) -> None:
+    """Raise `InvalidAction` for a target that is named twice, or too many sends."""
+    targets = planned.call.targets
     twice = sorted({target for target in targets if targets.count(target) > 1})
     if twice:
         raise InvalidAction(f"targets: named twice: {', '.join(twice)}", Reason.BAD_TARGET)
-    if (sends := len(targets) * channels) > most:
+    if (sends := len(targets) * len(planned.channels)) > most:
         sentence = f"Broadcast makes at most {most} sends, and this one would make {sends}."
         remedy = "Give fewer targets, name one channel, or raise tools.message.broadcast.max_sends."
         raise InvalidAction(sentence, Reason.BAD_TARGET, remedy=remedy)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from trunkline.core.action_names import Action
-from trunkline.core.actions.spec import TargetMode
-from trunkline.core.channels import rules_for
+from trunkline.core.channels import ChannelRulebook, rules_for
 from trunkline.core.channels.channel_actions import ChannelAction
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import InvalidAction
 from trunkline.core.message_tool.calls import ActionCall, PlannedCall
-from trunkline.core.message_tool.planning.availability import UNSUPPORTED_POLL, find_action, is_open, refuse_unless_able
-from trunkline.core.profiles import Profile
+from trunkline.core.message_tool.planning.availability import UNSUPPORTED_POLL, is_open, refuse_unless_able
+from trunkline.core.profile_rules import ProfileRules
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Capabilities
 
@@ -21,38 +22,60 @@ CORE_NEEDS: dict[Action, tuple[str, ...]] = {
     Action.BROADCAST: ("targets",),
 }
 #: names of the text
-_TEXTS = frozenset({"message", "text", "newText", "content"})
-#: our rules: what a parameter may be replaced by
-_INSTEAD = {"media": ("buffer",), "card": ("components",)}
+TEXTS = frozenset({"message", "text", "newText", "content"})
+
+
+class RequirementRules:
+    """What a profile requires of calls."""
+
+    #: parameter -> those that may take its place
+    instead: Mapping[str, tuple[str, ...]] = {"media": ("buffer",), "card": ("components",)}
+
+    def is_checked(self, planned: PlannedCall) -> bool:
+        """Whether it is also checked what the channel requires, besides the core."""
+        return True
+
+    def check_target(self, call: ActionCall, *, has_target: bool) -> None:
+        """Raise `InvalidAction` for a target that is missing after all."""
+
+    def has(self, call: ActionCall, name: str) -> bool:
+        """Whether a call has a required parameter."""
+        if name in TEXTS:
+            return bool(call.message.strip())
+        if (name == "media" and call.media) or (name == "replyTo" and call.reply_to):
+            return True
+        return any(one in call.given for one in (name, *self.instead.get(name, ())))
+
+    def check_poll(self, call: ActionCall, channel: str) -> None:
+        """Raise `InvalidAction` for a poll that its channel cannot hold as asked: the option would be ignored."""
+        _check_poll(call, channel)
 
 
 def check_requirements(planned: PlannedCall, config: GatewayConfig, capabilities: Capabilities | None) -> None:
     """Raise `InvalidAction` for what a call cannot do on its channel, or lacks. See `plan.check_call`."""
-    call, channel, profile = planned.call, planned.channel.name, config.profile
+    call, channel, by = planned.call, planned.channel.name, config.rules
     if call.action is Action.BROADCAST:
         for one in planned.sends:
             check_requirements(one, config, capabilities)
         return
-    check_core(call, profile)
-    # Upstream's dry run ends before a channel looks at its action.
-    if profile.upstream and (planned.dry_run or call.action in CORE_NEEDS):
+    check_core(call, by)
+    if not by[RequirementRules].is_checked(planned):
         return
-    entry = supported(call.action, channel, profile)
+    entry = supported(call.action, channel, by)
     if capabilities is not None:
         refuse_unless_able(call.action, channel, capabilities)
-    check_needs(call, entry, profile, target=planned.target.text is not None)
+    check_needs(call, entry, by, target=planned.target.text is not None)
     if entry.gate is not None and not is_open(entry, channel, config):
         sentence = f"Action {call.action} is disabled on {channel}."
         remedy = f"Set channels.{channel}.actions.{entry.gate} to true."
         raise InvalidAction(sentence, Reason.ACTION_DISABLED, remedy=remedy)
-    if not profile.upstream:
-        _check_poll(call, channel)
+    by[RequirementRules].check_poll(call, channel)
 
 
-def check_core(call: ActionCall, profile: Profile) -> None:
+def check_core(call: ActionCall, by: ProfileRules) -> None:
     """Raise `InvalidAction` for what the core itself misses in a call."""
     for need in CORE_NEEDS.get(call.action, ()):
-        if is_there(call, need, profile):
+        if _is_there(call, need, by[RequirementRules]):
             continue
         name, _, least = need.partition(">=")
         if least and call.options:
@@ -61,25 +84,24 @@ def check_core(call: ActionCall, profile: Profile) -> None:
         raise InvalidAction(f"{name.split('|')[0]} required", reason, remedy=_how(need))
 
 
-def supported(action: Action, channel: str, profile: Profile) -> ChannelAction:
+def supported(action: Action, channel: str, by: ProfileRules) -> ChannelAction:
     """What a channel has of an action. Raises `InvalidAction` if it is nothing."""
-    entry = find_action(channel, action, profile)
+    entry = by[ChannelRulebook].of(channel).action(action)
     if entry is None:
         sentence = UNSUPPORTED_POLL if action is Action.POLL else rules_for(channel).unsupported
         raise InvalidAction(sentence.format(action=action, channel=channel), Reason.UNSUPPORTED)
     return entry
 
 
-def check_needs(call: ActionCall, entry: ChannelAction, profile: Profile, *, target: bool) -> None:
+def check_needs(call: ActionCall, entry: ChannelAction, by: ProfileRules, *, target: bool) -> None:
     """Raise `InvalidAction` for what a channel misses in a call. `target`: the call has one."""
-    needs = entry.needs if profile.upstream else (*entry.needs, *entry.we_need)
-    lacking = tuple(need for need in needs if not _is_met(call, need, profile, target=target))
+    rules = by[RequirementRules]
+    lacking = tuple(need for need in entry.needs if not _is_met(call, need, rules, target=target))
     if lacking:
         removes = lacking[0] == "emoji" and call.remove and "emoji to remove" in entry.errors
         sentence = entry.missing(("emoji to remove", *lacking[1:]) if removes else lacking)
         raise InvalidAction(sentence, remedy=_how(lacking[0]) if sentence.endswith(" required") else "")
-    if profile.upstream and call.spec.target is TargetMode.TO and not target and not call.spec.aliases:
-        raise InvalidAction("to required", Reason.NO_TARGET)
+    rules.check_target(call, has_target=target)
 
 
 def _how(need: str) -> str:
@@ -88,33 +110,21 @@ def _how(need: str) -> str:
     return f"Give {'one of ' if len(names) > 1 else ''}{', '.join(names)}."
 
 
-def _is_met(call: ActionCall, need: str, profile: Profile, *, target: bool) -> bool:
+def _is_met(call: ActionCall, need: str, rules: RequirementRules, *, target: bool) -> bool:
     if need in ("to", "channelId") and call.spec.requires_target:
         return target
-    return is_there(call, need, profile)
+    return _is_there(call, need, rules)
 
 
-def is_there(call: ActionCall, need: str, profile: Profile) -> bool:
+def _is_there(call: ActionCall, need: str, rules: RequirementRules) -> bool:
     """Whether a call has a required parameter: ``a``, one of ``a|b``, or ``a>=2`` values."""
     names, _, least = need.partition(">=")
     if least:
         return call.options >= int(least)
-    return any(_has(call, name, profile) for name in names.split("|"))
-
-
-def _has(call: ActionCall, name: str, profile: Profile) -> bool:
-    if name in _TEXTS:
-        named = name in call.given if profile.upstream else True
-        return named and bool(call.message.strip())
-    if (name == "media" and call.media) or (name == "replyTo" and call.reply_to):
-        return True
-    if name in call.given:
-        return True
-    return not profile.upstream and any(other in call.given for other in _INSTEAD.get(name, ()))
+    return any(rules.has(call, name) for name in names.split("|"))
 
 
 def _check_poll(call: ActionCall, channel: str) -> None:
-    """Raise `InvalidAction` for a poll that its channel cannot hold as asked: the option would be ignored."""
     if (poll := call.poll) is None:
         return
     polls = rules_for(channel).polls

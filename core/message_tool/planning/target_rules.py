@@ -10,57 +10,71 @@ from trunkline.core.errors import InvalidAction
 from trunkline.core.message_tool.calls import ActionCall, CallContext, ChosenTarget, TargetSource
 from trunkline.core.message_tool.parsing.param_values import read_value
 from trunkline.core.message_tool.parsing.params import PARAMS
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import OURS, ProfileRules
 from trunkline.core.reasons import Reason
 
 _EXPLICIT = frozenset(
     {Action.SEND, Action.SEND_WITH_EFFECT, Action.SEND_ATTACHMENT, Action.REPLY, Action.THREAD_REPLY, Action.BROADCAST}
 )
-#: upstream's name for the sender of a heartbeat, which is no conversation
+#: the sender of a heartbeat, which is no conversation
 _HEARTBEAT = "heartbeat"
 _ALIAS_OF_MESSAGE = "messageId"
-_LEGACY = "Use `target` instead of `to`/`channelId`."
+FORMER_NAMES = "Use `target` instead of `to`/`channelId`."
+
+
+class TargetRules:
+    """What a profile refuses of targets. `to` and `channelId` are former names of `target`."""
+
+    def check_former_names(
+        self, target: str | None, to: str | None, channel_id: str | None, params: Mapping[str, object]
+    ) -> None:
+        """Raise `InvalidAction` for former names that may name another place."""
+        if (target and (to or channel_id)) or (to and channel_id and to != channel_id):
+            raise wrong_target(FORMER_NAMES)
+
+    def check_no_target(
+        self, spec: ActionSpec, target: str | None, to: str | None, params: Mapping[str, object]
+    ) -> None:
+        """Raise `InvalidAction` for the target of an action that has none; it may use `channelId` as a filter."""
+        if to and not target:
+            raise wrong_target("Use `target` for actions that accept a destination.")
+        if target:
+            mode = "targets" if spec.action is Action.BROADCAST else "the parameters of its schema"
+            raise wrong_target(f"Action {spec.action} does not accept a target.", f"It takes {mode}.")
+
+    def is_elsewhere(self, params: Mapping[str, object], context: CallContext) -> bool:
+        """Whether a call names another channel than the current one, whose conversation is then no target."""
+        named = (named_text(params, "channel") or "").lower()
+        return bool(named) and named != (context.channel or "").strip().lower()
 
 
 def has_target(spec: ActionSpec, params: Mapping[str, object]) -> bool:
     """Whether the parameters of an action name its target: `to`, `channelId`, or what stands for it."""
-    return any(_named(params, name) for name in ("to", "channelId")) or alias_of(spec, params) is not None
+    return any(named_text(params, name) for name in ("to", "channelId")) or alias_of(spec, params) is not None
 
 
 def alias_of(spec: ActionSpec, params: Mapping[str, object]) -> str | None:
     """The parameter that stands for the target of an action, if there is one that is not blank."""
-    return next((name for name in spec.aliases if _named(params, name)), None)
+    return next((name for name in spec.aliases if named_text(params, name)), None)
 
 
 def choose_target(
-    spec: ActionSpec, params: Mapping[str, object], context: CallContext, profile: Profile = Profile.TRUNKLINE
+    spec: ActionSpec, params: Mapping[str, object], context: CallContext, by: ProfileRules = OURS
 ) -> ChosenTarget:
-    """The target of a call before it is resolved. Raises `InvalidAction`.
-
-    `to` and `channelId` are former names of `target`. Upstream ignores them beside a `target`; here that is an error,
-    since they may name another place. An action that has no target may use `channelId` as a filter.
-    """
-    target, to, channel_id = (_named(params, name) for name in ("target", "to", "channelId"))
+    """The target of a call before it is resolved. Raises `InvalidAction`."""
+    rules = by[TargetRules]
+    target, to, channel_id = (named_text(params, name) for name in ("target", "to", "channelId"))
     if not spec.requires_target:
-        _check_no_target(spec, target, to, params, profile)
+        rules.check_no_target(spec, target, to, params)
         return ChosenTarget()
-    legacy = to or channel_id
-    if target:
-        if (legacy and not profile.upstream) or (not legacy and _left_over(params, profile)):
-            raise _wrong(_LEGACY)
-        return ChosenTarget(text=target, source=TargetSource.EXPLICIT)
-    if legacy:
-        if to and channel_id and to != channel_id and not profile.upstream:
-            raise _wrong(_LEGACY)
-        return ChosenTarget(text=legacy, source=TargetSource.EXPLICIT)
-    if _left_over(params, profile):
-        raise _wrong(_LEGACY)
+    rules.check_former_names(target, to, channel_id, params)
+    if named := target or to or channel_id:
+        return ChosenTarget(text=named, source=TargetSource.EXPLICIT)
     if alias := alias_of(spec, params):
-        text = None if alias == _ALIAS_OF_MESSAGE else _named(params, alias)
+        text = None if alias == _ALIAS_OF_MESSAGE else named_text(params, alias)
         return ChosenTarget(text=text, source=TargetSource.ALIAS, alias=alias)
     current = (context.target or "").strip()
-    # Upstream takes the id of a conversation to another channel.
-    elsewhere = not profile.upstream and _is_elsewhere(params, context)
+    elsewhere = rules.is_elsewhere(params, context)
     if not current or current == _HEARTBEAT or elsewhere:
         why = "The current conversation is on another channel" if current and elsewhere else "There is no current one"
         sentence = f"Action {spec.action} requires a target."
@@ -72,41 +86,14 @@ def require_explicit_target(call: ActionCall, params: Mapping[str, object], cont
     """Raise `InvalidAction` if the turn has to name a target for this action and does not."""
     if not context.explicit_target or call.action not in _EXPLICIT or call.targets:
         return
-    if not any(_named(params, name) for name in ("target", "to", "channelId")):
+    if not any(named_text(params, name) for name in ("target", "to", "channelId")):
         raise InvalidAction(
             "Explicit message target required for this run. Provide target/targets (and channel when needed).",
             Reason.NO_TARGET,
         )
 
 
-def _check_no_target(
-    spec: ActionSpec, target: str | None, to: str | None, params: Mapping[str, object], profile: Profile
-) -> None:
-    legacy = to or _named(params, "channelId")
-    # Upstream ignores former names beside a target, which it then refuses.
-    if not (target and legacy) and (to or (_strict(profile) and isinstance(params.get("to"), str))):
-        raise _wrong("Use `target` for actions that accept a destination.")
-    if target:
-        mode = "targets" if spec.action is Action.BROADCAST else "the parameters of its schema"
-        raise _wrong(f"Action {spec.action} does not accept a target.", f"It takes {mode}.")
-
-
-def _is_elsewhere(params: Mapping[str, object], context: CallContext) -> bool:
-    """Whether a call names another channel than the current one."""
-    named = (_named(params, "channel") or "").lower()
-    return bool(named) and named != (context.channel or "").strip().lower()
-
-
-def _left_over(params: Mapping[str, object], profile: Profile) -> bool:
-    """Whether a former name is there and blank. Upstream minded until August; models fill in what they do not use."""
-    return _strict(profile) and any(isinstance(params.get(name), str) for name in ("to", "channelId"))
-
-
-def _strict(profile: Profile) -> bool:
-    return profile.upstream and not profile.august
-
-
-def _named(params: Mapping[str, object], name: str) -> str | None:
+def named_text(params: Mapping[str, object], name: str) -> str | None:
     """A parameter as text without the blanks around it; None if it is blank or no text."""
     param = PARAMS[name]
     try:
@@ -117,5 +104,6 @@ def _named(params: Mapping[str, object], name: str) -> str | None:
     return value.strip() if isinstance(value, str) else None
 
 
-def _wrong(sentence: str, remedy: str = "") -> InvalidAction:
+def wrong_target(sentence: str, remedy: str = "") -> InvalidAction:
+    """The error for an unusable target."""
     return InvalidAction(sentence, Reason.BAD_TARGET, remedy=remedy)

@@ -34,10 +34,10 @@ from trunkline.core.bindings.port import BindsConversations
 from trunkline.core.channels import ChannelAdapter
 from trunkline.core.errors import BindingError, KeyFormatError, TargetError
 from trunkline.core.events.bindings import BindingBound, BindingDegraded, BindingRefused
-from trunkline.core.keys.text_form import read_key
 from trunkline.core.reasons import Reason
 from trunkline.core.records.bindings import ConversationRef, Placement, SessionBindingRecord
 from trunkline.core.records.rows import BindResult
+from trunkline.core.routing.key_text import read_config_key
 from trunkline.core.runtime.bindings.expiry import BindingExpiry
 from trunkline.core.runtime.bindings.platform_requests import PlatformRequests, check_child
 from trunkline.core.runtime.context import Context
@@ -80,7 +80,7 @@ class SessionBindingService:
             self._record_unusable(binding, "", "", BindingError(problem, Reason.BROKEN_ROW), cause)
         for record in stored.rows:
             try:
-                read_key(record.target_session_key, self._ctx.config.profile, self._ctx.config.session.main_key)
+                read_config_key(record.target_session_key, self._ctx.config)
             except KeyFormatError as error:
                 wrong = BindingError(error.facts, Reason.BAD_SESSION_KEY)
                 where = str(record.conversation)
@@ -271,7 +271,7 @@ class SessionBindingService:
         self, asked: BindRequest, record: SessionBindingRecord, placement: Placement, cause: int | None
     ) -> SessionBindingRecord:
         ctx, key = self._ctx, record.target_session_key
-        agent = read_key(key, ctx.config.profile, ctx.config.session.main_key).agent
+        agent = read_config_key(key, ctx.config).agent
         session = ctx.new_session(key, agent, None) if asked.new_session else None
 
         def story(stored: BindResult) -> BindResult:

@@ -7,6 +7,7 @@ from cachetools import LRUCache
 
 from trunkline.core.channels.capabilities import check_able
 from trunkline.core.config import GatewayConfig
+from trunkline.core.decisions import Decisions
 from trunkline.core.errors import IllegalTransition, InvalidSend, StoreError
 from trunkline.core.events.gateway import StoreFailed
 from trunkline.core.reasons import Reason
@@ -27,7 +28,7 @@ from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.intent_drafts import bound_part
 from trunkline.core.runtime.outbound.open_intents import OpenIntents
 from trunkline.core.runtime.outbound.prepare import Preparer
-from trunkline.core.sends.api import SendPlan, may_try_again
+from trunkline.core.sends.api import SendPlan, SendRules, may_try_again
 from trunkline.core.states.intent import is_final
 from trunkline.core.store.commands import BeginSend
 from trunkline.core.store.queries import FindIntentFate, FindSend
@@ -58,6 +59,10 @@ class GatewaySendPorts:
     @property
     def config(self) -> GatewayConfig:
         return self._ctx.config
+
+    @property
+    def decisions(self) -> Decisions:
+        return self._ctx.decisions
 
     @property
     def channels(self) -> tuple[str, ...]:
@@ -189,8 +194,7 @@ class GatewaySendPorts:
         return row.address, row.content.chunks
 
     def _may_try_again(self, state: IntentState) -> bool:
-        # Upstream stores failures too, so a key never sends again.
-        return not self._ctx.config.profile.upstream and may_try_again(state)
+        return not self._ctx.config.rules[SendRules].keeps_failures and may_try_again(state)
 
     def _entry(self, plan: SendPlan, address: Address) -> NewSession | None:
         """The session of the target conversation, to create if it is missing."""
@@ -238,7 +242,7 @@ class GatewaySendPorts:
 
 
 def _address(plan: SendPlan) -> Address:
-    """The place of a plan. Raises `InvalidSend` for a plan without a route, which only upstream allows."""
+    """The place of a plan. Raises `InvalidSend` for a plan without a route."""
     if plan.route is None:
         raise InvalidSend(f"{plan.target!r} names no place on {plan.channel}", Reason.BAD_TARGET)
     return plan.route.address

@@ -11,7 +11,7 @@ from cachetools import LRUCache
 from trunkline.core.channels import rules_for
 from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import Decisions
-from trunkline.core.errors import AmbiguousTarget, SendFailed, TargetError, UsageError
+from trunkline.core.errors import SendFailed, TargetError, UsageError
 from trunkline.core.events import EventSink
 from trunkline.core.events.delivery import SendRefused, TargetResolved
 from trunkline.core.records.bindings import SessionBindingRecord
@@ -19,11 +19,19 @@ from trunkline.core.records.rows import SendRow
 from trunkline.core.routing.key_text import config_key
 from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute
 from trunkline.core.runtime.client_sends.target_resolution import DirectoryAnswer, refusal, resolve
-from trunkline.core.sends.api import SendMessage, SendPlan, check_send, choose_agent, choose_channel
+from trunkline.core.sends.api import (
+    SendMessage,
+    SendPlan,
+    SendRules,
+    Unroutable,
+    check_send,
+    choose_agent,
+    choose_channel,
+)
 from trunkline.core.values import Address, Receipt
 from trunkline.core.well_formed import well_formed
 
-#: upstream: maximum number of remembered failures that stored nothing
+#: maximum number of remembered failures that stored nothing
 _MOST_SPENT = 1000
 #: maximum number of cached plans
 _MOST_KNOWN = 20_000
@@ -60,6 +68,11 @@ class SendPorts(Protocol):
     @property
     def config(self) -> GatewayConfig:
         """The current configuration."""
+        ...
+
+    @property
+    def decisions(self) -> Decisions:
+        """The decisions under that configuration."""
         ...
 
     @property
@@ -103,14 +116,13 @@ class SendPorts(Protocol):
 class SendPlanner:
     """Plans sends. Plans for exact places are cached, because clients often send to the same place again."""
 
-    def __init__(self, ports: SendPorts, events: EventSink, decisions: Decisions) -> None:
+    def __init__(self, ports: SendPorts, events: EventSink) -> None:
         self._ports = ports
         self._events = events
-        self._decisions = decisions
         #: plans and their events by target; valid for one configuration
         self._known: dict[tuple[object, ...], tuple[SendPlan, TargetResolved]] = {}
         self._config = ports.config
-        #: upstream: keys that failed before anything was stored
+        #: keys that failed for good before anything was stored
         self.spent: LRUCache[str, str] = LRUCache(_MOST_SPENT)
 
     async def plan(self, message: SendMessage, asked: int) -> tuple[SendPlan, int]:
@@ -152,8 +164,8 @@ class SendPlanner:
 
     async def _plan(self, message: SendMessage, asked: int) -> tuple[SendPlan, TargetResolved | None]:
         ports = self._ports
-        check_send(message, ports.config.profile)
-        channel = choose_channel(message, ports.channels, ports.config.profile)
+        check_send(message, ports.config.rules)
+        channel = choose_channel(message, ports.channels, ports.config.rules)
         session = ports.session(message.session_key)
         if session is not None:
             message = msgspec.structs.replace(message, session_key=session[0])
@@ -162,7 +174,7 @@ class SendPlanner:
         account = ports.account(channel, named)
         question, note = await self._question(message, agent, channel, account)
         route = self._route(message, question, note, asked)
-        plan = self._decisions.plan_send(
+        plan = self._ports.decisions.plan_send(
             message,
             agent=agent,
             channel=channel,
@@ -193,14 +205,14 @@ class SendPlanner:
         return looked.answer(msgspec.structs.replace(question, target=message.to.strip())), looked.note
 
     def _route(self, message: SendMessage, question: OutboundQuestion, note: str, cause: int) -> OutboundRoute | None:
-        """The route of a send; None only in the upstream profiles, which then send without a mirror."""
+        """The route of a send; None: it is sent without one, and without a mirror."""
         try:
-            return resolve(self._decisions, question, note, self._ports.config)
+            return resolve(self._ports.decisions, question, note, self._ports.config)
         except TargetError as error:
-            if not self._ports.config.profile.upstream:
+            decided = self._ports.config.rules[SendRules].unroutable(error, message.session_key)
+            if decided is Unroutable.REFUSED:
                 raise
-            if isinstance(error, AmbiguousTarget) and not (message.session_key or "").strip():
-                # Upstream resolves the route only if no session is named, and fails like a delivery.
+            if decided is Unroutable.FAILED:
                 self._events.record(refused(message.key, error), cause)
                 # Remember it: the key never sends again.
                 self.spent[message.key] = error.facts
@@ -208,7 +220,7 @@ class SendPlanner:
             return None
 
     def _resolved(self, question: OutboundQuestion, route: OutboundRoute, note: str) -> TargetResolved:
-        other = self._decisions.other_agent_at(route.address, question.agent, self._ports.config)
+        other = self._ports.decisions.other_agent_at(route.address, question.agent, self._ports.config)
         return TargetResolved(
             channel=question.channel,
             target=question.target,
@@ -221,7 +233,7 @@ class SendPlanner:
 
 def _with_content(plan: SendPlan, message: SendMessage, config: GatewayConfig) -> SendPlan:
     """A cached plan with the content of another message. Raises `InvalidSend`."""
-    text, media = check_send(message, config.profile)
+    text, media = check_send(message, config.rules)
     return msgspec.structs.replace(
         plan,
         key=message.key,

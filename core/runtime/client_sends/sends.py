@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Sequence
 import anyio
 import msgspec
 
-from trunkline.core.decisions import Decisions
 from trunkline.core.delivery.mirror_text import media_name
 from trunkline.core.errors import InvalidSend, SendFailed, StoreError, UsageError
 from trunkline.core.events import EventSink
@@ -19,6 +18,7 @@ from trunkline.core.sends.api import (
     SendMessage,
     SendOutcome,
     SendPlan,
+    SendRules,
     SendStatus,
     Target,
     check_key,
@@ -40,16 +40,15 @@ class _Flight:
 class Sends:
     """Executes client sends while the gateway is up; earlier ones wait for it."""
 
-    def __init__(self, ports: SendPorts, events: EventSink, decisions: Decisions, up: anyio.Event) -> None:
+    def __init__(self, ports: SendPorts, events: EventSink, up: anyio.Event) -> None:
         self._ports = ports
         self._events = events
-        self._decisions = decisions
         self._up = up
         self._stopped = False
         #: ordered, so that calls are cancelled in order
         self._scopes: dict[anyio.CancelScope, None] = {}
         self._flights: dict[str, _Flight] = {}
-        self._planner = SendPlanner(ports, events, decisions)
+        self._planner = SendPlanner(ports, events)
 
     def stop(self) -> None:
         self._stopped = True
@@ -183,17 +182,16 @@ class Sends:
             return await self._planner.plan(message, asked)
         except UsageError:
             before = None if message.dry_run else await self._ports.fate(message.key)
-            # Upstream stores failures too, so a key never sends again.
-            upstream = self._ports.config.profile.upstream
-            if before is None or (before.receipt is None and not before.final and not upstream):
+            keeps = self._ports.config.rules[SendRules].keeps_failures
+            if before is None or (before.receipt is None and not before.final and not keeps):
                 raise
             self._record_join(message.key, asked, ended=not before.waited)
             return _outcome(message, before, cached=True), asked
 
     def _check_spent(self, key: str, cause: int) -> None:
-        """Upstream: a key with a remembered failure never sends again."""
+        """Raise `SendFailed` for a key that has failed for good."""
         spent = self._planner.spent
-        if key in spent and self._ports.config.profile.upstream:
+        if key in spent:
             self._record_join(key, cause, ended=True)
             raise SendFailed(spent[key], cached=True, final=True)
 

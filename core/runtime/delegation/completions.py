@@ -166,7 +166,6 @@ class CompletionReporter:
             fail_closed=not may_fall_back,
             bindings=self._bindings.list_by_session(row.child_key),
             now=ctx.env.now(),
-            profile=ctx.config.profile,
         )
         chosen = routed.binding
         body = RouterDecided(

@@ -134,7 +134,7 @@ class Replies:
             response_prefix=settings.response_prefix,
             visibility=visibility,
             undeliverable=undeliverable,
-            profile=ctx.config.profile,
+            by=ctx.config.rules,
         )
         return ctx.decisions.decide_reply(text, facts)
 

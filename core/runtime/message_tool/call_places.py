@@ -8,10 +8,10 @@ import msgspec
 
 from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.actions.spec import TargetMode
+from trunkline.core.channels import rules_for
 from trunkline.core.errors import InvalidAction
 from trunkline.core.message_tool.calls import PlannedCall, TargetSource
 from trunkline.core.message_tool.places import server_place
-from trunkline.core.message_tool.planning.availability import find_action
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.client_sends.target_resolution import ResolvedTarget, TargetResolver, ToolSend
 from trunkline.core.runtime.message_tool.tool_call import ToolCall
@@ -110,7 +110,7 @@ def check_kind(planned: PlannedCall, place: Address) -> None:
     text = planned.target.text or ""
     if SPECS[planned.action].target is TargetMode.CHANNEL_ID:
         raise InvalidAction(f'Channel id "{text}" resolved to a user target.', Reason.BAD_TARGET)
-    entry = find_action(place.channel, planned.action)
+    entry = rules_for(place.channel).action(planned.action)
     if entry is not None and entry.group_only:
         sentence = f'Action {planned.action} needs a group, and "{text}" is a person.'
         raise InvalidAction(sentence, Reason.BAD_TARGET)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trunkline.core.keys import Migration, SessionKey, StoredKey, plan_migration
-from trunkline.core.profiles import codec_of
+from trunkline.core.keys import KeyCodec, Migration, SessionKey, StoredKey, plan_migration
 from trunkline.core.runtime.context import Context
 from trunkline.core.sessions.entries import migration_events, todays_key
 from trunkline.core.store.commands import MigrateKeys
@@ -13,8 +12,8 @@ from trunkline.core.store.commands import MigrateKeys
 
 async def migrate_keys(ctx: Context, started: int) -> None:
     """Move sessions that an earlier version stored under another form of their key (invariant S1)."""
-    if ctx.config.profile.upstream:
-        # Upstream looks keys up unchanged.
+    codec = ctx.config.rules[KeyCodec]
+    if not codec.migrates:
         return
     accounts = ctx.default_accounts
 
@@ -28,4 +27,4 @@ async def migrate_keys(ctx: Context, started: int) -> None:
         for body in () if migration is None else migration_events(migration):
             ctx.events.record(body, started)
 
-    await ctx.store.write(MigrateKeys(codec=codec_of(ctx.config.profile), plan=plan, now=ctx.env.now()), story)
+    await ctx.store.write(MigrateKeys(codec=codec.name, plan=plan, now=ctx.env.now()), story)

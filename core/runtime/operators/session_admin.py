@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from trunkline.core.errors import IllegalTransition, InvalidCall, KeyFormatError
-from trunkline.core.keys.text_form import read_key
 from trunkline.core.records.rows import SessionRow
+from trunkline.core.routing.key_text import read_config_key
 from trunkline.core.routing.scopes import place_key
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.session_map import reset_session
@@ -40,7 +40,7 @@ class SessionAdmin:
         if found.ended is not None:
             raise IllegalTransition(f"{found.session_id} has ended already ({found.ended})")
         try:
-            agent = read_key(found.session_key, ctx.config.profile, ctx.config.session.main_key).agent
+            agent = read_config_key(found.session_key, ctx.config).agent
         except KeyFormatError as error:
             raise InvalidCall(f"the key of {found.session_id} cannot be read: {error.facts}") from error
         session = ctx.new_session(found.session_key, agent, None)

@@ -82,9 +82,7 @@ class Changes:
             keys=self._keys(work, place),
         )
         found = await ctx.store.read(query)
-        # Upstream knows the messages of an account, and not which agent sent them.
-        agent = None if ctx.config.profile.upstream else work.agent
-        return ctx.decisions.decide_reference(action, name, place, found, agent=agent, moderates=moderates)
+        return ctx.decisions.decide_reference(action, name, place, found, agent=work.agent, moderates=moderates)
 
     def _keys(self, work: Work, place: Address) -> tuple[str, ...]:
         bound = self._ctx.bindings.speaking(place, work.binding)

@@ -15,8 +15,6 @@ from trunkline.core.errors import InvalidAction, InvalidSend
 from trunkline.core.events.delivery import HookSending
 from trunkline.core.reasons import Reason
 from trunkline.core.records.rows import ContentPart, IntentRow, Work
-from trunkline.core.routing.key_text import config_key
-from trunkline.core.routing.scopes import place_key
 from trunkline.core.runtime.context import Context, ids_of
 from trunkline.core.runtime.outbound.hook_runner import HookRunner
 from trunkline.core.text.chunking.utf16 import visible
@@ -99,11 +97,10 @@ class Preparer:
         `before`: the configuration of the draft. A session that the turn, a binding or the caller chose stays.
         """
         config = self._ctx.config
-        if config is before or config.profile.upstream or row.named_session or row.session or row.bound.binding:
+        if config is before or row.named_session or row.session or row.bound.binding:
             return row
-        if row.mirror_key != config_key(place_key(row.agent, row.address, before), before):
-            return row
-        return structs.replace(row, mirror_key=config_key(place_key(row.agent, row.address, config), config))
+        key = self._ctx.decisions.todays_mirror(row.mirror_key, row.agent, row.address, before, config)
+        return structs.replace(row, mirror_key=key)
 
     async def _final(
         self,

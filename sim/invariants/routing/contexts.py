@@ -178,7 +178,7 @@ def _is_guarded(facts: IntentFacts) -> bool:
     if action is None:
         # A message without a target goes where the turn answers.
         return facts.body.targeted
-    return SPECS[action].guarded or SPECS[action].guarded_since_june
+    return SPECS[action].guarded
 
 
 class CrossingsAreDecided(_Contexts):

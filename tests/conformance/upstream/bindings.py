@@ -14,8 +14,8 @@ from typing import Protocol
 import msgspec
 
 from trunkline.core.errors import BindingError
-from trunkline.core.keys.openclaw import account_id, fold
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
+from trunkline.core.profiles.openclaw.keys import account_id, fold
 from trunkline.core.reasons import Reason
 from trunkline.core.records.bindings import ConversationRef, Placement
 from trunkline.core.states.binding import BindingStatus
@@ -104,7 +104,7 @@ class UpstreamBindings:
     def __init__(self, profile: Profile, generic: GenericPort | None = None) -> None:
         self._profile = profile
         # March has no store for channels without an adapter.
-        self._generic = generic if profile.august else None
+        self._generic = generic if profile is Profile.OPENCLAW_2026_08 else None
         self._stacks: dict[Key, list[UpstreamAdapter]] = {}
 
     # ------------------------------------------------------------ registration
@@ -126,7 +126,7 @@ class UpstreamBindings:
     def _in_charge(self, key: Key) -> UpstreamAdapter | None:
         stack = self._stacks.get(key)
         # August: whoever registered last; March: whoever registered first and has not left.
-        return None if not stack else stack[-1 if self._profile.august else 0]
+        return None if not stack else stack[-1 if self._profile is Profile.OPENCLAW_2026_08 else 0]
 
     def _active(self) -> Iterable[UpstreamAdapter]:
         """The adapters in charge, in the order in which their keys were first registered; the generic store last."""
@@ -207,7 +207,7 @@ class UpstreamBindings:
         return self._once(removed)
 
     def _scoped(self, scope: Key | None) -> Sequence[UpstreamAdapter]:
-        if scope is None or not self._profile.august:
+        if scope is None or self._profile is not Profile.OPENCLAW_2026_08:
             return tuple(self._active())
         adapter = self._for(normal_ref(ConversationRef(channel=scope[0], account_id=scope[1], conversation_id="")))
         return () if adapter is None else (adapter,)
@@ -217,7 +217,7 @@ class UpstreamBindings:
         found: dict[tuple[str, ...], UpstreamRecord] = {}
         for record in records:
             place = record.conversation
-            august = (place.channel, place.account_id) if self._profile.august else ()
+            august = (place.channel, place.account_id) if self._profile is Profile.OPENCLAW_2026_08 else ()
             found.setdefault((*august, record.binding_id), record)
         return tuple(found.values())
 

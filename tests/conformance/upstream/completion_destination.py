@@ -14,10 +14,11 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from trunkline.core.bindings.completion_router import TASK_COMPLETION, resolve_destination
+from trunkline.core.bindings.completion_router import TASK_COMPLETION
 from trunkline.core.bindings.conversation_match import ref_of
-from trunkline.core.keys.openclaw import account_id, fold
-from trunkline.core.profiles import Profile
+from trunkline.core.decisions import Decisions
+from trunkline.core.profile_rules import Profile, profile_rules
+from trunkline.core.profiles.openclaw.keys import account_id, fold
 from trunkline.core.reasons import Reason
 from trunkline.core.records.bindings import ConversationRef, SessionBindingRecord
 
@@ -57,7 +58,7 @@ def completion_destination(
     """Choose the destination as upstream does. `hook` is what a plugin answered, which counts before the origin."""
     known = None if origin is None else _normal(origin)
     requester = None if known is None else requester_conversation(known)
-    decision = resolve_destination(
+    decision = profile_rules(profile)[Decisions].resolve_destination(
         event_kind=TASK_COMPLETION,
         target_session_key=child_session_key,
         requester=requester,
@@ -65,7 +66,6 @@ def completion_destination(
         fail_closed=False,
         bindings=bindings,
         now=0.0,
-        profile=profile,
     )
     if decision.binding is not None:
         destination = _filled(_bound(ref_of(decision.binding.conversation)), known)

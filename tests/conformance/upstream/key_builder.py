@@ -6,11 +6,11 @@ what upstream puts in for a missing part.
 
 from __future__ import annotations
 
+from tests.support.profiles import key_text
 from trunkline.core.config import GroupScope, SessionConfig
-from trunkline.core.keys.openclaw import UNKNOWN, account_id, agent_id, fold
-from trunkline.core.keys.text_form import key_text
 from trunkline.core.keys.v1 import SessionKey
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
+from trunkline.core.profiles.openclaw.keys import UNKNOWN, account_id, agent_id, fold
 from trunkline.core.routing.session_keys import session_key_for
 from trunkline.core.values import Address, ChatKind
 
@@ -28,7 +28,7 @@ def build_key(
     """The text of a place's key. Without kind and peer it is the main session's; a blank peer is ``unknown``."""
     if kind is None and peer is None:
         return key_text(SessionKey(agent=agent_id(agent)), profile, session.main_key)
-    if not profile.august:
+    if profile is not Profile.OPENCLAW_2026_08:
         # March: there is no group scope; groups have sessions of their own.
         session = session.model_copy(update={"group_scope": GroupScope.PER_GROUP})
     place = Address(

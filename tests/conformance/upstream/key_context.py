@@ -11,16 +11,9 @@ import re
 import msgspec
 
 from tests.conformance.upstream.key_store import GLOBAL
-from trunkline.core.keys.openclaw import (
-    CHANNELS,
-    DEFAULT_AGENT,
-    DEFAULT_MAIN_KEY,
-    fold,
-    fold_key,
-    keeps_case,
-    main_text,
-)
-from trunkline.core.profiles import Profile
+from tests.support.profiles import fold_key, keeps_case
+from trunkline.core.profile_rules import Profile
+from trunkline.core.profiles.openclaw.keys import CHANNELS, DEFAULT_AGENT, DEFAULT_MAIN_KEY, fold, main_text
 from trunkline.core.values import ChatKind
 
 _JID = "@g.us"

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from trunkline.core.keys.openclaw import DEFAULT_MAIN_KEY, UNKNOWN, agent_id, fold_key, main_key_name, main_text
+from tests.support.profiles import fold_key
 from trunkline.core.keys.stored_key import StoredKey, freshest
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
+from trunkline.core.profiles.openclaw.keys import DEFAULT_MAIN_KEY, UNKNOWN, agent_id, main_key_name, main_text
 
 GLOBAL = "global"
 _JID = "@g.us"

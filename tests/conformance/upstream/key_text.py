@@ -10,8 +10,10 @@ from enum import StrEnum
 
 import msgspec
 
+from tests.support.profiles import fold_key, parse_openclaw
 from trunkline.core.errors import KeyFormatError
-from trunkline.core.keys.openclaw import (
+from trunkline.core.profile_rules import Profile
+from trunkline.core.profiles.openclaw.keys import (
     DEFAULT_AGENT,
     DEFAULT_MAIN_KEY,
     KIND_TOKENS,
@@ -19,11 +21,8 @@ from trunkline.core.keys.openclaw import (
     account_id,
     agent_id,
     fold,
-    fold_key,
     main_text,
-    parse_openclaw,
 )
-from trunkline.core.profiles import Profile
 from trunkline.core.values import ChatKind
 
 _MARKS = (":thread:", ":topic:")
@@ -104,7 +103,7 @@ def agent_of(text: str | None, profile: Profile = Profile.OPENCLAW, default: str
     parsed = parse_openclaw(text, profile)
     if parsed is not None:
         return agent_id(parsed.agent)
-    if not profile.august:
+    if profile is not Profile.OPENCLAW_2026_08:
         return DEFAULT_AGENT
     if key_shape(text, profile) is KeyShape.MALFORMED_AGENT:
         raise KeyFormatError(f"{text!r}: it begins with agent: and names no session")

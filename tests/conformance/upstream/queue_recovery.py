@@ -13,7 +13,7 @@ from enum import StrEnum
 import msgspec
 
 from trunkline.core.delivery.backoff import is_permanent, wait_after
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 
 #: failures after which a row is given up without another look
 MAX_RETRIES = 5

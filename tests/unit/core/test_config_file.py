@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.for_each import for_each
 from trunkline.core.config.files import FileError, load_config, load_config_text
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.sim.scenario import load_scenario, scenario_home
 
 BARE = """\

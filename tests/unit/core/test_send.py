@@ -10,7 +10,7 @@ from tests.support.for_each import for_each
 from trunkline.core.config import GatewayConfig
 from trunkline.core.delivery.mirror_text import media_name, mirror_text
 from trunkline.core.errors import InvalidSend
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile, profile_rules
 from trunkline.core.reasons import Reason
 from trunkline.core.records.rows import send_intent
 from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
@@ -125,9 +125,9 @@ def test_named_media_come_before_those_of_the_text_and_none_comes_twice() -> Non
 
 
 def test_upstream_trims_the_text_and_takes_blank_lines_out() -> None:
-    assert split_media("  hi ", (), Profile.OPENCLAW) == ("hi", ())
-    assert split_media("a\n\nb\nmedia:/a.png\n\nc", (), Profile.OPENCLAW) == ("a\nb\nc", ("/a.png",))
-    assert split_media("a\n\nb", (), Profile.OPENCLAW) == ("a\n\nb", ())
+    assert split_media("  hi ", (), profile_rules(Profile.OPENCLAW)) == ("hi", ())
+    assert split_media("a\n\nb\nmedia:/a.png\n\nc", (), profile_rules(Profile.OPENCLAW)) == ("a\nb\nc", ("/a.png",))
+    assert split_media("a\n\nb", (), profile_rules(Profile.OPENCLAW)) == ("a\n\nb", ())
 
 
 @for_each(
@@ -175,10 +175,10 @@ def test_the_channel_is_the_one_that_is_named_or_the_only_one() -> None:
 @pytest.mark.parametrize("profile", [Profile.OPENCLAW, Profile.OPENCLAW_2026_08])
 def test_upstream_sends_nothing_to_a_web_chat_that_is_served(profile: Profile) -> None:
     served = ("discord", "webchat")
-    assert choose_channel(message(), served, profile) == "discord"
+    assert choose_channel(message(), served, profile_rules(profile)) == "discord"
     for fields in ({"channel": "webchat"}, {"to": room("ana", channel="webchat")}):
         with pytest.raises(InvalidSend, match="channel 'webchat' is internal") as caught:
-            choose_channel(message(**fields), served, profile)
+            choose_channel(message(**fields), served, profile_rules(profile))
         assert caught.value.reason is Reason.UNKNOWN_CHANNEL
 
 

@@ -5,8 +5,9 @@ import pytest
 from tests.support.for_each import for_each
 from trunkline.core.bindings.completion_router import BoundDeliveryRouter, RouterDecision, resolve_destination
 from trunkline.core.bindings.conversation_match import place_of, ref_of, same_place
+from trunkline.core.decisions import Decisions
 from trunkline.core.errors import TargetError, UsageError
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile, profile_rules
 from trunkline.core.reasons import Reason
 from trunkline.core.records.bindings import ConversationRef, SessionBindingRecord, TargetKind
 from trunkline.core.states.binding import BindingStatus
@@ -35,14 +36,13 @@ def ask(
     profile: Profile = OURS,
     key: str = CHILD,
 ) -> RouterDecision:
-    return resolve_destination(
+    return profile_rules(profile)[Decisions].resolve_destination(
         event_kind="task_completion",
         target_session_key=key,
         requester=requester,
         fail_closed=fail_closed,
         bindings=bindings,
         now=NOW,
-        profile=profile,
     )
 
 
@@ -101,7 +101,7 @@ def test_a_requester_without_channel_or_conversation_is_invalid(
 
 @pytest.mark.parametrize("kind", ["", "subagent_message", "spawn_ack"])
 def test_other_events_are_refused(kind: str) -> None:
-    router = BoundDeliveryRouter(lambda _: (THREAD,), OURS, lambda: NOW)
+    router = BoundDeliveryRouter(lambda _: (THREAD,), resolve_destination, lambda: NOW)
     with pytest.raises(UsageError, match="only task_completion"):
         router.resolve_destination(kind, CHILD, at("100"))
 
@@ -137,7 +137,7 @@ def test_two_threads_under_the_requester_are_no_match() -> None:
 def test_the_router_fails_closed_by_default_and_reads_the_clock_at_each_call() -> None:
     clock = [0.0]
     record = bound(at("201"), max_age=50.0)
-    router = BoundDeliveryRouter(lambda key: (record,) if key == CHILD else (), OURS, lambda: clock[0])
+    router = BoundDeliveryRouter(lambda key: (record,) if key == CHILD else (), resolve_destination, lambda: clock[0])
     assert router.resolve_destination("task_completion", CHILD, None).reason is Reason.MISSING_REQUESTER
     assert router.resolve_destination("task_completion", f" {CHILD} ", at("201")).binding is record
     clock[0] = 50.0

@@ -2,12 +2,13 @@
 
 import pytest
 
+from tests.conformance.upstream.inbound_places import read_discord as read_theirs
 from tests.support.for_each import for_each
-from tests.support.routes import AUGUST, MARCH, OURS, inbound_key, key, read, route, seen, seen_or_none
+from tests.support.routes import AUGUST, MARCH, inbound_key, key, read, route, seen, seen_or_none
 from trunkline.core.channels import rules_for
 from trunkline.core.channels.platforms.discord import DiscordMessage, read_inbound
 from trunkline.core.errors import AmbiguousTarget, TargetError
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.values import Address, ChatKind
 
 
@@ -136,6 +137,6 @@ def test_a_direct_conversation_goes_by_its_user_and_a_group_by_its_id() -> None:
 
 def test_unlike_upstream_a_direct_message_without_its_user_is_an_error() -> None:
     said = DiscordMessage(kind="dm", conversation_id="9")
-    assert read_inbound(said, "default", MARCH).address.conversation == "9"
+    assert read_theirs(said, "default").address.conversation == "9"
     with pytest.raises(TargetError, match="its user is missing"):
-        read_inbound(said, "default", OURS)
+        read_inbound(said, "default")

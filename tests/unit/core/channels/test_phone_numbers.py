@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.for_each import for_each
-from trunkline.core.channels.phone_numbers import normal_phone, upstream_phone
+from trunkline.core.channels.phone_numbers import normal_phone
+from trunkline.core.profiles.openclaw.channels.base import phone
 
 
 @for_each(
@@ -50,9 +51,9 @@ def test_the_normal_form_is_its_own(text: str) -> None:
 
 @given(st.from_regex(r"\+[1-9][0-9]{0,14}", fullmatch=True))
 def test_upstream_agrees_on_numbers_in_normal_form(text: str) -> None:
-    assert upstream_phone(text) == normal_phone(text) == text
+    assert phone(text) == normal_phone(text) == text
 
 
 @pytest.mark.parametrize(("text", "made"), [("alice.01", "+01"), ("hello", "+"), ("+1 555", "+1555"), ("a+5", "+5")])
 def test_upstream_makes_a_number_of_any_text(text: str, made: str) -> None:
-    assert upstream_phone(text) == made
+    assert phone(text) == made

@@ -4,13 +4,14 @@ from typing import Any
 
 import pytest
 
+from tests.conformance.upstream.inbound_places import read_post as read_theirs
 from tests.support.for_each import for_each
 from tests.support.routes import AUGUST, MARCH, inbound_key, key, read, route, seen, seen_or_none
 from trunkline.core.channels import known_channels, rules_for
 from trunkline.core.channels.platforms.mattermost import MattermostMessage
 from trunkline.core.channels.platforms.mattermost import read_inbound as read_post
 from trunkline.core.errors import AmbiguousTarget, TargetError
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.values import ChatKind, Idempotency
 
 POST = "dthcxgoxhifn3pwh65cut3ud3w"
@@ -109,7 +110,7 @@ def test_unlike_upstream_threads_of_mattermost_do_not_hang_on_the_mode_of_replie
     message: MattermostMessage, mode: str, ours: str | None, theirs: str | None
 ) -> None:
     assert read_post(message, "default", mode).address.thread == ours
-    found = read_post(message, "default", mode, MARCH)
+    found = read_theirs(message, "default", mode)
     assert (found.address.thread, found.inherits_parent) == (theirs, theirs is not None)
 
 

@@ -4,12 +4,13 @@ from typing import Any
 
 import pytest
 
+from tests.conformance.upstream.inbound_places import read_slack as read_theirs
 from tests.support.for_each import for_each
 from tests.support.routes import AUGUST, MARCH, config_of, inbound_key, key, read, route, seen, seen_or_none
 from trunkline.core.channels import CurrentConversation, rules_for
 from trunkline.core.channels.platforms.slack import SlackMessage, read_inbound
 from trunkline.core.errors import AmbiguousTarget, TargetError
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.values import Address, ChatKind
 
 # ---------------------------------------------------------------- targets
@@ -214,9 +215,7 @@ def test_a_direct_conversation_goes_by_its_user(conversation: str, kind: ChatKin
 
 
 def test_unlike_upstream_messages_to_a_user_do_not_fork_sessions() -> None:
-    ours, theirs = (
-        read_inbound(said("im"), "default", "all", profile=profile) for profile in (Profile.TRUNKLINE, MARCH)
-    )
+    ours, theirs = (read(said("im"), "default", "all") for read in (read_inbound, read_theirs))
     assert inbound_key(ours.address) == key("slack", "user:U1")
     assert inbound_key(theirs.address, MARCH) == "agent:main:slack:direct:u1:thread:10.1"
     assert ours.message_thread == theirs.message_thread == "10.1"

@@ -4,13 +4,15 @@ from typing import Any
 
 import pytest
 
+from tests.conformance.upstream.inbound_places import read_telegram as read_theirs
 from tests.support.for_each import for_each
-from tests.support.routes import AUGUST, MARCH, OURS, inbound_key, key, read, route, seen, seen_or_none
+from tests.support.profiles import rules_under
+from tests.support.routes import AUGUST, MARCH, inbound_key, key, read, route, seen, seen_or_none
 from trunkline.core.channels import CurrentConversation, rules_for
 from trunkline.core.channels.platforms.telegram import TelegramMessage, read_inbound
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import TargetError
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.values import Address, ChatKind
 
 # ---------------------------------------------------------------- targets
@@ -115,7 +117,7 @@ def test_topics_of_direct_conversations_agree_with_inbound_messages() -> None:
 
 def test_unlike_upstream_in_march_a_direct_topic_has_one_key_in_both_directions() -> None:
     said = TelegramMessage(chat_id=42, chat_type="private", sender_id=42, thread_id=99)
-    inbound = inbound_key(read_inbound(said, "default", MARCH).address, MARCH)
+    inbound = inbound_key(read_theirs(said, "default").address, MARCH)
     assert inbound == "agent:main:telegram:direct:42:thread:42:99"
     assert key("telegram", "42", MARCH, thread="99") == "agent:main:telegram:direct:42:thread:99"
     assert key("telegram", "42", AUGUST, thread="99") == inbound
@@ -204,13 +206,13 @@ def test_groups_and_channels_are_groups_by_their_number(chat_type: str) -> None:
 
 
 def test_a_direct_conversation_goes_by_its_sender_else_by_its_chat() -> None:
-    for profile in (OURS, MARCH):
-        assert read_inbound(said("private", chat_id=7), "default", profile).address.conversation == "42"
-        assert read_inbound(said("private", chat_id=7, sender_id=None), "default", profile).address.conversation == "7"
+    for place_of in (read_inbound, read_theirs):
+        assert place_of(said("private", chat_id=7), "default").address.conversation == "42"
+        assert place_of(said("private", chat_id=7, sender_id=None), "default").address.conversation == "7"
 
 
 def test_upstream_names_the_chat_in_the_key_of_a_direct_topic() -> None:
-    place = read_inbound(said("private", chat_id=7, thread_id=99), "default", MARCH).address
+    place = read_theirs(said("private", chat_id=7, thread_id=99), "default").address
     assert inbound_key(place, MARCH) == "agent:main:telegram:direct:42:thread:7:99"
     assert place.thread == "99"
 
@@ -248,15 +250,15 @@ def test_only_topics_are_threads(fields: dict[str, Any], thread: str | None, thr
 def test_unlike_upstream_chains_of_answers_are_no_topics_and_general_is_none(
     fields: dict[str, Any], topic: str | None
 ) -> None:
-    assert read_inbound(said(**fields), "default", MARCH).address.thread == topic
+    assert read_theirs(said(**fields), "default").address.thread == topic
 
 
 def test_upstream_isolates_direct_conversations_of_named_accounts() -> None:
     private = said("private")
-    assert read_inbound(private, "work", MARCH).isolates
-    assert not read_inbound(private, "default", MARCH).isolates
-    assert not read_inbound(private, "work", OURS).isolates
-    assert not read_inbound(said(), "work", MARCH).isolates
+    assert read_theirs(private, "work").isolates
+    assert not read_theirs(private, "default").isolates
+    assert not hasattr(read_inbound(private, "work"), "isolates")
+    assert not read_theirs(said(), "work").isolates
 
 
 def test_an_answer_hangs_on_the_message() -> None:
@@ -267,4 +269,4 @@ def test_an_answer_hangs_on_the_message() -> None:
 def test_a_topic_in_a_key_is_distinguished_from_a_thread() -> None:
     place = Address(channel="telegram", account="default", kind=ChatKind.GROUP, conversation="-1001", thread="7")
     assert rules_for("telegram").key_thread(place) == ("topic", "7")
-    assert rules_for("telegram").key_thread(place, MARCH) == ("topic", "7")
+    assert rules_under(MARCH, "telegram").key_thread(place) == ("topic", "7")

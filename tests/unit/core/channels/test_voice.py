@@ -10,7 +10,7 @@ from trunkline.core.channels import CurrentConversation, rules_for
 from trunkline.core.config import GatewayConfig
 from trunkline.core.delivery.prepare import pieces, recipe_for
 from trunkline.core.errors import TargetError
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.sessions.entries import entry_for
 from trunkline.core.values import Address, Capability, ChatKind
 
@@ -65,7 +65,7 @@ def test_a_call_is_the_thread_of_an_address_and_no_part_of_its_key() -> None:
     assert (written.target, written.thread) == ("voice:+15551234567", "CA7")
 
 
-@pytest.mark.parametrize("profile", [profile for profile in Profile if profile.upstream])
+@pytest.mark.parametrize("profile", [profile for profile in Profile if profile is not Profile.TRUNKLINE])
 def test_upstream_has_no_calls(profile: Profile) -> None:
     assert route("voice", "+15551234567", profile, thread="CA7").address.thread is None
 

@@ -13,7 +13,7 @@ from trunkline.core.channels import rules_for
 from trunkline.core.config import ChannelConfig, GatewayConfig
 from trunkline.core.delivery.mirror_text import mirror_text
 from trunkline.core.delivery.prepare import Leading, Recipe, chunk_text, normalised, pieces, recipe_for
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.values import Capabilities, Chunker, ChunkMode, Markup, Style, StyleKind
 
 PLAIN = Capabilities(text_limit=10_000)

@@ -10,7 +10,7 @@ from trunkline.core.config import GatewayConfig
 from trunkline.core.config.gateway import deliverable_channels, heartbeat_agents
 from trunkline.core.heartbeat.settings import agent_of, heartbeat_of, target_question, zones_of
 from trunkline.core.heartbeat.targets import Route
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 
 
 def read(**fields: Any) -> GatewayConfig:

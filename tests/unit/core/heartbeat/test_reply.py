@@ -10,7 +10,7 @@ from trunkline.core.heartbeat.dedupe import is_duplicate
 from trunkline.core.heartbeat.reply import ReplyDecision, ReplyFacts, decide_reply, split_reasoning
 from trunkline.core.heartbeat.visibility import Visibility, resolve_visibility
 from trunkline.core.heartbeat.wake import WakeKind
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile, profile_rules
 from trunkline.core.reasons import Reason
 
 ALERT = "The disk is almost full"
@@ -85,9 +85,9 @@ def test_the_result_of_a_command_is_relayed_even_if_it_is_short() -> None:
     assert decide("HEARTBEAT_OK done").reason is Reason.OK_TOKEN
     assert decide("HEARTBEAT_OK done", kind=WakeKind.EXEC_EVENT).text == "done"
     assert decide("HEARTBEAT_OK", kind=WakeKind.EXEC_EVENT).reason is Reason.OK_TOKEN
-    upstream = decide("HEARTBEAT_OK", kind=WakeKind.EXEC_EVENT, profile=Profile.OPENCLAW)
+    upstream = decide("HEARTBEAT_OK", kind=WakeKind.EXEC_EVENT, by=profile_rules(Profile.OPENCLAW))
     assert (upstream.reason, upstream.text) == (Reason.HEARTBEAT_TARGET, "HEARTBEAT_OK")
-    assert decide(" ", kind=WakeKind.EXEC_EVENT, profile=Profile.OPENCLAW).reason is Reason.OK_EMPTY
+    assert decide(" ", kind=WakeKind.EXEC_EVENT, by=profile_rules(Profile.OPENCLAW)).reason is Reason.OK_EMPTY
 
 
 def test_the_limit_of_an_acknowledgement_is_configured() -> None:

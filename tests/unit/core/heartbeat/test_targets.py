@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tests.support.for_each import for_each
-from trunkline.core.heartbeat.targets import Route, TargetQuestion, default_target, resolve_heartbeat_target
-from trunkline.core.profiles import Profile
+from trunkline.core.heartbeat.targets import HeartbeatTargets, Route, TargetQuestion, resolve_heartbeat_target
+from trunkline.core.profile_rules import Profile, profile_rules
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind
 
@@ -21,7 +21,7 @@ def resolve(**facts: Any) -> tuple[str | None, str | None, Reason | None]:
 
 
 def test_the_default_depends_on_the_profile() -> None:
-    assert [default_target(profile) for profile in Profile] == ["owner", "none", "owner"]
+    assert [profile_rules(profile)[HeartbeatTargets].default for profile in Profile] == ["owner", "none", "owner"]
 
 
 @pytest.mark.parametrize(
@@ -33,9 +33,9 @@ def test_the_default_depends_on_the_profile() -> None:
     ],
 )
 def test_a_session_without_a_route_is_no_route_since_august(profile: Profile, reason: Reason) -> None:
-    assert resolve(target="last", profile=profile) == (None, None, reason)
+    assert resolve(target="last", by=profile_rules(profile)) == (None, None, reason)
     # A channel without a recipient is another thing.
-    assert resolve(target="slack", profile=profile) == (None, None, Reason.NO_TARGET)
+    assert resolve(target="slack", by=profile_rules(profile)) == (None, None, Reason.NO_TARGET)
 
 
 def test_a_thread_is_not_inherited_and_the_place_is_kept() -> None:
@@ -103,7 +103,7 @@ def test_a_wake_request_from_a_place_is_answered_there() -> None:
 def test_direct_chats_can_be_excluded(channel: str, to: str, ours: Reason | None, upstream: Reason | None) -> None:
     facts: dict[str, Any] = {"target": channel, "to": to, "direct_policy": "block"}
     assert resolve(**facts)[2] is ours
-    assert resolve(**facts, profile=Profile.OPENCLAW)[2] is upstream
+    assert resolve(**facts, by=profile_rules(Profile.OPENCLAW))[2] is upstream
     assert resolve(target=channel, to=to)[0] == channel
 
 
@@ -113,7 +113,9 @@ def test_a_place_proves_its_kind() -> None:
     assert resolve(target="last", last=last, direct_policy="block")[2] is Reason.DM_BLOCKED
     known = Route(channel="telegram", to="@somewhere", kind=ChatKind.DIRECT)
     for profile in Profile:
-        assert resolve(target="last", last=known, direct_policy="block", profile=profile)[2] is Reason.DM_BLOCKED
+        assert (
+            resolve(target="last", last=known, direct_policy="block", by=profile_rules(profile))[2] is Reason.DM_BLOCKED
+        )
     group = Route(channel="telegram", to="@somewhere", account="ops", place=GROUP)
     assert resolve(target="last", last=group, direct_policy="block") == ("telegram", "@somewhere", None)
 
@@ -121,7 +123,9 @@ def test_a_place_proves_its_kind() -> None:
 @pytest.mark.parametrize("profile", list(Profile))
 def test_whatsapp_replaces_a_person_who_is_not_listed(profile: Profile) -> None:
     def to(named: str, *listed: str) -> tuple[str | None, Reason | None]:
-        _, found, reason = resolve(target="whatsapp", to=named, recipients={"whatsapp": listed}, profile=profile)
+        _, found, reason = resolve(
+            target="whatsapp", to=named, recipients={"whatsapp": listed}, by=profile_rules(profile)
+        )
         return found, reason
 
     assert to("+1999", "+1 555") == ("+1555", Reason.ALLOW_FROM_FALLBACK)
@@ -137,7 +141,7 @@ def test_whatsapp_replaces_a_person_who_is_not_listed(profile: Profile) -> None:
 def test_a_list_that_cannot_be_read_permits_nobody() -> None:
     facts: dict[str, Any] = {"target": "whatsapp", "to": "+1999", "recipients": {"whatsapp": ("ana",)}}
     assert resolve(**facts) == (None, None, Reason.NO_TARGET)
-    assert resolve(**facts, profile=Profile.OPENCLAW) == ("whatsapp", "+1999", None)
+    assert resolve(**facts, by=profile_rules(Profile.OPENCLAW)) == ("whatsapp", "+1999", None)
 
 
 def test_an_account_is_one_of_the_channel_in_any_case() -> None:
@@ -148,7 +152,7 @@ def test_an_account_is_one_of_the_channel_in_any_case() -> None:
 
     accounts = {"telegram": ("Main", "Ops")}
     assert account(account="ops", accounts=accounts) == ("Ops", None)
-    assert account(account="ops", accounts=accounts, profile=Profile.OPENCLAW) == ("ops", None)
+    assert account(account="ops", accounts=accounts, by=profile_rules(Profile.OPENCLAW)) == ("ops", None)
     assert account(account="nope", accounts=accounts) == ("nope", Reason.UNKNOWN_HEARTBEAT_ACCOUNT)
     assert account(account="nope", accounts={"slack": ("x",)}) == ("nope", None)
     assert account(account=" ", last=FROM_GROUP) == ("ops", None)
@@ -164,6 +168,6 @@ def test_a_web_chat_that_is_served_can_be_written_to_and_that_of_upstream_cannot
     profile: Profile, channel: str | None
 ) -> None:
     served = (*CHANNELS, "webchat")
-    assert resolve(target="webchat", to="ana", default="none", channels=served, profile=profile)[0] == channel
+    assert resolve(target="webchat", to="ana", default="none", channels=served, by=profile_rules(profile))[0] == channel
     last = Route(channel="webchat", to="ana")
-    assert resolve(target="last", default="none", channels=served, last=last, profile=profile)[0] == channel
+    assert resolve(target="last", default="none", channels=served, last=last, by=profile_rules(profile))[0] == channel

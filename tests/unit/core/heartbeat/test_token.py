@@ -4,11 +4,11 @@ import pytest
 
 from tests.support.for_each import for_each
 from trunkline.core.heartbeat.token import StrippedReply, TokenMode, strip_heartbeat_token
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile, profile_rules
 
 
 def message(text: str, profile: Profile = Profile.TRUNKLINE) -> str:
-    return strip_heartbeat_token(text, mode=TokenMode.MESSAGE, profile=profile).text
+    return strip_heartbeat_token(text, mode=TokenMode.MESSAGE, by=profile_rules(profile)).text
 
 
 @pytest.mark.parametrize(

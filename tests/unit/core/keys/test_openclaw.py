@@ -4,16 +4,10 @@ import pytest
 
 from tests.support.for_each import for_each
 from tests.support.openclaw_keys import AUGUST, CHANNEL, GROUP, MARCH, OURS, key
+from tests.support.profiles import encode_openclaw, fold_key, key_from_openclaw, key_text, read_key
 from trunkline.core.errors import KeyFormatError
-from trunkline.core.keys import (
-    SessionKey,
-    encode_openclaw,
-    encode_v1,
-    key_from_openclaw,
-    key_text,
-    read_key,
-)
-from trunkline.core.keys.openclaw import account_id, agent_id, fold_key
+from trunkline.core.keys import SessionKey, encode_v1
+from trunkline.core.profiles.openclaw.keys import account_id, agent_id
 
 # ---------------------------------------------------------------- value and text
 

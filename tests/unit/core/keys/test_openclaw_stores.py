@@ -27,15 +27,12 @@ from tests.conformance.upstream.key_text import (
 )
 from tests.support.for_each import for_each
 from tests.support.openclaw_keys import AUGUST, CHANNEL, DIRECT, GROUP, MARCH
+from tests.support.profiles import parse_openclaw
 from trunkline.core.config import SessionConfig
 from trunkline.core.errors import KeyFormatError
-from trunkline.core.keys import (
-    ParsedKey,
-    StoredKey,
-    parse_openclaw,
-)
-from trunkline.core.keys.openclaw import main_text
-from trunkline.core.profiles import Profile
+from trunkline.core.keys import StoredKey
+from trunkline.core.profile_rules import Profile
+from trunkline.core.profiles.openclaw.keys import ParsedKey, main_text
 from trunkline.core.values import ChatKind
 
 # ---------------------------------------------------------------- questions about texts

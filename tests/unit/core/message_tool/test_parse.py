@@ -13,7 +13,7 @@ from trunkline.core.message_tool.calls import ActionCall
 from trunkline.core.message_tool.parsing.param_values import MOST_TEXTS
 from trunkline.core.message_tool.parsing.params import PARAMS, ParamType
 from trunkline.core.message_tool.parsing.parse import parse_action, parse_call
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile, profile_rules
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Poll
 
@@ -81,7 +81,7 @@ def test_a_parameter_of_other_actions_is_refused() -> None:
 
 def test_upstream_ignores_parameters_that_it_does_not_know_or_use() -> None:
     params = {"action": "send", "message": "x", "mesage": 1, "pollOption": ["a"], "silent": "perhaps", "replyTo": {}}
-    parsed = parse_call(params, Profile.OPENCLAW)
+    parsed = parse_call(params, profile_rules(Profile.OPENCLAW))
     assert (parsed.message, parsed.parts, parsed.reply_to) == ("x", None, None)
 
 

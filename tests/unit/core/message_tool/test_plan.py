@@ -10,7 +10,7 @@ from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import InvalidAction
 from trunkline.core.message_tool.calls import CallContext, ChannelSource, PlannedCall, TargetSource
 from trunkline.core.message_tool.planning.plan import check_call, plan_call
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.reasons import Reason
 
 CONFIG = GatewayConfig()
@@ -49,7 +49,7 @@ def test_the_channel_is_the_named_one_else_the_current_one_else_the_only_one(con
 def test_a_turn_without_a_channel_takes_the_only_one(current: str | None, config: GatewayConfig) -> None:
     context = CallContext(target="1", channel=current)
     assert planned("telegram", context=context, config=config).channel.name == "telegram"
-    if current != "webchat" or config.profile.upstream:
+    if current != "webchat" or config.profile is not Profile.TRUNKLINE:
         assert planned("telegram", "webchat", context=context, config=config).channel.name == "telegram"
 
 

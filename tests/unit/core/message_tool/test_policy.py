@@ -11,6 +11,7 @@ from trunkline.core.action_names import Action
 from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.actions.marker import ContextMark, label_of, make_mark
 from trunkline.core.config import GatewayConfig
+from trunkline.core.decisions import Decisions
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.message_tool.conversations import same_conversation
 from trunkline.core.message_tool.policy import ContextDecision, ContextQuestion, decide_context, policy_decided
@@ -46,7 +47,7 @@ def decide(
     )
     work = fields.pop("work", WorkKind.MESSAGE if origin is not None else WorkKind.HEARTBEAT)
     question = ContextQuestion(action=action, agent="main", work=work, origin=origin, target=target, **fields)
-    return decide_context(question, config)
+    return config.rules[Decisions].decide_context(question, config)
 
 
 # -------------------------------------------------------------------- what is one conversation
@@ -154,7 +155,7 @@ def test_the_former_flag_allows_everything_that_leaves_a_conversation() -> None:
 
 
 def guarded_here() -> list[Action]:
-    return [action for action, spec in SPECS.items() if spec.guarded or spec.guarded_since_june]
+    return [action for action, spec in SPECS.items() if spec.guarded]
 
 
 @for_each("action", guarded_here())

@@ -15,7 +15,7 @@ from trunkline.core.errors import InvalidAction
 from trunkline.core.message_tool.calls import CallContext
 from trunkline.core.message_tool.parsing.params import PARAMS, ParamType
 from trunkline.core.message_tool.planning.plan import check_call, plan_call
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Capabilities, Capability
 
@@ -47,7 +47,7 @@ def complete(channel: str, action: Action) -> dict[str, Any]:
     """Parameters with everything that a channel requires of an action."""
     entry = rules_for(channel).actions[action]
     values: dict[ParamType, Any] = {ParamType.INTEGER: 5, ParamType.TEXTS: ["a", "b"]}
-    needs: Iterable[str] = (*entry.needs, *entry.we_need)
+    needs: Iterable[str] = entry.needs
     if action is Action.POLL:
         needs = ("pollQuestion", "pollOption")
     elif action is Action.SEND:
@@ -275,7 +275,7 @@ def test_upstream_checks_what_a_channel_requires_only_when_it_acts() -> None:
 def test_a_requirement_is_named_by_the_parameter_that_has_to_be_given() -> None:
     for channel, action in ENTRIES:
         entry = rules_for(channel).actions[action]
-        for need in (*entry.needs, *entry.we_need):
+        for need in entry.needs:
             for name in need.partition(">=")[0].split("|"):
                 param = PARAMS[name]
                 assert name in ("to", "channelId") or action in param.actions, f"{channel} {action} cannot take {name}"

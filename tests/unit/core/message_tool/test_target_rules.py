@@ -13,7 +13,7 @@ from trunkline.core.errors import InvalidAction
 from trunkline.core.message_tool.calls import CallContext, ChosenTarget, TargetSource
 from trunkline.core.message_tool.planning.plan import plan_call
 from trunkline.core.message_tool.planning.target_rules import choose_target, has_target
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile, profile_rules
 from trunkline.core.reasons import Reason
 
 HERE = CallContext(target="channel:C1", channel="slack")
@@ -26,14 +26,16 @@ PROFILES = list(Profile)
 
 
 def chosen(
-    action: Action, params: Mapping[str, object], context: CallContext = HERE, **profile: Profile
+    action: Action, params: Mapping[str, object], context: CallContext = HERE, profile: Profile = Profile.TRUNKLINE
 ) -> ChosenTarget:
-    return choose_target(SPECS[action], params, context, **profile)
+    return choose_target(SPECS[action], params, context, profile_rules(profile))
 
 
-def sentence(action: Action, params: Mapping[str, object], context: CallContext = HERE, **profile: Profile) -> str:
+def sentence(
+    action: Action, params: Mapping[str, object], context: CallContext = HERE, profile: Profile = Profile.TRUNKLINE
+) -> str:
     with pytest.raises(InvalidAction) as raised:
-        choose_target(SPECS[action], params, context, **profile)
+        choose_target(SPECS[action], params, context, profile_rules(profile))
     assert raised.value.reason in (Reason.BAD_TARGET, Reason.NO_TARGET)
     return raised.value.sentence
 

@@ -6,16 +6,17 @@ from typing import Any
 
 import pytest
 
+from tests.conformance.upstream.inbound_places import IsolatedPlace, decide_message
 from tests.support.factories import binding, config, direct, envelope, group, room
+from tests.support.profiles import key_text
 from trunkline.core.config import GatewayConfig, SessionConfig
 from trunkline.core.identity_memo import for_a_few
-from trunkline.core.keys import key_text
-from trunkline.core.profiles import Profile
+from trunkline.core.profile_rules import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.routing import resolve_route
 from trunkline.core.routing.inbound import decide
 from trunkline.core.routing.index import index_of
-from trunkline.core.routing.match_input import RouteQuery, query_of, read_query
+from trunkline.core.routing.match_input import MatchRules, RouteQuery, query_of, read_query
 from trunkline.core.routing.scopes import place_key
 from trunkline.core.values import Address, ChatKind, Envelope
 
@@ -87,7 +88,7 @@ def test_tables_of_one_account_and_of_any_are_one_list() -> None:
 
 
 def test_a_message_from_no_conversation_is_claimed_by_what_names_no_peer() -> None:
-    query = read_query(Profile.TRUNKLINE, channel="discord", account="b", peer="5", guild=" g ")
+    query = read_query(MatchRules(), channel="discord", account="b", peer="5", guild=" g ")
     declared = config(binding("ops", peer={"kind": "channel", "id": "*"}), binding("dev", account="*", guild="g"))
     decision = decide(query, None, declared)
     assert (decision.agent, decision.matched_by, str(decision.key)) == ("dev", "binding.guild", "dev:main")
@@ -96,7 +97,7 @@ def test_a_message_from_no_conversation_is_claimed_by_what_names_no_peer() -> No
 
 def test_a_query_is_in_the_form_in_which_bindings_are_compared() -> None:
     said = envelope(group(" 5 ", thread="7", account=" Biz "), guild=" ", team=" t ", roles=("r",))
-    assert query_of(said, Profile.TRUNKLINE) == RouteQuery(
+    assert query_of(said, MatchRules()) == RouteQuery(
         channel="telegram",
         account="biz",
         kind=ChatKind.GROUP,
@@ -243,7 +244,8 @@ def test_a_named_account_that_nobody_claims_isolates_its_people() -> None:
         (upstream(MARCH), "agent:main:telegram:work:direct:1"),
         (upstream(MARCH, bound("x", channel="telegram", account="*")), "agent:x:main"),
     ):
-        decision = decide(query_of(envelope(place), MARCH), place, declared, isolates=True)
+        query = query_of(envelope(place), declared.rules[MatchRules])
+        decision = decide_message(query, IsolatedPlace(address=place, isolates=True), declared)
         assert key_text(decision.key, MARCH) == key
 
 

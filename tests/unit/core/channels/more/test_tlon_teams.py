@@ -4,6 +4,7 @@ import pytest
 
 from tests.support.channel_cases import AUGUST, MARCH, OURS, UUID, ends, key, read, seen
 from tests.support.for_each import for_each
+from tests.support.profiles import rules_under
 from trunkline.core.channels import Hints, rules_for
 from trunkline.core.errors import AmbiguousTarget, TargetError
 from trunkline.core.values import Address, ChatKind
@@ -120,19 +121,18 @@ def test_msteams_ids_keep_their_case_unlike_upstream() -> None:
 
 
 def test_msteams_message_id_is_the_thread_of_a_channel_unlike_upstream() -> None:
-    rules, text = rules_for("msteams"), "channel:19:x@thread.tacv2;messageid=17"
-    for profile, thread in ((MARCH, None), (AUGUST, None), (OURS, "17")):
-        placed = rules.place(rules.read(text, Hints(profile=profile)), None, None, profile)
+    text = "channel:19:x@thread.tacv2;messageid=17"
+    for profile, thread, named in ((MARCH, None, None), (AUGUST, None, None), (OURS, "17", "18")):
+        rules = rules_under(profile, "msteams")
+        placed = rules.place(rules.read(text, Hints()), None, None)
         assert (placed.conversation, placed.thread) == ("19:x@thread.tacv2", thread)
-    named = rules.place(rules.read("channel:19:x@thread.tacv2", Hints()), "18", None, OURS)
-    assert (named.thread, named.key_thread) == ("18", ("thread", "18"))
-    assert rules.place(rules.read("channel:19:x@thread.tacv2", Hints()), "18", None, MARCH).thread is None
+        assert rules.place(rules.read("channel:19:x@thread.tacv2", Hints()), "18", None).thread == named
 
 
 def test_msteams_group_chats_have_no_threads() -> None:
     target = read("msteams", "19:x@thread.v2;messageid=17")
     assert target.thread is None
-    assert rules_for("msteams").place(target, "18", "19", OURS).thread is None
+    assert rules_for("msteams").place(target, "18", "19").thread is None
 
 
 def test_msteams_keys_have_threads_unlike_upstream() -> None:
@@ -140,7 +140,7 @@ def test_msteams_keys_have_threads_unlike_upstream() -> None:
         channel="msteams", account="default", kind=ChatKind.CHANNEL, conversation="19:x@thread.tacv2", thread="17"
     )
     assert rules_for("msteams").key_thread(place) == ("thread", "17")
-    assert rules_for("msteams").key_thread(place, MARCH) is None
+    assert rules_under(MARCH, "msteams").key_thread(place) is None
 
 
 def test_msteams_to_says_the_kind_unlike_upstream() -> None:

@@ -1,0 +1,101 @@
+"""Profiles: whose rules a gateway follows, by name, and the objects that hold these rules.
+
+The rooms of the core follow our own rules. Where another gateway decides otherwise, a room has a class with a small
+method for that decision, and `ProfileRules` holds the objects that take the place of ours. So no room knows another
+gateway by name (docs/architecture.md, "Profiles: the rules of another gateway").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from enum import StrEnum
+from importlib import import_module
+from typing import Self, TypeVar, cast
+
+from trunkline.core.errors import UsageError
+
+R = TypeVar("R")
+
+
+class Profile(StrEnum):
+    """A set of rules."""
+
+    #: our own: isolated peers, one key for a conversation in every direction, typed errors
+    TRUNKLINE = "trunkline"
+    #: OpenClaw of 2026-03-26 (v2026.3.24)
+    OPENCLAW = "openclaw"
+    #: OpenClaw of August 2026, where it differs from March
+    OPENCLAW_2026_08 = "openclaw-2026-08"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Profile | None:
+        rules = _known.get(value) if isinstance(value, str) else None
+        return None if rules is None else rules.name
+
+    @classmethod
+    def named(cls, name: str) -> Self:
+        """The profile of a name, also of one that no member has."""
+        if name in cls._value2member_map_:
+            return cls(name)
+        own = str.__new__(cls, name)
+        own._name_ = own._value_ = name
+        return own
+
+
+class ProfileRules:
+    """The rules of one profile: ours, apart from the objects that take the place of ours.
+
+    `rules[Kind]` is the object that decides for a class of rules: the one given for it or for a subclass, else an
+    instance of the class itself. `base`: the rules that these differ from, if those are not ours.
+    """
+
+    def __init__(self, name: str, *own: object, base: ProfileRules | None = None) -> None:
+        self.name = Profile.named(name)
+        self._objects: dict[type, object] = {} if base is None else dict(base._objects)
+        for rules in own:
+            self._objects.update(dict.fromkeys(type(rules).__mro__[:-1], rules))
+
+    def __getitem__(self, kind: type[R]) -> R:
+        found = self._objects.get(kind)
+        if found is None:
+            found = self._objects[kind] = kind()
+        return cast("R", found)
+
+
+OURS = ProfileRules(Profile.TRUNKLINE)
+#: module and name of the rules that ship; a module is imported when a configuration names its profile
+_SHIPPED = {
+    Profile.OPENCLAW: ("trunkline.core.profiles.openclaw.bundles", "MARCH"),
+    Profile.OPENCLAW_2026_08: ("trunkline.core.profiles.openclaw.bundles", "AUGUST"),
+}
+#: by name: ours, those that were registered, and those that were imported
+_known: dict[str, ProfileRules] = {OURS.name: OURS}
+
+
+def profile_rules(profile: Profile) -> ProfileRules:
+    """The rules of a profile."""
+    found = _known.get(profile)
+    if found is None:
+        module, name = _SHIPPED[profile]
+        found = _known[profile] = cast("ProfileRules", getattr(import_module(module), name))
+    return found
+
+
+def register_profile(rules: ProfileRules) -> None:
+    """Let configurations name these rules as their `profile`, in the whole process.
+
+    Registering the same object again changes nothing. Raises `UsageError` for a name that other rules have.
+    """
+    if rules.name in _SHIPPED or _known.setdefault(rules.name, rules) is not rules:
+        raise UsageError(f"a profile {rules.name.value!r} exists already: choose another name")
+
+
+@contextmanager
+def registered_profile(rules: ProfileRules) -> Generator[ProfileRules, None, None]:
+    """Register rules for a `with` block, as tests do."""
+    register_profile(rules)
+    try:
+        yield rules
+    finally:
+        _known.pop(rules.name, None)

@@ -1,0 +1,1 @@
+"""How OpenClaw names conversations: subclasses of our rules of channels."""
