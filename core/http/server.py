@@ -34,7 +34,10 @@ _GRACE = 5.0
 
 
 class ClientConnection(HttpToolsProtocol):
-    """A connection that refuses heads that are too long or too slow, endless bodies, and clients over the limit."""
+    """Server connection with limits on the request head, and problem responses for malformed HTTP.
+
+    Refuses heads that are too long or too slow, bodies that never end, and connections over the limit.
+    """
 
     limits: HttpLimits
 
