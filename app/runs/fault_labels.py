@@ -41,13 +41,12 @@ _STRUCK = {"lookup": "asking the platform about a send", "thread": "opening a th
 
 def fault_labels(file: ScenarioFile) -> tuple[str, ...]:
     """The lines, in order of time; empty if nothing disturbs the run."""
-    found: list[str] = []
-    for step, at in zip(file.scenario.script, file.times, strict=True):
-        for name, described in _DESCRIBED.items():
-            value = getattr(step, name)
-            if value is not None:
-                found.append(clean(f"{at:g}s  {described(step, value)}"))
-    return tuple(found)
+    return tuple(
+        clean(f"{at:g}s  {described(step, value)}")
+        for step, at in zip(file.scenario.script, file.times, strict=True)
+        for name, described in _DESCRIBED.items()
+        if (value := getattr(step, name)) is not None
+    )
 
 
 def _fault(_step: ScriptStep, value: Any) -> str:
@@ -70,31 +69,19 @@ def _when(value: Any) -> str:
     return f", at {value.when.event}" if value.when is not None else ""
 
 
-def _crash(_step: ScriptStep, value: Any) -> str:
-    return f"{_process(value)} is killed{_when(value)}, and is back after {value.restart_after:g}s"
-
-
-def _freeze(_step: ScriptStep, value: Any) -> str:
-    return f"{_process(value)} is frozen{_when(value)}, for {value.for_:g}s"
-
-
-def _place(what: str) -> Callable[[ScriptStep, Any], str]:
-    return lambda step, _value: f"{step.place} {what}"
-
-
 _DESCRIBED: dict[str, Callable[[ScriptStep, Any], str]] = {
     "fault": _fault,
-    "crash": _crash,
-    "restart": lambda _step, value: f"{_process(value)} is restarted, down for {value.down:g}s",
-    "second": lambda _step, _value: "a second gateway process starts on the same store",
-    "freeze": _freeze,
-    "clock": lambda _step, value: f"the wall clock is set by {value.forward - value.back:+g}s",
-    "reload": lambda _step, _value: "the configuration is changed",
+    "crash": lambda _, value: f"{_process(value)} is killed{_when(value)}, and is back after {value.restart_after:g}s",
+    "restart": lambda _, value: f"{_process(value)} is restarted, down for {value.down:g}s",
+    "second": lambda _, _value: "a second gateway process starts on the same store",
+    "freeze": lambda _, value: f"{_process(value)} is frozen{_when(value)}, for {value.for_:g}s",
+    "clock": lambda _, value: f"the wall clock is set by {value.forward - value.back:+g}s",
+    "reload": lambda _, _value: "the configuration is changed",
     "reset": lambda step, _value: f"the session of {step.place} is reset",
-    "replay": lambda _step, _value: "the platform delivers old messages again",
-    "archive": _place("is archived"),
-    "delete": _place("is deleted"),
-    "rotate": lambda _step, value: f"{value.platform} gets a new token",
-    "webhook": lambda _step, value: f"the webhook in {value.place} is {value.state}",
+    "replay": lambda _, _value: "the platform delivers old messages again",
+    "archive": lambda step, _value: f"{step.place} is archived",
+    "delete": lambda step, _value: f"{step.place} is deleted",
+    "rotate": lambda _, value: f"{value.platform} gets a new token",
+    "webhook": lambda _, value: f"the webhook in {value.place} is {value.state}",
     "unbind": lambda step, value: f"{value.place or value.session or step.place} is unbound",
 }

@@ -25,7 +25,7 @@ class ViewOptions:
 
     def hidden_in(self, opened: OpenRun) -> frozenset[int]:
         """The lanes of a run that are not drawn."""
-        return hidden_lanes(opened.view, opened.lanes, self.hidden)
+        return hidden_lanes(opened.lanes, self.hidden)
 
     def marks(self, opened: OpenRun) -> dict[int, str]:
         """The marked events of a run, with the names of their marks."""

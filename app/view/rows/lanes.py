@@ -14,7 +14,7 @@ from rich.cells import cell_len
 
 from trunkline.app.view.index.places import Place, PlaceKey
 from trunkline.app.view.index.run_index import GrowingView, RunView
-from trunkline.core.events import Event
+from trunkline.core.events import Body, Event
 from trunkline.core.events.bindings import BindingBound
 from trunkline.core.events.delivery import IntentPrepared
 from trunkline.core.events.hands import DelegationAccepted
@@ -60,6 +60,8 @@ class TimelineLane(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: LaneKind
     label: str
+    #: its full name, the same in every run of a scenario: ``discord/ops/deploy``, ``hand codex``
+    path: str
     #: platform of a place; ``hands`` for hands
     group: str = ""
     place: PlaceKey | None = None
@@ -116,10 +118,10 @@ class TimelineLanes(GrowingView):
         self._hands: dict[str, int] = {}
         #: the model has a lane where the gateway's own steps are unknown
         self._modelled = False
-        self._model = 0
         self._places: dict[PlaceKey, int] = {}
         self._shape: tuple[int, ...] = ()
-        self.gateway = 0
+        #: indexes of the lanes of the gateway and of the model; the same where the model has none
+        self.gateway = self.model = 0
         self.all: tuple[TimelineLane, ...] = ()
         #: whether the places have different audiences
         self.several_audiences = False
@@ -131,21 +133,14 @@ class TimelineLanes(GrowingView):
     def _delegated(self, _event: Event, body: DelegationAccepted) -> None:
         self._hands.setdefault(body.hand, 0)
 
-    @on(BindingBound)
-    def _bound(self, _event: Event, body: BindingBound) -> None:
-        self._used.add(body.conversation.lane)
-
     @on(ModelAsked)
     def _asked(self, _event: Event, _body: ModelAsked) -> None:
         self._modelled = self.view.wire_side
 
-    @on(PeerSaid, WireAccepted, WireRefused, ThreadClosed, ThreadOpened, IntentPrepared)
-    def _addressed(
-        self,
-        _event: Event,
-        body: PeerSaid | WireAccepted | WireRefused | ThreadClosed | ThreadOpened | IntentPrepared,
-    ) -> None:
-        self._used.add(body.address.lane)
+    @on(PeerSaid, WireAccepted, WireRefused, ThreadClosed, ThreadOpened, IntentPrepared, BindingBound)
+    def _addressed(self, _event: Event, body: Body) -> None:
+        address: Address = getattr(body, "conversation" if isinstance(body, BindingBound) else "address")
+        self._used.add(address.lane)
 
     def settle(self) -> None:
         """Lay the lanes again if there are others."""
@@ -162,18 +157,17 @@ class TimelineLanes(GrowingView):
         busy = self._used | {parent for key in self._used if key in known and (parent := known.at(key).parent)}
         places = known.in_order()
         lanes = [_place_lane(self.view, place, busy) for place in places]
-        self.gateway = self._model = len(lanes)
-        model = (TimelineLane(kind=LaneKind.MODEL, label="model", group="model"),) if self._modelled else ()
-        self._model += len(model)
+        self.gateway, self.model = len(lanes), len(lanes) + self._modelled
+        model = (TimelineLane(kind=LaneKind.MODEL, label="model", path="model", group="model"),)
         self.all = (
             *lanes,
-            TimelineLane(kind=LaneKind.GATEWAY, label="GATEWAY"),
-            *model,
-            *(TimelineLane(kind=LaneKind.HAND, label=hand, group="hands") for hand in self._hands),
+            TimelineLane(kind=LaneKind.GATEWAY, label="GATEWAY", path="GATEWAY"),
+            *(model if self._modelled else ()),
+            *(TimelineLane(kind=LaneKind.HAND, label=one, path=f"hand {one}", group="hands") for one in self._hands),
         )
         self.several_audiences = len({lane.audience for lane in lanes if not lane.idle}) > 1
         self._places = {lane.place: index for index, lane in enumerate(self.all) if lane.place}
-        self._hands = {hand: self._model + 1 + index for index, hand in enumerate(self._hands)}
+        self._hands = {hand: self.model + 1 + index for index, hand in enumerate(self._hands)}
 
     def of(self, address: Address | None) -> int:
         """Index of the lane of an address; the gateway's if there is none."""
@@ -182,17 +176,13 @@ class TimelineLanes(GrowingView):
     def hand(self, name: str) -> int:
         return self._hands.get(name, self.gateway)
 
-    @property
-    def model(self) -> int:
-        """Index of the lane of the model; the gateway's where it has none."""
-        return self._model
-
 
 def _place_lane(view: RunView, place: Place, busy: Collection[PlaceKey]) -> TimelineLane:
     """The lane of a place, with its account if the platform has several."""
     return TimelineLane(
         kind=LaneKind.PLACE,
         label=place.name,
+        path=view.places.label(place.address),
         group=f"{place.channel}:{place.key[1]}" if view.places.several(place.channel) else place.channel,
         place=place.key,
         audience=AUDIENCE[place.address.kind],
@@ -281,11 +271,7 @@ def _hand_room(hands: list[int]) -> int:
 def _window(places: list[int], room: int, first: int, focus: Collection[int]) -> int:
     start = max(0, min(first, len(places) - room))
     wanted = [at for at, index in enumerate(places) if index in focus]
-    if wanted and wanted[0] < start:
-        start = wanted[0]
-    if wanted and wanted[-1] >= start + room:
-        start = wanted[-1] - room + 1
-    return start
+    return max(min(start, wanted[0]), wanted[-1] - room + 1) if wanted else start
 
 
 def _columns(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trunkline.app.text.cells import clean
-from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.index.run_index import RunView, typed
 from trunkline.app.view.rows.lanes import TimelineLanes
 from trunkline.app.view.rows.row import Look, TimelineRow
 from trunkline.core.events import Body, Event
@@ -62,37 +62,31 @@ class RowBuilder:
 
     def target(self, event: Event) -> Address | None:
         """The destination of the intent of an event."""
-        prepared = self.view.of_intent(event.intent, IntentPrepared)
-        body = prepared[0].body if prepared else None
-        return body.address if isinstance(body, IntentPrepared) else None
-
-    def fell_back(self, event: Event) -> bool:
-        """A fallback was recorded for the intent of this event."""
-        return bool(self.view.of_intent(event.intent, Fallback, IdentityFallback))
+        body = self.view.prepared(event)
+        return body.address if body is not None else None
 
     def accepted_look(self, event: Event) -> tuple[Look, tuple[str, ...]]:
         """Look and tags of an accepted delivery: violations decide first, then the events."""
         marks = self.view.marks
         copy = marks.copies.get(event.seq)
-        misplaced = event.seq in marks.misplaced or self.was_misplaced(event)
-        tags = (f"{copy.number}×",) if copy else ()
-        if misplaced:
-            tags = (*tags, "!!")
+        misplaced = event.seq in marks.misplaced or self._was_misplaced(event)
+        tags = (*((f"{copy.number}×",) if copy else ()), *(("!!",) if misplaced else ()))
         if copy and copy.number > 1:
             return Look.COPY, tags
         if misplaced:
             return Look.MISPLACED, tags
         if copy:
             return Look.FIRST, tags
-        return (Look.FALLBACK, ("FB",)) if self.fell_back(event) else (Look.DELIVERED, ())
+        fell_back = self.view.of_intent(event.intent, Fallback, IdentityFallback)
+        return (Look.FALLBACK, ("FB",)) if fell_back else (Look.DELIVERED, ())
 
-    def was_misplaced(self, event: Event) -> bool:
+    def _was_misplaced(self, event: Event) -> bool:
         """The platform put it elsewhere than requested, and the gateway recorded that."""
         body = event.body
         if not isinstance(body, WireAccepted) or body.address.lane == body.requested.lane:
             return False
-        ends = [one.body for one in self.view.of_intent(event.intent, IntentSettled)]
-        return any(isinstance(end, IntentSettled) and end.state is IntentState.MISPLACED for end in ends)
+        ends = typed(self.view.of_intent(event.intent), IntentSettled)
+        return any(end.state is IntentState.MISPLACED for _, end in ends)
 
     def inbound_look(self, event: Event, default: Look) -> tuple[Look, tuple[str, ...]]:
         """Look and tags of an inbound message: a copy when a violation says that it was taken twice."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from enum import StrEnum
 
 import msgspec
@@ -43,7 +44,8 @@ class BreakpointTargets:
         self.since = since
         self.rows = tuple(rows)
         self.matcher = FilterMatcher(view, lanes)
-        self.names = tuple(_name(view, lanes, index) for index in range(len(lanes.all)))
+        #: of the lanes
+        self.names = tuple(lane.path if lane.place else lane.label for lane in lanes.all)
 
     def hits(self, one: Breakpoint) -> frozenset[int]:
         """The events at which a breakpoint stops."""
@@ -58,14 +60,10 @@ class BreakpointTargets:
                 found = (v.at for v in self.view.marks.violations if v.invariant == one.value)
                 return frozenset(at for at in found if at > self.since)
             case BreakpointKind.FILTER:
-                return self._kept(one.value)
-
-    def _kept(self, text: str) -> frozenset[int]:
-        try:
-            filter_ = parse_filter(text)
-        except UsageError:
-            return frozenset()
-        return frozenset(row.seq for row in self.matcher.rows(filter_, self.rows)) if filter_ else frozenset()
+                with suppress(UsageError):
+                    if filter_ := parse_filter(one.value):
+                        return frozenset(row.seq for row in self.matcher.rows(filter_, self.rows))
+                return frozenset()
 
     def offers(self, seq: int, row: TimelineRow | None, text: str) -> Iterator[Breakpoint]:
         """Suggested breakpoints for the cursor's event, its row and the typed text, the likeliest first."""
@@ -78,11 +76,6 @@ class BreakpointTargets:
         yield Breakpoint(BreakpointKind.KIND, self.view.event(seq).kind)
         for lane in dict.fromkeys((row.start, row.end)) if row else ():
             yield Breakpoint(BreakpointKind.LANE, self.names[lane])
-
-
-def _name(view: RunView, lanes: TimelineLanes, index: int) -> str:
-    lane = lanes.all[index]
-    return view.places.label(view.places.at(lane.place).address) if lane.place else lane.label
 
 
 class Breakpoints:

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 import msgspec
 
 from trunkline.app.text.cells import clean
-from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.rows.lanes import TimelineLanes
+from trunkline.app.view.index.run_index import RunView, typed
+from trunkline.app.view.rows.lanes import TimelineLane, TimelineLanes
 from trunkline.app.view.rows.row import Look, TimelineRow
 from trunkline.core.errors import UsageError
 from trunkline.core.events import Event
@@ -101,7 +101,7 @@ class FilterMatcher:
 
     def __init__(self, view: RunView, lanes: TimelineLanes) -> None:
         self._view = view
-        self._lanes = [_lane_words(view, lanes, index) for index in range(len(lanes.all))]
+        self._lanes = [_lane_words(lane) for lane in lanes.all]
 
     def rows(self, filter_: TimelineFilter, rows: Iterable[TimelineRow]) -> tuple[TimelineRow, ...]:
         return tuple(row for row in rows if self.keeps(filter_, row))
@@ -113,16 +113,13 @@ class FilterMatcher:
         """The messages for which each condition holds at some row or event; the caller applies `inverse`."""
         rows = tuple(row for row in rows if self._view.event(row.seq).intent is not None)
         first, *more = (self._having(term, rows) for term in filter_.terms)
-        for found in more:
-            first &= found
-        return first
+        return first.intersection(*more)
 
     def _having(self, term: FilterTerm, rows: Iterable[TimelineRow]) -> frozenset[str]:
+        events = (self._view.event(row.seq) for row in rows if self._holds(term, row))
         if term.field == "k":
             # Events inside the gateway have no row while folded.
             events = (event for event in self._view.events if _is_kind(event.kind, term.value))
-        else:
-            events = (self._view.event(row.seq) for row in rows if self._holds(term, row))
         return frozenset(event.intent for event in events if event.intent is not None)
 
     def _holds(self, term: FilterTerm, row: TimelineRow) -> bool:
@@ -156,12 +153,10 @@ def _is_kind(kind: str, wanted: str) -> bool:
     return kind.startswith(wanted) or any(part.startswith(wanted) for part in kind.split("."))
 
 
-def _lane_words(view: RunView, lanes: TimelineLanes, index: int) -> tuple[str, str]:
+def _lane_words(lane: TimelineLane) -> tuple[str, str]:
     """The name of a lane, alone and with its path."""
-    lane = lanes.all[index]
-    place = view.places.label(view.places.at(lane.place).address) if lane.place else lane.group
-    ids = " ".join(lane.place) if lane.place else ""
-    return f"{lane.label} {lane.group} {ids}".casefold(), place.casefold()
+    path = lane.path if lane.place else lane.group
+    return f"{lane.label} {lane.group} {' '.join(lane.place or ())}".casefold(), path.casefold()
 
 
 def ids_of(event: Event) -> tuple[str, ...]:
@@ -173,10 +168,8 @@ def ids_of(event: Event) -> tuple[str, ...]:
 def session_keys(view: RunView, event: Event) -> tuple[str, ...]:
     """The session keys that an event names, or the intent or the inbound that it belongs to."""
     found = [getattr(event.body, "session_key", None), getattr(event.body, "mirror_key", None)]
-    for prepared in view.of_intent(event.intent, IntentPrepared):
-        found.append(getattr(prepared.body, "mirror_key", None))
-    for routed in view.of_inbound(event.inbound, RouteDecided):
-        found.append(getattr(routed.body, "session_key", None))
+    found += [body.mirror_key for _, body in typed(view.of_intent(event.intent), IntentPrepared)]
+    found += [body.session_key for _, body in typed(view.of_inbound(event.inbound), RouteDecided)]
     if isinstance(event.body, PeerSaid):
         found += [getattr(view.event(seq).body, "session_key", None) for seq in view.causes.effects(event.seq)[:8]]
     return tuple(dict.fromkeys(key for key in found if isinstance(key, str) and key))

@@ -7,49 +7,26 @@ from collections.abc import Collection, Iterable
 
 import msgspec
 
-from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.rows.lanes import LaneKind, TimelineLanes
+from trunkline.app.view.rows.lanes import TimelineLanes
 from trunkline.app.view.rows.row import TimelineRow
 
 
-class LaneChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """A lane that can be hidden."""
+class LaneChoice(msgspec.Struct, frozen=True):
+    """A lane that can be hidden: its name, the number of its rows, and whether it is hidden."""
 
     index: int
-    #: the same in every run of a scenario
     name: str
-    #: number of its timeline rows
     rows: int
     hidden: bool
 
 
-def lane_name(view: RunView, lanes: TimelineLanes, index: int) -> str:
-    """The full name of a lane: ``discord/ops/deploy``, ``hand codex``."""
-    lane = lanes.all[index]
-    if lane.place:
-        return view.places.label(view.places.at(lane.place).address)
-    return f"hand {lane.label}" if lane.kind is LaneKind.HAND else lane.label
-
-
-def choosable(
-    view: RunView, lanes: TimelineLanes, rows: Iterable[TimelineRow], hidden: Collection[str]
-) -> list[LaneChoice]:
+def choosable(lanes: TimelineLanes, rows: Iterable[TimelineRow], hidden: Collection[str]) -> list[LaneChoice]:
     """Every lane but the gateway's, from left to right."""
-    touched: Counter[int] = Counter()
-    for row in rows:
-        touched.update({row.start, row.end})
-    found: list[LaneChoice] = []
-    for index in range(len(lanes.all)):
-        if index != lanes.gateway:
-            name = lane_name(view, lanes, index)
-            found.append(LaneChoice(index=index, name=name, rows=touched[index], hidden=name in hidden))
-    return found
+    touched = Counter(lane for row in rows for lane in {row.start, row.end})
+    every = ((index, lane.path) for index, lane in enumerate(lanes.all) if index != lanes.gateway)
+    return [LaneChoice(index, name, touched[index], name in hidden) for index, name in every]
 
 
-def hidden_lanes(view: RunView, lanes: TimelineLanes, hidden: Collection[str]) -> frozenset[int]:
+def hidden_lanes(lanes: TimelineLanes, hidden: Collection[str]) -> frozenset[int]:
     """The lanes of a run with one of these names."""
-    if not hidden:
-        return frozenset()
-    return frozenset(
-        index for index in range(len(lanes.all)) if index != lanes.gateway and lane_name(view, lanes, index) in hidden
-    )
+    return frozenset(index for index, lane in enumerate(lanes.all) if lane.path in hidden and index != lanes.gateway)

@@ -91,7 +91,9 @@ def status_line(
 def verdict_chip(view: RunView, seq: int) -> StatusChip:
     """The verdict at a moment: violated so far, violated later, or all hold, and how much was exercised."""
     if view.marks.stops and view.marks.stops[0] <= seq:
-        text, short = _broken_words(view, seq)
+        broken, copies = view.marks.broken_by(seq), view.marks.copies_by(seq)
+        short = f"✗ {' '.join(verdict.id for verdict in view.verdicts if verdict.id in broken)}"
+        text = f"{short}  {count(copies, 'DUPLICATE', 'DUPLICATES')}" if copies else short
         return StatusChip(text=text, tone=Tone.BAD, hint=f"first #{view.marks.stops[0]}", short=short)
     ahead = len(view.marks.violations)
     if ahead:
@@ -106,12 +108,3 @@ def verdict_chip(view: RunView, seq: int) -> StatusChip:
     return StatusChip(
         text=f"{hold} ({view.exercised} of {total} exercised)", tone=tone, short=f"{hold} {view.exercised}/{total}"
     )
-
-
-def _broken_words(view: RunView, seq: int) -> tuple[str, str]:
-    broken = view.marks.broken_by(seq)
-    ids = [verdict.id for verdict in view.verdicts if verdict.id in broken]
-    copies = view.marks.copies_by(seq)
-    words = f"  {copies} {'DUPLICATE' if copies == 1 else 'DUPLICATES'}" if copies else ""
-    short = f"✗ {' '.join(ids)}"
-    return short + words, short

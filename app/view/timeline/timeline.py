@@ -6,7 +6,7 @@ evidence and mirrors may change, and the affected rows are drawn again.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Container
 
 import msgspec
@@ -170,7 +170,7 @@ class Timeline(VisibleRows, GrowingView):
         super().take(event)
         if self.unfolded or has_row(self._builder, event):
             if is_arrow(event) and self.wish != MOST_WIDTHS:
-                self.list_row(self._plain(event))
+                self.list_row(row_or_label(self._builder, event))
             else:
                 self.seqs.add(event.seq)
 
@@ -226,18 +226,12 @@ class Timeline(VisibleRows, GrowingView):
         if row is None:
             if len(self._made) >= KEPT:
                 self._made.clear()
-            row = self._made[seq] = self._finished(self._plain(self.view.event(seq)))
-        return row
-
-    def _plain(self, event: Event) -> TimelineRow:
-        return row_or_label(self._builder, event)
-
-    def _finished(self, row: TimelineRow) -> TimelineRow:
-        """The row with its mirror mark and its bracket."""
-        mirror, seq = ("", 0) if self.unfolded else self._mirror(row.seq)
-        bracket = self._brackets.of(row.seq)
-        if mirror or bracket:
-            return msgspec.structs.replace(row, mirror=mirror, mirror_seq=seq, bracket=bracket)
+            row = row_or_label(self._builder, self.view.event(seq))
+            mirror, mirror_seq = ("", 0) if self.unfolded else self._mirror(seq)
+            bracket = self._brackets.of(seq)
+            if mirror or bracket:
+                row = msgspec.structs.replace(row, mirror=mirror, mirror_seq=mirror_seq, bracket=bracket)
+            self._made[seq] = row
         return row
 
     def _mirror(self, seq: int) -> tuple[str, int]:
@@ -248,15 +242,13 @@ class Timeline(VisibleRows, GrowingView):
         event = self.view.event(seq)
         found = ("", 0)
         if isinstance(event.body, WireAccepted):
+            accepted = [one.seq for one in self.view.of_intent(event.intent, WireAccepted)]
             for mirror in self.view.of_intent(event.intent, MirrorAppended):
-                if not found[0].endswith("!") and self._mirrored(mirror) == seq:
+                # It mirrors the delivery before it, or else the first one.
+                mirrored = accepted[max(bisect_left(accepted, mirror.seq) - 1, 0)]
+                if not found[0].endswith("!") and mirrored == seq:
                     found = "m" + marks.get(mirror.seq, ""), mirror.seq
         return found
-
-    def _mirrored(self, mirror: Event) -> int | None:
-        accepted = [event.seq for event in self.view.of_intent(mirror.intent, WireAccepted)]
-        before = [seq for seq in accepted if seq < mirror.seq]
-        return before[-1] if before else next(iter(accepted), None)
 
 
 def is_delivery(row: TimelineRow) -> bool:

@@ -29,7 +29,7 @@ class LanesDialog(SearchDialog[None]):
 
     def _write(self, text: str, *, keep: bool) -> None:
         run, hidden = self.workspace.run, self.workspace.view_options.hidden
-        every = choosable(run.view, run.lanes, self.workspace.all_rows.rows, hidden)
+        every = choosable(run.lanes, self.workspace.all_rows.rows, hidden)
         wanted = text.casefold().split()
         found = [one for one in every if all(word in one.name.casefold() for word in wanted)]
         gone = sum(one.hidden for one in every)

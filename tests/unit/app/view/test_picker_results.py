@@ -18,7 +18,7 @@ from trunkline.app.view.picker.scenario_results import NO_DEFECT, NOT_RUN, Scena
 from trunkline.app.view.rows.lanes import lay_out
 from trunkline.app.view.sessions.two_conversations import beside, pair_of
 from trunkline.app.view.timeline.hints import Situation, card_hints, timeline_hints
-from trunkline.app.view.timeline.lane_filter import choosable, hidden_lanes, lane_name
+from trunkline.app.view.timeline.lane_filter import choosable, hidden_lanes
 from trunkline.sim.scenario import load_text
 
 HEAD = """
@@ -160,24 +160,24 @@ def test_the_overview_shows_the_title_when_no_hint_is_left():
 
 def test_lanes_are_hidden_by_their_names():
     opened = OpenRun(bound_completion(bug=True, seed=7))
-    every = choosable(opened.view, opened.lanes, opened.folded.rows, {"discord/#ops"})
+    every = choosable(opened.lanes, opened.folded.rows, {"discord/#ops"})
     assert [(one.name, one.rows, one.hidden) for one in every][:2] == [
         ("discord/#ops", 4, True),
         ("discord/#ops/deploy", 3, False),
     ]
     assert every[-1].name == "hand codex"
-    hidden = hidden_lanes(opened.view, opened.lanes, {"discord/#ops", "hand codex", "no such lane"})
-    assert {lane_name(opened.view, opened.lanes, index) for index in hidden} == {"discord/#ops", "hand codex"}
+    hidden = hidden_lanes(opened.lanes, {"discord/#ops", "hand codex", "no such lane"})
+    assert {opened.lanes.all[index].path for index in hidden} == {"discord/#ops", "hand codex"}
     layout = lay_out(opened.lanes, 118, hidden=hidden)
     assert layout.hidden == 2
     assert not hidden & {column.index for column in layout.columns}
-    assert hidden_lanes(opened.view, opened.lanes, ()) == frozenset()
+    assert hidden_lanes(opened.lanes, ()) == frozenset()
 
 
 def test_the_gateway_can_not_be_hidden():
     opened = OpenRun(bound_completion(bug=True, seed=7))
-    assert "GATEWAY" not in {one.name for one in choosable(opened.view, opened.lanes, (), ())}
-    assert hidden_lanes(opened.view, opened.lanes, {"GATEWAY"}) == frozenset()
+    assert "GATEWAY" not in {one.name for one in choosable(opened.lanes, (), ())}
+    assert hidden_lanes(opened.lanes, {"GATEWAY"}) == frozenset()
 
 
 # ---------------------------------------------------------------- two conversations
