@@ -8,7 +8,7 @@ BIN := .venv/bin
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help attach-hermes attach-openclaw env env-demo demo test test-all test-nightly test-matrix check format bench test-pythons snapshots lock clean
+.PHONY: help attach-hermes attach-openclaw env env-demo install demo test test-all test-nightly test-matrix check format bench test-pythons snapshots lock clean
 
 help: ## list these tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -16,8 +16,11 @@ help: ## list these tasks
 env: ## create .venv with the locked packages (PYTHON=python3.12 chooses the interpreter of a new one)
 	@sh tools/env.sh .venv "$(PYTHON)"
 
-env-demo: # the part of them that the three commands of README's first screen need
-	@sh tools/env.sh --demo .venv "$(PYTHON)"
+install: ## create .venv with the packages that `trunkline` can use, without the tools of developers
+	@sh tools/env.sh --parts 2 .venv "$(PYTHON)"
+
+env-demo:
+	@sh tools/env.sh --parts 1 .venv "$(PYTHON)"
 
 demo: env-demo ## the guided tour; a plain report where there is no terminal
 	@echo 'trunkline: starting the tour'

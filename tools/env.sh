@@ -1,21 +1,21 @@
 #!/bin/sh
 # Creates or refreshes a virtual environment that holds requirements.lock, and this project as an editable install.
 #
-#   tools/env.sh [--demo] DIRECTORY [PYTHON]
+#   tools/env.sh [--parts N] DIRECTORY [PYTHON]
 #
-# With --demo it installs the first part of requirements.lock only; a later run without --demo adds the rest. Does nothing
-# when that is done, requirements.lock and pyproject.toml are older, and DIRECTORY runs this clone and no copy of it. Uses
-# PYTHON (default: python3) if its version is supported, else the first supported python3.X on PATH. Prints a line for each
-# stage; what the commands print is shown only if one fails.
+# Installs the first N parts of requirements.lock, by default all three; a later run with a greater N adds the others. Does
+# nothing when they are newer than requirements.lock and pyproject.toml, and DIRECTORY runs this clone and no copy of it.
+# Uses PYTHON (default: python3) if its version is supported, else the first supported python3.X on PATH. Prints a line for
+# each stage; what the commands print is shown only if one fails.
 set -eu
 
 minors="14 13 12 11" # supported versions of Python 3, newest first
 supported="Python 3.11 to 3.14"
 
-stamp=.stamp
-if [ "$1" = --demo ]; then
-    stamp=.stamp-demo
-    shift
+parts=3
+if [ "$1" = --parts ]; then
+    parts=$2
+    shift 2
 fi
 venv=$1
 wanted=${2:-python3}
@@ -30,13 +30,20 @@ fail() {
     exit 1
 }
 
-# True when the environment has what the stamp $1 stands for, as the lock and the project ask for it today.
-is_current() {
-    [ -e "$venv/$1" ] && [ -z "$(find requirements.lock pyproject.toml -newer "$venv/$1")" ]
+# Prints how many parts of the lock the environment has, as the lock and the project are today.
+installed_parts() {
+    for part in 3 2 1; do
+        if [ -e "$venv/.stamp-$part" ] && [ -z "$(find requirements.lock pyproject.toml -newer "$venv/.stamp-$part")" ]; then
+            echo "$part"
+            return
+        fi
+    done
+    echo 0
 }
 
-has_packages() {
-    is_current .stamp || is_current "$stamp"
+# Prints the lock from part $1 to the last one that is wanted.
+lock_from() {
+    awk -v first="$1" -v last="$parts" '/^# Part / { part = $3 + 0 } first <= part && part <= last' requirements.lock
 }
 
 # Prints what `import trunkline` finds in the environment: "clone" for the code of this clone, "copy" for other code.
@@ -96,7 +103,8 @@ if command -v flock >/dev/null 2>&1; then
     fi
 fi
 runs=$(imported)
-if [ "$runs" = clone ] && has_packages; then exit 0; fi
+has=$(installed_parts)
+if [ "$runs" = clone ] && [ "$has" -ge "$parts" ]; then exit 0; fi
 # `pip install .` without --editable does this.
 if [ "$runs" = copy ]; then say "$venv runs a copy of Trunkline, not this clone: linking it to the clone again"; fi
 
@@ -109,25 +117,21 @@ if ! { [ -x "$venv/bin/python" ] && is_supported "$venv/bin/python" && "$venv/bi
     fi
     say "creating $venv with $("$python" --version)"
     rm -rf "$venv"
+    has=0
     quietly "$python" -m venv "$venv"
 fi
-if ! has_packages; then
-    packages=requirements.lock added='/^# Part 1/,$p' more=
-    if [ "$stamp" = .stamp-demo ]; then
-        packages=$venv/demo.lock added='/^# Part 1/,/^# Part 2/p'
-        sed -n "$added" requirements.lock >"$packages"
-    elif is_current .stamp-demo; then
-        added='/^# Part 2/,$p' more='more '
-    fi
+if [ "$has" -lt "$parts" ]; then
+    if [ "$has" -gt 0 ]; then more='more '; else more=; fi
     # Those with a marker are for other platforms, or for newer versions of Python.
-    say "installing $(sed -n "$added" requirements.lock | grep -c '^[a-z0-9][^;]*\\$') ${more}packages"
-    install --no-compile --require-hashes --only-binary :all: -r "$packages"
+    say "installing $(lock_from $((has + 1)) | grep -c '^[a-z0-9][^;]*\\$') ${more}packages"
+    lock_from 1 >"$venv/requirements.lock"
+    install --no-compile --require-hashes --only-binary :all: -r "$venv/requirements.lock"
 fi
 install --no-deps --no-build-isolation --editable .
 say 'compiling'
 quietly "$venv/bin/python" -m compileall -q -j 0 core sim app trunkline
 # What the demo imports of its packages is compiled by its first start, in a tenth of the time. Packages have files that
 # are no Python, such as templates: those do not compile, and nothing imports them.
-if [ "$stamp" = .stamp ]; then "$venv/bin/python" -m compileall -qq -j 0 "$venv/lib" >/dev/null 2>&1 || true; fi
-touch "$venv/$stamp"
+if [ "$parts" -gt 1 ]; then "$venv/bin/python" -m compileall -qq -j 0 "$venv/lib" >/dev/null 2>&1 || true; fi
+touch "$venv/.stamp-$parts"
 rm -f "$log"

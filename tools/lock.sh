@@ -1,33 +1,43 @@
 #!/bin/sh
 # Re-pins requirements.lock: one file for every supported Python and platform, with a hash for each artefact.
-# Its first part is what `make demo` installs: no second file has versions.
+# It has three parts, each of which is installed on top of the earlier ones: no second file has versions.
 # Only versions and hashes are written: where packages come from is each machine's own setting.
 set -eu
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+# Resolves the project with the options $2 and later into $work/$1.
 compile() {
-    uv pip compile pyproject.toml --universal --python-version 3.11 --no-header --no-annotate --quiet "$@"
+    name=$1
+    shift
+    uv pip compile pyproject.toml --universal --python-version 3.11 --no-header --no-annotate --quiet \
+        --output-file "$work/$name" "$@"
 }
 
-# Prints the packages of $work/all that are listed in $work/demo, or those that are not: $1 is 1 or 0.
-pick() {
-    awk -v listed="$1" '
+# Prints the packages of $work/$1 that are not in $work/$2, with the versions and hashes of $work/env.
+part() {
+    awk '
         { name = $1; sub(/==.*/, "", name) }
-        FNR == NR { demo[name]; next }
-        /^[a-z0-9]/ { picked = ((name in demo) == listed) }
-        picked' "$work/demo" "$work/all"
+        FILENAME == ARGV[1] { wanted[name]; next }
+        FILENAME == ARGV[2] { delete wanted[name]; next }
+        /^[a-z0-9]/ { picked = name in wanted }
+        picked' "$work/$1" "$work/$2" - <"$work/env"
 }
 
-compile --extra dev --extra http --extra openai --extra web --extra telegram --extra discord --extra slack --extra matrix \
-    --extra signal --extra whatsapp --extra fakes --generate-hashes --output-file "$work/all"
+extras="--extra http --extra openai --extra web --extra telegram --extra discord --extra slack --extra matrix --extra signal
+    --extra whatsapp --extra fakes"
+: >"$work/nothing"
+compile env --extra dev $extras --generate-hashes
 # The build backend makes the editable install.
-echo 'hatchling' | compile - --extra http --extra fakes --constraint "$work/all" --output-file "$work/demo"
+echo 'hatchling' | compile install - $extras --constraint "$work/env"
+echo 'hatchling' | compile demo - --constraint "$work/env"
 {
-    echo '# Part 1: what `make demo` installs: the base dependencies, the extras http and fakes, and the build backend.'
-    pick 1
-    echo '# Part 2: what `make env` and `make test` add.'
-    pick 0
+    echo '# Part 1: what `make demo` installs: the base dependencies, and the build backend.'
+    part demo nothing
+    echo '# Part 2: what `make install` adds: the extras, without dev.'
+    part install demo
+    echo '# Part 3: what `make env` and `make test` add: the extra dev.'
+    part env install
 } >"$work/parted"
 cat "$work/parted" >requirements.lock

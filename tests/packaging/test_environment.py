@@ -91,9 +91,11 @@ class Clone:
         (root / "trunkline" / "__init__.py").write_text("def main(): print('the tour')\n", "utf-8")
         (root / "pyproject.toml").write_text(PROJECT, "utf-8")
         (root / "backend.py").write_text(BACKEND, "utf-8")
-        first = write_wheel(wheels, "base") + write_wheel(wheels, "server")
-        second = write_wheel(wheels, "linter") + write_wheel(wheels, "stubs") + write_wheel(wheels, "checker")
-        lock = f"# Part 1: what the demo needs.\n{first}# Part 2: the rest.\n{second}"
+        parts = [["base", "screen"], ["server"], ["linter", "stubs", "checker"]]
+        lock = "".join(
+            f"# Part {number}: some packages.\n" + "".join(write_wheel(wheels, name) for name in names)
+            for number, names in enumerate(parts, start=1)
+        )
         (root / "requirements.lock").write_text(lock, "utf-8")
         (root / "tools").mkdir()
         for name in ("Makefile", "tools/env.sh"):
@@ -125,7 +127,7 @@ class Clone:
         return Path(path)
 
 
-EVERY = ["base", "server", "linter", "stubs", "checker"]
+EVERY = ["base", "screen", "server", "linter", "stubs", "checker"]
 CREATED = f"trunkline: creating .venv with Python {'.'.join(map(str, sys.version_info[:3]))}"
 COMPILED = "trunkline: compiling"
 COPIED = "trunkline: .venv runs a copy of Trunkline, not this clone: linking it to the clone again"
@@ -157,16 +159,18 @@ def test_an_environment_from_the_first_demo_on(tmp_path: Path) -> None:
     right = lock.read_text("utf-8")
     lock.write_text(right.replace("linter==1", "linter==2"), "utf-8")
     lines = clone.make("env", fails=True)
-    assert lines[0] == installed(5)
+    assert lines[0] == installed(6)
     assert any("No matching distribution found for linter==2" in line for line in lines)
     assert any(line.startswith("trunkline: this step failed: .venv/bin/python -m pip install") for line in lines)
     lock.write_text(right, "utf-8")
 
-    # A changed lock is installed again; the rest comes on top of the demo.
+    # A changed lock is installed again; the other parts come on top of the demo.
     assert clone.make("env-demo") == [installed(2), COMPILED]
+    assert clone.make("install") == [installed(1, "more "), COMPILED]
+    assert clone.imports(EVERY) == EVERY[:3]
     assert clone.make("env") == [installed(3, "more "), COMPILED]
     assert clone.imports(EVERY) == EVERY
-    assert clone.make("env") == clone.make("env-demo") == []
+    assert clone.make("env") == clone.make("install") == clone.make("env-demo") == []
 
     # The complete environment is mended likewise.
     clone.run(clone.home / "bin" / "python", "-m", "pip", "install", "--quiet", ".")
@@ -175,7 +179,7 @@ def test_an_environment_from_the_first_demo_on(tmp_path: Path) -> None:
 
     # Of two runs at once, one installs, and the other waits for it.
     if shutil.which("flock"):
-        (clone.home / ".stamp").unlink()
+        (clone.home / ".stamp-3").unlink()
         with Path(f"{clone.home}.lock").open("w") as held:
             fcntl.flock(held, fcntl.LOCK_EX)
             runs = [clone.start("make", f"PYTHON={sys.executable}", "env") for _ in range(2)]

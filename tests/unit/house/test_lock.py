@@ -1,4 +1,4 @@
-"""The first part of requirements.lock is what `make demo` needs, and no more: the versions stand in one file, once."""
+"""Each part of requirements.lock has what its targets of make need, and no more: versions stand in one file, once."""
 
 import re
 import tomllib
@@ -13,20 +13,20 @@ from tests.support.paths import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 EXTRAS = PROJECT["project"]["optional-dependencies"]
-#: what the three commands of README's first screen need, and what makes the editable install
-DEMO = [
-    *PROJECT["project"]["dependencies"],
-    *EXTRAS["http"],
-    *EXTRAS["fakes"],
-    *PROJECT["build-system"]["requires"],
-]
+#: `make demo`: the second are what makes the editable install
+DEMO = [*PROJECT["project"]["dependencies"], *PROJECT["build-system"]["requires"]]
+#: `make install`
+INSTALL = [*DEMO, *(text for name, extra in EXTRAS.items() if name != "dev" for text in extra)]
+#: `make env`, and all that begins with it
+ENV = [*INSTALL, *EXTRAS["dev"]]
 LOCK = (ROOT / "requirements.lock").read_text("utf-8")
 
 
-def parts(lock: str) -> tuple[list[Requirement], list[Requirement]]:
-    """Return the requirements of both parts, without their hashes."""
-    _, first, second = re.split(r"^# Part [12]: .*\n", lock, flags=re.MULTILINE)
-    return pinned(first), pinned(second)
+def parts(lock: str) -> list[list[Requirement]]:
+    """Return the requirements of each part, without their hashes."""
+    before, *found = re.split(r"^# Part [123]: .*\n", lock, flags=re.MULTILINE)
+    assert before == ""
+    return [pinned(part) for part in found]
 
 
 def pinned(text: str) -> list[Requirement]:
@@ -59,9 +59,14 @@ def applying(requirements: Iterable[Requirement]) -> Iterator[tuple[str, str]]:
             yield canonicalize_name(requirement.name), version.version
 
 
-def test_the_first_part_is_what_the_demo_needs() -> None:
-    first, _ = parts(LOCK)
-    assert dict(applying(first)) == needed(DEMO)
+def first(lock: str, count: int) -> dict[str, str]:
+    """Return the names and versions of so many parts, as they apply to this machine."""
+    return dict(applying(requirement for part in parts(lock)[:count] for requirement in part))
+
+
+@pytest.mark.parametrize(("count", "wanted"), [(1, DEMO), (2, INSTALL), (3, ENV)], ids=["demo", "install", "env"])
+def test_the_parts_are_what_is_needed(count: int, wanted: list[str]) -> None:
+    assert first(LOCK, count) == needed(wanted)
 
 
 def test_no_package_stands_in_the_lock_twice() -> None:
@@ -69,15 +74,10 @@ def test_no_package_stands_in_the_lock_twice() -> None:
     assert len(names) == len(set(names))
 
 
-def test_both_parts_are_what_every_extra_needs() -> None:
-    first, second = parts(LOCK)
-    assert dict(applying([*first, *second])) == needed([*DEMO, *(text for extra in EXTRAS.values() for text in extra)])
-
-
-@pytest.mark.parametrize("package", ["aiohttp", "hatchling", "tomlkit"])
+@pytest.mark.parametrize("package", ["textual", "hatchling", "tomlkit"])
 def test_a_package_in_the_wrong_part_is_found(package: str) -> None:
     entry = re.search(rf"^{package}==.*\n(?: .*\n)*", LOCK, re.MULTILINE)
     assert entry is not None
-    first, second = parts(LOCK.replace(entry[0], "") + entry[0])
-    assert package in {requirement.name for requirement in second}
-    assert dict(applying(first)) != needed(DEMO)
+    wrong = LOCK.replace(entry[0], "") + entry[0]
+    assert first(wrong, 3) == first(LOCK, 3)
+    assert first(wrong, 1) != needed(DEMO)
