@@ -190,7 +190,7 @@ def look(trace: Trace, beside: RunView, dice: random.Random) -> None:
         status_line(view, seq=seq, head=seq, mode=PlaybackMode.PAUSED)
         assert [run.queue.ledger(seq), run.queue.wrong(seq)]
         assert len(run.queue.rows) == len([run.queue.line(row, seq) for row in run.queue.rows])
-        assert all(run.messages.head(history, seq).id == history.id for history in run.messages.histories)
+        assert all(run.messages.head(history, seq).cells for history in run.messages.histories)
         assert len(run.hands.rows(seq)) == len(run.hands)
 
 

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from tests.conformance.upstream.marks import mark_of
 from tests.support.profiles import MARCH, rules_under
 from trunkline.core.action_names import Action
 from trunkline.core.config import MessageToolConfig
 from trunkline.core.profile_rules import Profile
+from trunkline.core.profiles.openclaw.channels.base import OpenClawRules
 from trunkline.core.profiles.openclaw.message_tool import AUGUST_GUARDED, MARCH_GUARDED, TextQuestion, judge
 from trunkline.core.reasons import Reason
 
@@ -33,7 +34,7 @@ def run(case: Fields, profile: Profile) -> Fields:
     result: Fields = {"allowed": answer.reason is not Reason.CROSS_CONTEXT_DENIED, "error": answer.error or None}
     if given["kind"] == "enforce":
         return result
-    comparable = rules_under(MARCH, question.channel).comparable
+    comparable = cast("OpenClawRules", rules_under(MARCH, question.channel)).comparable
     names = {comparable(str(known)): name for known, name in (given.get("directory_names") or {}).items()}
     mark, text = None, given.get("message") or ""
     if result["allowed"] and not (given.get("tool_context") or {}).get("skip_cross_context_decoration"):

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
+from typing import Generic, TypeVar
 
 import msgspec
 
 from trunkline.app.text.fact import Tone
 from trunkline.app.view.index.bindings import BarMark, BarPoint, BindingRow
 from trunkline.core.states.binding import BindingStatus
+
+P = TypeVar("P", bound=StrEnum)
 
 
 class BarPart(StrEnum):
@@ -30,11 +33,11 @@ class BarPart(StrEnum):
     WRONG = "wrong"
 
 
-class BarCell(msgspec.Struct, frozen=True):
+class BarCell(msgspec.Struct, Generic[P], frozen=True):
     """One cell. `later`: after the cursor. `tone` is that of an end."""
 
     char: str
-    part: StrEnum
+    part: P
     later: bool = False
     tone: Tone = Tone.PLAIN
 
@@ -50,10 +53,10 @@ def column(at: float, span: tuple[float, float], width: int) -> int:
     return max(0, min(int(share * (width - 1) + 0.5), width - 1))
 
 
-class TimeBar:
+class TimeBar(Generic[P]):
     """The cells of one bar while it is drawn. `parts` are the meanings; the first one is that of a blank cell."""
 
-    def __init__(self, parts: Iterable[StrEnum], span: tuple[float, float], now: float, width: int) -> None:
+    def __init__(self, parts: Iterable[P], span: tuple[float, float], now: float, width: int) -> None:
         self._rank = {part: rank for rank, part in enumerate(parts)}
         self._span, self._now = span, now
         self.cells = [BarCell(" ", next(iter(self._rank)))] * width
@@ -62,24 +65,24 @@ class TimeBar:
         """The cell of a time."""
         return column(at, self._span, len(self.cells))
 
-    def line(self, start: float, end: float, char: str, part: StrEnum) -> None:
+    def line(self, start: float, end: float, char: str, part: P) -> None:
         """Draw what lasts from a time to another."""
         here = self.column(self._now)
         for x in range(self.column(start), self.column(end) + 1):
             self._set(x, BarCell(char, part, x > here or start > self._now))
 
-    def put(self, at: float, char: str, part: StrEnum, tone: Tone = Tone.PLAIN, *, x: int | None = None) -> None:
+    def put(self, at: float, char: str, part: P, tone: Tone = Tone.PLAIN, *, x: int | None = None) -> None:
         """Draw what happens at a time, in its cell or in another one."""
         self._set(self.column(at) if x is None else x, BarCell(char, part, at > self._now, tone))
 
-    def _set(self, x: int, cell: BarCell) -> None:
+    def _set(self, x: int, cell: BarCell[P]) -> None:
         if self._rank[cell.part] >= self._rank[self.cells[x].part]:
             self.cells[x] = cell
 
 
 def life_bar(
     row: BindingRow, points: Sequence[BarPoint], span: tuple[float, float], now: float, width: int
-) -> list[BarCell]:
+) -> list[BarCell[BarPart]]:
     """The life of a binding in `width` cells. `row` is its last record, `now` the time of the cursor."""
     bar = TimeBar(BarPart, span, now, width)
     # It stops routing at its end, or else at its deadline.

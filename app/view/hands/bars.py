@@ -69,7 +69,7 @@ def span_of(view: RunView, hands: HandRuns) -> tuple[float, float]:
 
 def run_bar(
     view: RunView, hands: HandRuns, run: DelegationHistory, span: tuple[float, float], now: float, width: int
-) -> list[BarCell]:
+) -> list[BarCell[SpanPart]]:
     """The whole life of a delegation in `width` cells; `now` is the time of the cursor."""
     bar = TimeBar(SpanPart, span, now, width)
     finished = run.finished
@@ -88,12 +88,12 @@ def run_bar(
     return bar.cells
 
 
-def _line(bar: TimeBar, start: float, end: float, part: SpanPart) -> None:
+def _line(bar: TimeBar[SpanPart], start: float, end: float, part: SpanPart) -> None:
     if part is not SpanPart.NONE:
         bar.line(start, end, CHARS[part], part)
 
 
-def _orphaned(view: RunView, hands: HandRuns, run: DelegationHistory, bar: TimeBar, end: float) -> None:
+def _orphaned(view: RunView, hands: HandRuns, run: DelegationHistory, bar: TimeBar[SpanPart], end: float) -> None:
     """Draw the time without a process: from the death of one to the next start, or to the end."""
     deaths = hands.messages.deaths
     for number, started in enumerate(run.started):
@@ -103,7 +103,7 @@ def _orphaned(view: RunView, hands: HandRuns, run: DelegationHistory, bar: TimeB
             _line(bar, view.time(died), after, SpanPart.ORPHANED)
 
 
-def _callback(run: DelegationHistory, bar: TimeBar, finished: float, end: float) -> None:
+def _callback(run: DelegationHistory, bar: TimeBar[SpanPart], finished: float, end: float) -> None:
     """Draw the report: each state as long as it lasted, and its last one."""
     at, part = finished, SpanPart.WAITS
     for step in run.steps:

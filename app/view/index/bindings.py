@@ -291,7 +291,7 @@ def _changed(known: BindingRow | None, event: Event) -> BindingRow | None:
         case BindingEnding():
             known = known or _found(event, body)
             changes = {"status": BindingStatus.ENDING, "under_way": body.under_way, "ending_at": event.at}
-            changes["reason"] = body.reason
+            changes |= {"reason": body.reason}
         case BindingEnded():
             known = known or _found(event, body)
             changes = {"status": BindingStatus.ENDED, "ended_at": event.at, "ended_by": body.by or ""}

@@ -80,7 +80,7 @@ class SessionStates(Projection):
     @on(SessionReset)
     def _reset(self, event: Event, body: SessionReset) -> None:
         known = self._known(event, body.session_key, body.session_id)
-        counts = {"heard": 0, "said": 0, "last": event.at, "before": (*known.before, body.before)}
+        counts: dict[str, Any] = {"heard": 0, "said": 0, "last": event.at, "before": (*known.before, body.before)}
         self._set(event, known, id=body.session_id, generation=body.generation, **counts)
 
     @on(SessionMoved)

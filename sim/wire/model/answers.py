@@ -42,9 +42,9 @@ def said_since_the_last_answer(messages: Sequence[object]) -> tuple[str, ...]:
 def text_of(message: Mapping[str, Any]) -> str:
     """The text of a message, whose content is a text or a list of parts."""
     content = message.get("content")
-    if isinstance(content, list):
-        return "\n".join(str(part["text"]) for part in mappings(content) if isinstance(part.get("text"), str))
-    return content if isinstance(content, str) else ""
+    if isinstance(content, str):
+        return content
+    return "\n".join(str(part["text"]) for part in mappings(content) if isinstance(part.get("text"), str))
 
 
 class Echo:

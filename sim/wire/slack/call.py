@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from aiohttp import web
 
@@ -59,7 +59,7 @@ class SlackCall:
         if found is None:
             return []
         objects = mappings(found)
-        if not isinstance(found, list) or len(objects) != len(sequence(found)):
+        if not isinstance(found, list) or len(objects) != len(sequence(cast("object", found))):
             raise BadArguments(wrong)
         return objects
 

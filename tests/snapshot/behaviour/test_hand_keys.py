@@ -14,6 +14,7 @@ from trunkline.app.tui.screens.messages.screen import MessagesScreen
 from trunkline.app.tui.screens.queue.screen import QueueScreen
 from trunkline.app.tui.screens.sessions.screen import SessionsScreen
 from trunkline.app.tui.screens.timeline.screen import TimelineScreen
+from trunkline.app.view.hands.bars import run_bar
 
 pytestmark = pytest.mark.anyio
 SCREENS = {"2": TimelineScreen, "3": MessagesScreen, "4": SessionsScreen, "6": QueueScreen}
@@ -104,7 +105,10 @@ async def test_bars_stand_still_while_the_cursor_moves():
 
 
 def bar(one: TrunklineApp, index: int) -> str:
-    return "".join(cell.char for cell in hands_of(one)._bar(index, 60))
+    rows = hands_of(one)
+    run = rows.workspace.run
+    history = run.hands.histories[index]
+    return "".join(cell.char for cell in run_bar(run.view, run.hands, history, rows._span, rows._now, 60))
 
 
 async def test_keys_of_hands_do_nothing_without_hands():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 
 from rich.style import Style
 
@@ -122,7 +121,7 @@ class HandList(CursorList[HandRow]):
         run, palette = self.workspace.run, self.palette
         x, size = span
         here = column(self._now, self._span, size) if self._now >= self._span[0] else -1
-        styles: dict[StrEnum, Style] = {
+        styles: dict[SpanPart, Style] = {
             SpanPart.WAITS: palette.dim,
             SpanPart.WORKS: palette.primary,
             SpanPart.TURN: palette.accent,

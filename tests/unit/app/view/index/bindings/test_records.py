@@ -91,14 +91,14 @@ def test_an_event_leads_to_its_binding(view):
 # ---------------------------------------------------------------- life bars
 
 
-def drawn(view: RunView, binding: str, width: int, seq: int | None = None) -> list[BarCell]:
+def drawn(view: RunView, binding: str, width: int, seq: int | None = None) -> list[BarCell[BarPart]]:
     row = view.bindings.row(binding, view.last)
     assert row is not None
     now = view.time(view.last if seq is None else seq)
     return life_bar(row, view.bindings.points(binding), view.bindings.span, now, width)
 
 
-def shape(cells: list[BarCell]) -> str:
+def shape(cells: list[BarCell[BarPart]]) -> str:
     return "".join(cell.char for cell in cells).rstrip()
 
 
