@@ -58,7 +58,7 @@ def heartbeat_agents(config: GatewayConfig) -> tuple[str, ...]:
 
 
 class ConfigChecks:
-    """What a profile refuses in a configuration. A check raises `ValueError` for what cannot be meant."""
+    """The checks of a configuration under a profile. A check raises `ValueError` for a value that cannot be meant."""
 
     def accepts_agent(self, name: str, config: GatewayConfig) -> bool:
         """Whether a name of an agent can be meant: there is an agent that has it."""

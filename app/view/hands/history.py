@@ -48,7 +48,7 @@ _OUTCOMES = (
 )
 #: the events of which a delegation may have several
 _LISTED: tuple[type[Body], ...] = (DelegationStarted, DelegationProgressed, DelegationIgnored, AnswerTurnedAway)
-#: outcomes of a callback turn after which nobody is told anything
+#: outcomes of a callback turn after which nobody gets anything
 _TURN_OUTCOMES = {"silent": CallbackState.SUPPRESSED, "failed": CallbackState.UNDELIVERABLE}
 #: counted beside the states of callbacks
 ACCEPTED, FINISHED = "accepted", "finished"

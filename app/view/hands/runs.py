@@ -260,7 +260,7 @@ class HandRuns(GrowingView, Sequence[str]):
                 self._mark(self._runs[delegation])
 
     def _mark(self, run: DelegationHistory) -> None:
-        """Tell a delegation when it was broken."""
+        """Notify a delegation that it was broken."""
         ats = self._broken.ats(run.id)
         run.broken_at, run.last = min(ats, default=None), max(run.last, *ats, 0)
 

@@ -2,7 +2,7 @@
 
 A run may go on while it is looked at. What a view says of it must be the same as if the run were opened whole, and a
 new event must cost the same in a long run as in a short one. So views keep their rows here. A new row is appended, a
-late one is inserted at its event, and one whose cause is gone is removed. Whoever computes something from the rows asks
+late one is inserted at its event, and one whose cause is gone is removed. Code that computes from the rows asks
 for the first one that changed, and computes again only from there on.
 """
 

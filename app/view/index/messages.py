@@ -33,7 +33,7 @@ class MessageHistories(GrowingView, Sequence[MessageHistory]):
         self.deaths: dict[int, int] = {}
         #: in the order of their beginnings
         self.all = GrowingRows[MessageHistory](attrgetter("seq"))
-        #: what each event changed: whoever reads on from where it was knows what is new
+        #: what each event changed: a reader goes on from where it was, and knows what is new
         self.changed: list[MessageHistory] = []
         #: what the messages violated, by id
         self.broken = BrokenThings()

@@ -27,9 +27,9 @@ from tools.lines import STATED, as_text, growth, lines_by_room, stated
 #: participles: functions with effects that are named like a fact. neighbours: small modules with one user beside them.
 #: imports: lines of imports, in percent. The aims are 2, 30, 0, 20 in all, and 7.
 CEILINGS: dict[str, dict[str, float]] = {
-    "core": {"begins": 4.6, "contains": 38.1, "participles": 33, "neighbours": 17, "imports": 8.0},
-    "sim": {"begins": 7.9, "contains": 60.8, "participles": 32, "neighbours": 20, "imports": 7.7},
-    "app": {"begins": 9.5, "contains": 58.9, "participles": 2, "neighbours": 27, "imports": 8.8},
+    "core": {"begins": 2.4, "contains": 38.6, "participles": 0, "neighbours": 6, "imports": 8.0},
+    "sim": {"begins": 0.4, "contains": 59.9, "participles": 0, "neighbours": 2, "imports": 7.7},
+    "app": {"begins": 7.1, "contains": 59.5, "participles": 2, "neighbours": 8, "imports": 8.8},
 }
 
 
