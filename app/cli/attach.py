@@ -229,7 +229,7 @@ def _play(records: list[CellRecord], folder: TryFolder, work: Path, options: Att
 
 
 def _found_before(records: Sequence[CellRecord], folder: TryFolder) -> Iterator[str]:
-    """What an earlier command has finished in this folder."""
+    """The tries that an earlier command has finished in this folder."""
     kept = sum(len(one.finished) for one in records)
     others = sum(folder.others(one.cell) for one in records)
     if kept:

@@ -15,7 +15,7 @@ from trunkline.app.gc_policy import loading
 
 @dataclass(frozen=True, kw_only=True)
 class FakesOptions:
-    """What is started, and where it listens."""
+    """The options of the fakes: platforms, and where they listen."""
 
     platforms: Many = ()
     """The platforms, separated by commas: `telegram`, `discord`, `slack`, `matrix`, `signal`, `whatsapp`, and `model`

@@ -158,7 +158,7 @@ def place_json(address: Address | None) -> dict[str, Any] | None:
 
 
 def key_facts(answer: KeyAnswer) -> Iterator[Fact]:
-    """What a session key means."""
+    """The meaning of a session key."""
     key = answer.key
     yield Fact("read", f"{quoted(answer.text)} as {answer.form}")
     yield Fact("key", str(key))

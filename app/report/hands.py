@@ -185,7 +185,7 @@ def _results(found: HandInspection, shown: DelegationDetails, now: float) -> Ite
 
 
 def _left(found: HandInspection, now: float) -> Iterator[Fact]:
-    """What the gateway has not picked up yet: until then the states above do not show it."""
+    """Requests that the gateway has not picked up yet: until then the states above do not show them."""
     for n, post in enumerate(found.left):
         by = f" by {post.by}" if post.by else ""
         text = f": {_cut(post.text)}" if post.text else ""
@@ -267,7 +267,7 @@ def _message_json(intent: QueueRow) -> dict[str, Any]:
 
 
 def posted_text(done: HandPosted, *, at_once: bool) -> Iterator[str]:
-    """What was asked of the gateway, and which one acts on it."""
+    """The request made of the gateway, and which gateway acts on it."""
     post, name = done.post, clean(done.post.delegation)
     if post.verb is PostVerb.ANSWER and not done.first:
         yield f"{name}: it has a result already; this one is kept, and not reported"

@@ -221,7 +221,7 @@ def _besides(content: ContentPart) -> Iterator[Fact]:
 
 
 def _to_do(found: IntentInspection, option: str) -> Iterator[Fact]:
-    """What the gateway still has to do about it, and what operators can do."""
+    """Work that the gateway still has to do for an intent, and what operators can do."""
     details = found.details
     if details is not None and details.mirror_due:
         yield Fact("mirror", "its transcript line is not stored yet", tone=Tone.WARN)

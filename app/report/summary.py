@@ -25,7 +25,7 @@ _STEPS = 20
 
 
 def run_line(run: Run) -> str:
-    """One line for one run."""
+    """A line for one run."""
     header = run.trace.header
     facts = [_played(header)]
     if run.holds:
@@ -42,7 +42,7 @@ def run_line(run: Run) -> str:
 
 
 def _played(header: TraceHeader) -> str:
-    """What was run: a real gateway, one of which only the wire is known, or a scenario under a seed."""
+    """The gateway of a run: a real one, one of which only the wire is known, or a scenario under a seed."""
     if header.of_gateway:
         return "a gateway"
     return clean(header.gateway) if header.side == "wire" else f"seed {header.seed}"

@@ -18,7 +18,7 @@ from trunkline.sim.invariants import INVARIANTS
 
 
 def wire_run_facts(view: RunView) -> Iterator[Fact]:
-    """Whose wire it is, instead of a seed and defects."""
+    """The gateway whose wire it is, instead of a seed and defects."""
     yield Fact("gateway", gateway_name(view.header))
     yield Fact("recorded", "its wire only: the platforms and the model were servers on loopback")
 
@@ -90,7 +90,7 @@ def request_facts(view: RunView) -> Iterator[Fact]:
 
 
 def inside_fact(view: RunView) -> Fact:
-    """What a report of the inside would hold."""
+    """The contents that a report of the inside would have."""
     return Fact("", f"sessions, transcripts, queue, bindings and delegations: {not_known(view.header)}")
 
 

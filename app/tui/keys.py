@@ -33,7 +33,7 @@ _SHOWN = {
 
 
 class Key(msgspec.Struct, frozen=True, kw_only=True):
-    """One action and its keys. `action` names a method `action_...` of its screens."""
+    """An action and its keys. `action` names a method `action_...` of its screens."""
 
     id: str
     keys: tuple[str, ...]

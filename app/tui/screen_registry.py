@@ -9,7 +9,7 @@ import msgspec
 
 
 class ScreenSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """One screen of a run. Its class is `<Title>Screen` in `trunkline.app.tui.screens.<name>.screen`."""
+    """A screen of a run. Its class is `<Title>Screen` in `trunkline.app.tui.screens.<name>.screen`."""
 
     name: str
     #: the key that shows it: a digit, or any other key that no screen of a run binds

@@ -117,7 +117,7 @@ _SCENARIO = re.compile(rb"\s*(#|---|[a-z_]+:)")
 
 
 def foreign(first: bytes) -> str:
-    """What a file is instead of a trace, judging by its first line; else nothing."""
+    """The kind of a file that is no trace, judging by its first line; blank if it is unknown."""
     for start, what in _FOREIGN:
         if first.startswith(start):
             return f"; {what}"

@@ -166,7 +166,7 @@ class WireRuns:
         return run, [clean(f"  ≠ {one}") for one in found]
 
     def end_lines(self) -> Iterator[str]:
-        """What was left out, and how many runs differ."""
+        """The scenarios left out, and how many runs differ."""
         yield from self.left_out_lines()
         if self.different:
             yield f"{count(self.different, 'run')} with other verdicts than in virtual time"
@@ -207,7 +207,7 @@ def load_all(paths: Sequence[Path], keyword: str | None) -> tuple[list[ScenarioF
 
 
 def attach_lines(others: Sequence[ScenarioFile]) -> Iterator[str]:
-    """That scenarios were left out for `trunkline attach`, and a line for each reason, the most frequent first."""
+    """The scenarios left out for `trunkline attach`, with a line for each reason, the most frequent first."""
     reasons = Counter(reason for file in others for reason in attach_only(file))
     if others:
         yield f"{count(len(others), 'scenario')} left out, which only `trunkline attach` plays:"

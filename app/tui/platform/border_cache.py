@@ -32,7 +32,7 @@ class AcyclicStrip(Strip):
     __slots__ = ()
 
     def divide(self, cuts: Iterable[int]) -> Sequence[Strip]:
-        """Its parts; the strip itself if it is not cut."""
+        """The parts of the strip; the strip itself if it is not cut."""
         cuts = list(cuts)
         return [self] if cuts == [self.cell_length] else super().divide(cuts)
 

@@ -47,7 +47,7 @@ def keep(text: str) -> Path:
 
 
 def failure(error: OSError, path: object = None) -> str:
-    """What went wrong with a file: its path, the reason, and the name of the errno."""
+    """The problem with a file: its path, the reason, and the name of the errno."""
     code = errorcode.get(error.errno or 0)
     name = f" ({code})" if code else ""
     return f"{error.filename or path or 'the file'}: {error.strerror or error}{name}"

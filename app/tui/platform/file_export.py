@@ -60,7 +60,7 @@ def write_new(folder: Path, stem: str, suffix: str, content: bytes) -> Path:
 
 
 def stem_of(run: Run, seq: int) -> str:
-    """What the files of a run are called: scenario, seed if there is one, and the event that is shown."""
+    """The stem of the files of a run: scenario, seed if there is one, and the event that is shown."""
     header = run.trace.header
     name = re.sub(r"[^\w.-]+", "-", header.scenario).strip("-.") or "run"
     return f"{name}{f'-seed{header.seed}' if header.seeded else ''}-at{seq}"

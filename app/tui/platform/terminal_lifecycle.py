@@ -66,7 +66,7 @@ class TerminalLifecycle(CrashReportApp):
         os.killpg(0, signal.SIGTSTP)
 
     def crash_note(self, error: BaseException) -> Text:
-        """One sentence, and the path of the traceback."""
+        """A sentence, and the path of the traceback."""
         return Text(crash_message(error))
 
 

@@ -139,7 +139,7 @@ class CrashReportApp(App[int]):
     crash_code = 1
 
     def crash_note(self, error: BaseException) -> RenderableType:
-        """What to print once the terminal is restored."""
+        """The note to print once the terminal is restored."""
         raise NotImplementedError
 
     def _fatal_error(self) -> None:

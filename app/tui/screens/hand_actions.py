@@ -62,7 +62,7 @@ class HandActions(ActionScreen):
         self.host.show(screen)
 
     def _message_of(self, delegation: str) -> int:
-        """What people saw last of it up to the cursor, else its last message in the queue; 0 for none."""
+        """The message of a delegation that people saw last up to the cursor, else its last in the queue; 0 for none."""
         run = self.workspace.run.hands.history(delegation)
         cursor = self.workspace.cursor
         if run is None:

@@ -17,7 +17,7 @@ KEPT = 200
 
 
 class Note(msgspec.Struct, frozen=True, kw_only=True):
-    """One notification, in one line."""
+    """A notification, in one line."""
 
     text: str
     severity: SeverityLevel

@@ -26,7 +26,7 @@ from trunkline.app.view.wire_side.sent import WireSends
 
 
 class OpenRun:
-    """One run with its views, each computed once."""
+    """A run with its views, each computed once."""
 
     def __init__(self, run: Run, *, at_violation: bool = False) -> None:
         with gc_policy.paused(len(run.trace.events)):

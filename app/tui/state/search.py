@@ -64,7 +64,7 @@ class FilteredRows(VisibleRows):
 
 
 class Search:
-    """One for the whole app; caches the rows that the filter keeps."""
+    """The search of the whole app; caches the rows that the filter keeps."""
 
     def __init__(self) -> None:
         self.filter: TimelineFilter | None = None

@@ -256,7 +256,7 @@ class RecentCard(Card):
 
 
 class HintLine(LineWidget):
-    """One line that says what Enter does here."""
+    """A line that says what Enter does here."""
 
     def __init__(self) -> None:
         super().__init__(id="hint")

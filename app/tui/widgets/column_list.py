@@ -22,7 +22,7 @@ Span = tuple[int, int]
 
 
 class ListColumn(msgspec.Struct, frozen=True):
-    """One column. `width` 0 takes what the others leave, `right` aligns numbers, `middle` keeps both ends of a text."""
+    """A column. `width` 0 takes what the others leave, `right` aligns numbers, `middle` keeps both ends of a text."""
 
     title: str
     width: int

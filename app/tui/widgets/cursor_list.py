@@ -53,7 +53,7 @@ class Detail(DetailPane):
         self.show((self.workspace.open_run, self.subject(rows)), lambda: self.facts(rows))
 
     def subject(self, rows: CursorList[ListedRow]) -> object:
-        """What the facts are about."""
+        """The subject of the facts."""
         return rows.target()
 
     def facts(self, rows: CursorList[ListedRow]) -> tuple[str, Sequence[Fact]]:

@@ -17,7 +17,7 @@ LABEL = 10
 
 
 class WhyLine(msgspec.Struct, frozen=True):
-    """One drawn line of a fact; `first` carries label and mark."""
+    """A drawn line of a fact; `first` carries label and mark."""
 
     fact: Fact
     text: str

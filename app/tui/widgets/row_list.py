@@ -114,11 +114,11 @@ class RowList(LineWidget, can_focus=True):
         raise NotImplementedError
 
     def draw(self, index: int, width: int) -> Canvas:
-        """One row."""
+        """A row."""
         raise NotImplementedError
 
     def draw_heading(self, line: int, width: int) -> Canvas:
-        """One of the heading lines."""
+        """Draw a heading line."""
         return self.canvas(width)
 
     def marks(self) -> Iterable[int]:
@@ -191,7 +191,7 @@ class RowList(LineWidget, can_focus=True):
             self._look_now = self._size_now = None
 
     def _thinned(self, page: int, count: int) -> tuple[int, ...]:
-        """One mark per line of the rail, cached: a long run may have many marks."""
+        """A mark per line of the rail, cached: a long run may have many marks."""
         marks = self.marks() if count else ()
         known = self._marked
         if known is None or known[0] is not marks or known[1:3] != (page, count):

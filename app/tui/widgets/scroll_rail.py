@@ -12,7 +12,7 @@ Cell = tuple[str, Style]
 
 
 def rail(height: int, count: int, top: int, marks: Iterable[int], cursor: int, palette: Palette) -> list[Cell]:
-    """One cell a line. `marks` are rows with something wrong; the whole list is scaled to the height."""
+    """A cell a line. `marks` are rows with something wrong; the whole list is scaled to the height."""
     cells: dict[int, Cell] = {}
     if count > height > 0:
         first = _line(top, count, height)
@@ -25,7 +25,7 @@ def rail(height: int, count: int, top: int, marks: Iterable[int], cursor: int, p
 
 
 def thin(marks: Iterable[int], height: int, count: int) -> tuple[int, ...]:
-    """One mark for each line of the rail."""
+    """A mark for each line of the rail."""
     scale = count if count > height else height
     return tuple({_line(mark, scale, height): mark for mark in marks if 0 <= mark < count}.values())
 

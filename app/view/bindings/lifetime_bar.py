@@ -34,7 +34,7 @@ class BarPart(StrEnum):
 
 
 class BarCell(msgspec.Struct, Generic[P], frozen=True):
-    """One cell. `later`: after the cursor. `tone` is that of an end."""
+    """A cell. `later`: after the cursor. `tone` is that of an end."""
 
     char: str
     part: P

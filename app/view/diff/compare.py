@@ -47,7 +47,7 @@ REAL_DIFFERENCES = frozenset({DiffMark.ONLY_A, DiffMark.ONLY_B, DiffMark.VERDICT
 
 
 class DiffRow(msgspec.Struct, frozen=True, gc=False):
-    """One row: the event of A, the event of B (0: none), and how they compare."""
+    """A row: the event of A, the event of B (0: none), and how they compare."""
 
     mark: DiffMark
     a: int

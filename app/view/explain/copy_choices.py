@@ -17,7 +17,7 @@ _IDS = ("intent", "delegation", "binding", "turn", "inbound")
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of a menu: its key, its title, and the text to copy."""
+    """A line of a menu: its key, its title, and the text to copy."""
 
     key: str
     title: str

@@ -52,7 +52,7 @@ class FaultTime(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FaultOption(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of the palette. Without moments it cannot be placed here, and `why` says why."""
+    """A line of the palette. Without moments it cannot be placed here, and `why` says why."""
 
     id: str
     word: str

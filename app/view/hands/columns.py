@@ -10,7 +10,7 @@ from trunkline.core.states.delegation import CallbackState, HandOutcome
 
 
 class WorkPhase(StrEnum):
-    """What a hand has done, as screens show it."""
+    """The phase of a hand's work, as screens show it."""
 
     LATER = "later"
     ACCEPTED = "ACCEPTED"

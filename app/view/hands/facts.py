@@ -114,7 +114,7 @@ def _callback(row: HandRow) -> Fact:
 
 
 def _task(row: HandRow) -> Iterator[Fact]:
-    """What was asked of which hand, and how often it was tried."""
+    """The task of the hand, and how often it was tried."""
     body = row.body
     kind = f"{body.hand_kind} " if body.hand_kind in ("agent", "worker") else ""
     yield Fact("task", f"{quoted(body.task)} for {kind}hand {body.hand}, by agent {row.agent or '?'}", row.since)

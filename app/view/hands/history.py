@@ -55,7 +55,7 @@ ACCEPTED, FINISHED = "accepted", "finished"
 
 
 class DelegationHistory(EventHistory):
-    """One delegation with its events."""
+    """A delegation with its events."""
 
     def __init__(self, accepted: Event, body: DelegationAccepted, name: str) -> None:
         self.accepted = accepted
@@ -126,7 +126,7 @@ class DelegationHistory(EventHistory):
         return WorkPhase.RUNNING if last is not self.accepted else WorkPhase.ACCEPTED
 
     def deadline(self, started: Event | None) -> float | None:
-        """Its deadline: the time allowed at acceptance, counted from its last start unless a worker has it."""
+        """The deadline: the time allowed at acceptance, counted from its last start unless a worker has it."""
         if self.body.deadline is None:
             return None
         began = self.accepted.at if started is None or self.body.hand_kind == "worker" else started.at
@@ -140,7 +140,7 @@ class DelegationHistory(EventHistory):
         super().learn(event)
 
     def counts(self) -> Iterator[tuple[int, tuple[str, int]]]:
-        """What it adds to the numbers of delegations, with the events."""
+        """The numbers that a delegation adds to the tally, with the events."""
         yield self.accepted.seq, (ACCEPTED, 1)
         if self.finished is not None:
             yield self.finished.seq, (FINISHED, 1)

@@ -19,7 +19,7 @@ class Announcement(msgspec.Struct, frozen=True):
 
 
 class HandRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One delegation after an event. Numbers are seqs; 0 if it has not happened."""
+    """A delegation after an event. Numbers are seqs; 0 if it has not happened."""
 
     id: str
     name: str
@@ -73,7 +73,7 @@ class HandRow(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def later(self) -> bool:
-        """It is delegated after the cursor."""
+        """Whether it is delegated after the cursor."""
         return self.work is WorkPhase.LATER
 
     @property
@@ -83,7 +83,7 @@ class HandRow(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def overran(self) -> bool:
-        """It was ended by its deadline."""
+        """Whether it was ended by its deadline."""
         done = self.result
         return done is not None and (done.reason is Reason.HAND_DEADLINE or done.outcome is HandOutcome.TIMEOUT)
 
@@ -96,5 +96,5 @@ class HandCounts(msgspec.Struct, frozen=True):
 
     @property
     def states(self) -> str:
-        """Those that there are: ``2 open, 1 delivered, 1 parked``."""
+        """The states with their numbers: ``2 open, 1 delivered, 1 parked``."""
         return ", ".join(f"{number} {name}" for name, number in self.by_state.items() if number)

@@ -136,7 +136,7 @@ class HandRuns(GrowingView, Sequence[str]):
         return (over and _unreported(callback)) or _overdue(run, callback, seq, now)
 
     def row(self, run: DelegationHistory, seq: int) -> HandRow:
-        """One delegation after event `seq`."""
+        """A delegation after event `seq`."""
         known = self._final.get(run.id)
         if known is not None and seq >= known[0] == run.last:
             return known[1]

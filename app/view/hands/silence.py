@@ -73,7 +73,7 @@ def _working(row: HandRow) -> tuple[str, int]:
 def _of_messages(
     view: RunView, hands: HandRuns, run: DelegationHistory, row: HandRow, seq: int
 ) -> tuple[str, int] | None:
-    """What the messages of its report wait for, or how the last one ended."""
+    """The wait of a report's messages, or how the last one ended."""
     histories = [found for intent in run.intents if (found := hands.messages.of(intent)) is not None]
     known = [history for history in histories if history.seq <= seq]
     if not known:

@@ -25,7 +25,7 @@ def standing_facts(view: RunView, seq: int) -> Iterator[Fact]:
 
 
 def _outcome(standing: HeartbeatStanding) -> tuple[str, Tone]:
-    """What the last run came to, in a few words."""
+    """The outcome of the last run, in a few words."""
     event = standing.last
     if event is None:
         return "no run yet", Tone.DIM

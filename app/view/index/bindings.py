@@ -56,7 +56,7 @@ class BarMark(StrEnum):
 
 
 class BarPoint(msgspec.Struct, frozen=True):
-    """One point on the life bar of a binding."""
+    """A point on the life bar of a binding."""
 
     at: float
     seq: int
@@ -64,7 +64,7 @@ class BarPoint(msgspec.Struct, frozen=True):
 
 
 class BindingRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One binding after an event. Times are in virtual seconds."""
+    """A binding after an event. Times are in virtual seconds."""
 
     id: str
     #: seq of the event that created it
@@ -104,7 +104,7 @@ class BindingRow(msgspec.Struct, frozen=True, kw_only=True):
     last: int
 
     def standing(self, seq: int, now: float) -> Standing:
-        """Its state after event `seq`."""
+        """The state of a binding after event `seq`."""
         if seq < self.since:
             return Standing.LATER
         if self.status is BindingStatus.ACTIVE and self.expires_at is not None and self.expires_at <= now:
@@ -160,7 +160,7 @@ class BindingHistory:
         return self._at(self._order[index], seq)
 
     def row(self, binding: str | None, seq: int) -> BindingRow | None:
-        """One binding after event `seq`."""
+        """A binding after event `seq`."""
         states = self._states.get(binding or "")
         return self._at(states, seq) if states else None
 

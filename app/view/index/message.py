@@ -95,7 +95,7 @@ class AttemptKind(StrEnum):
 
 
 class AttemptRecord(msgspec.Struct, eq=False):
-    """One attempt, recovery or operator action, with all its consequences."""
+    """An attempt, recovery or operator action, with all its consequences."""
 
     part: AttemptKind
     event: Event
@@ -154,7 +154,7 @@ class MessageHistory(EventHistory):
         return self.prepared is not None or bool(self.tries)
 
     def step(self, seq: int) -> StateChange:
-        """Its state after event `seq`."""
+        """The state after event `seq`."""
         index = bisect_right(self.steps, seq, key=lambda step: step.seq)
         return self.steps[index - 1] if index else StateChange(seq=self.seq, at=self.first.at, state=QueueState.LATER)
 
@@ -169,7 +169,7 @@ class MessageHistory(EventHistory):
 
     @property
     def ending(self) -> StateChange | None:
-        """Its last ending since it entered the queue or was reopened, if any."""
+        """The last ending since the message entered the queue or was reopened, if any."""
         for step in reversed(self.steps):
             if step.ends:
                 return step

@@ -24,7 +24,7 @@ UNDER = "/"
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """One conversation, thread or topic. Its name can be drawn."""
+    """A conversation, thread or topic. Its name can be drawn."""
 
     key: PlaceKey
     address: Address

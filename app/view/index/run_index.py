@@ -204,7 +204,7 @@ class RunView(Projection):
         return next((body for _, body in typed(self.of_intent(event.intent), IntentPrepared)), None)
 
     def said(self, channel: str, message_id: str) -> PeerSaid | None:
-        """What a person posted under an id."""
+        """The message that a person posted under an id."""
         event = self.visible.posted(channel, message_id)
         return event.body if event and isinstance(event.body, PeerSaid) else None
 

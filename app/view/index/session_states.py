@@ -17,7 +17,7 @@ from trunkline.sim.index.projection import EventFeed, Projection, on
 
 
 class SessionState(msgspec.Struct, frozen=True, kw_only=True):
-    """One session: its conversation and how much was said in it."""
+    """A session: its conversation and how much was said in it."""
 
     key: str
     id: str

@@ -18,7 +18,7 @@ from trunkline.sim.index.projection import Projection, on
 
 
 class TranscriptEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One entry. `role` is ``user``, ``hand``, ``delivery`` or ``agent``, or ``reset`` at a new generation."""
+    """An entry. `role` is ``user``, ``hand``, ``delivery`` or ``agent``, or ``reset`` at a new generation."""
 
     seq: int
     at: float

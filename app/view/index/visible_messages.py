@@ -26,7 +26,7 @@ def changed_text(text: str, *, deleted: bool) -> str:
 
 
 class VisibleMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """One message in a place. `who` is empty for the gateway's own."""
+    """A message in a place. `who` is empty for the gateway's own."""
 
     seq: int
     at: float

@@ -62,7 +62,7 @@ _RANK = {judged: rank for rank, judged in enumerate(InvariantStatus)}
 
 
 class VerdictRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One invariant at the cursor."""
+    """An invariant at the cursor."""
 
     id: str
     title: str
@@ -198,7 +198,7 @@ class Verdicts(GrowingView):
 
 
 def violation_facts(view: RunView, violation: Violation, label: str) -> Iterator[Fact]:
-    """One violation: its summary, expected against actual, and every event that proves it."""
+    """A violation: its summary, expected against actual, and every event that proves it."""
     at = violation.at
     summary = clean(violation.summary)
     yield Fact(label, f"#{at} {seconds(view.time(at))} {summary}", at, Tone.BAD)
@@ -220,7 +220,7 @@ def blame_facts(view: RunView, violation: Violation, label: str) -> Iterator[Fac
 
 
 def absence_fact(violation: Violation, of: str = "") -> Fact:
-    """What should have followed a step and did not, as a line of its own below the step."""
+    """The event that should have followed a step and did not, as a line of its own below the step."""
     after = violation.missing_after or 0
     return Fact(
         "",
@@ -232,7 +232,7 @@ def absence_fact(violation: Violation, of: str = "") -> Fact:
 
 
 def evidence_fact(view: RunView, seq: int, label: str, first_wrong: int | None) -> Fact:
-    """One event that proves a violation, with its copy number."""
+    """An event that proves a violation, with its copy number."""
     event = view.event(seq)
     copy = view.marks.copies.get(seq)
     number = f"{copy.number}× " if copy else ""

@@ -59,7 +59,7 @@ FORMATS["steps"] = lambda view, steps: "; ".join(step_label(view, step) for step
 
 
 def step_label(view: RunView, step: CompletionStep) -> str:
-    """One step of a completion plan."""
+    """A step of a completion plan."""
     return f"{step.mode} → {view.places.label(step.address)} ({step.reason})"
 
 

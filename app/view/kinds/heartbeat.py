@@ -21,7 +21,7 @@ from trunkline.core.events.heartbeat import (
 
 
 def _guards(guards: tuple[GuardResult, ...]) -> str:
-    """What the guard said that stopped it; the Why pane has the others."""
+    """The answer of the guard that stopped it; the Why pane has the others."""
     said = [f"{one.guard} says {one.reason.value}" for one in guards if one.reason is not None]
     return f"; {', '.join(said)}" if said else ""
 

@@ -9,7 +9,7 @@ from trunkline.app.view.labels.messages import LabelCell
 
 
 class ListLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One drawn row: a thing with its cells, or a mark between the things."""
+    """A drawn row: a thing with its cells, or a mark between the things."""
 
     #: the event that Enter leads to
     seq: int

@@ -29,7 +29,7 @@ ACKED, SEEN, UNSENT = "■", "?", "□"
 
 
 class AttemptSpan(msgspec.Struct, frozen=True, kw_only=True):
-    """One attempt of one process. `until` is none while it runs; `died`: it ended with its process."""
+    """An attempt of one process. `until` is none while it runs; `died`: it ended with its process."""
 
     owner: int
     seq: int

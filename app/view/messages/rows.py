@@ -78,7 +78,7 @@ class MessageRows:
     # ------------------------------------------------------------ a message
 
     def head(self, history: MessageHistory, seq: int) -> ListLine:
-        """One message after event `seq`. Later stages are shown too, marked as later."""
+        """A message after event `seq`. Later stages are shown too, marked as later."""
         later = history.seq > seq
         cells = self._cells(history, self._view.last if later else seq)
         if later:
@@ -184,7 +184,7 @@ class MessageRows:
         return "✗" if self.broken(history, seq) else ""
 
     def _copy(self, event: Event, seq: int) -> int:
-        """Its number among its copies after event `seq`; 0 if it has none."""
+        """The number of a message among its copies after event `seq`; 0 if it has none."""
         copy = self._view.marks.copies.get(event.seq)
         if copy is None or event.seq > seq or self._view.marks.groups[copy.group][1] > seq:
             return 0
@@ -201,7 +201,7 @@ class MessageRows:
         return [*history.tries, *(self._view.event(seq) for seq in others)]
 
     def part(self, history: MessageHistory, part: AttemptRecord | Event, seq: int) -> ListLine:
-        """One row below an opened message, after event `seq`."""
+        """A row below an opened message, after event `seq`."""
         return self._try(history, part, seq) if isinstance(part, AttemptRecord) else self._twin(part, seq)
 
     def _try(self, history: MessageHistory, one: AttemptRecord, seq: int) -> ListLine:
@@ -282,7 +282,7 @@ def _acked(history: MessageHistory, seq: int) -> LabelCell:
 
 
 def _decided(one: AttemptRecord, seq: int) -> LabelCell:
-    """What followed an attempt: the end, another attempt, or a look-up."""
+    """The decision after an attempt: the end, another attempt, or a look-up."""
     if one.settled is not None and one.settled.seq <= seq and isinstance(one.settled.body, IntentSettled):
         state = state_of(one.settled.body.state)
         word = "DELIVERED" if state is QueueState.DELIVERED else state.upper()

@@ -67,7 +67,7 @@ class CardCell(msgspec.Struct, frozen=True):
 
 
 class CardRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One row of a card. `thing` is what its screen knows it by; `seq` the event that it stands for, 0 for none."""
+    """A row of a card. `thing` is what its screen knows it by; `seq` the event that it stands for, 0 for none."""
 
     cells: Mapping[str, CardCell]
     thing: str | PlaceKey = ""
@@ -235,7 +235,7 @@ def queue_line(ledger: QueueBalance, *, brief: bool = False) -> str:
 
 
 def queue_row(view: RunView, history: MessageHistory, seq: int) -> CardRow:
-    """One intent after event `seq`, as the store holds it."""
+    """An intent after event `seq`, as the store holds it."""
     text, address, state, tries, last = "", None, IntentState.PREPARED, 0, history.seq
     accepted: list[int] = []
     for event in history.events:
@@ -280,7 +280,7 @@ def queue_row(view: RunView, history: MessageHistory, seq: int) -> CardRow:
 
 
 def request_row(line: ListLine) -> CardRow:
-    """One request of a gateway of which only the wire is known."""
+    """A request of a gateway of which only the wire is known."""
     cells = line.cells
     sign, _, state = cells["state"].text.partition(" ")
     tries = cells["try"].text
@@ -306,7 +306,7 @@ def _tries(number: int) -> str:
 
 
 def session_row(row: SessionListRow, seq: int) -> CardRow:
-    """One session with its counts."""
+    """A session with its counts."""
 
     def number(value: int, tone: Tone = Tone.PLAIN) -> CardCell:
         return CardCell(str(value), tone) if value else CardCell(NONE, Tone.DIM)
@@ -327,7 +327,7 @@ def session_row(row: SessionListRow, seq: int) -> CardRow:
 
 
 def binding_row(view: RunView, row: BindingRow, seq: int) -> CardRow:
-    """One binding: its state, conversation and session, and when it ends."""
+    """A binding: its state, conversation and session, and when it ends."""
     standing = view.bindings.standing(row, seq)
     sign, tone = _STANDINGS[standing]
     later = standing is Standing.LATER
@@ -351,7 +351,7 @@ def binding_row(view: RunView, row: BindingRow, seq: int) -> CardRow:
 
 
 def recent_row(timeline: Timeline, lanes: TimelineLanes, index: int) -> CardRow:
-    """One row of the timeline."""
+    """A row of the timeline."""
     row = timeline.rows[index]
     return CardRow(
         cells={

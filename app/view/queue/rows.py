@@ -184,7 +184,7 @@ class QueueRows(GrowingView):
             yield Fact("parts", text, row.seq, parts.tone)
 
     def line(self, row: QueueRow, seq: int) -> ListLine:
-        """One row after event `seq`."""
+        """A row after event `seq`."""
         if isinstance(row, FoldedMarks):
             text = f"… {row.number} more marks, crashes among them: {row.crashes}"
             return ListLine(seq=row.seq, mark=text, tone=Tone.WARN, later=row.seq > seq)
@@ -221,7 +221,7 @@ class QueueRows(GrowingView):
         return ListLine(seq=self._target(row, step, seq, later=later), cells=cells, later=later)
 
     def _what(self, row: MessageHistory) -> str:
-        """What it says, and before that the delegation that it reports."""
+        """The text of the intent, and before that the delegation that it reports."""
         delegation = self.view.delegations.of(row.prepared.delegation) if row.prepared is not None else ""
         return f"{clean(delegation)} {says(row)}" if delegation else says(row)
 

@@ -56,7 +56,7 @@ AT_THE_RIGHT = frozenset({LaneKind.HAND, LaneKind.MODEL})
 
 
 class TimelineLane(msgspec.Struct, frozen=True, kw_only=True):
-    """One vertical line of the timeline."""
+    """A vertical line of the timeline."""
 
     kind: LaneKind
     label: str

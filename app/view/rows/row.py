@@ -41,7 +41,7 @@ class Look(StrEnum):
 
 
 class TimelineRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of the timeline. `start` and `end` are lanes; equal for a note."""
+    """A line of the timeline. `start` and `end` are lanes; equal for a note."""
 
     seq: int
     at: float

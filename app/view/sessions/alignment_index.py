@@ -35,7 +35,7 @@ class TranscriptDifference(StrEnum):
 
 
 class AlignedPair(msgspec.Struct, frozen=True, kw_only=True):
-    """One row of the alignment. A side without the row is none."""
+    """A row of the alignment. A side without the row is none."""
 
     line: TranscriptEntry | None = None
     seen: VisibleMessage | None = None

@@ -31,7 +31,7 @@ TEXTS = "M2"
 
 
 class SessionListRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of the list. `key` is empty for a conversation with visible messages but without a session."""
+    """A line of the list. `key` is empty for a conversation with visible messages but without a session."""
 
     #: the last key that it had; `name` is its key at the cursor
     key: str
@@ -51,7 +51,7 @@ class SessionListRow(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        """Its key at the cursor, with the generation after a reset; empty for a conversation without a session."""
+        """The key at the cursor, with the generation after a reset; empty for a conversation without a session."""
         return f"{self.name}  generation {self.generation}" if self.generation > 1 else self.name
 
     @property

@@ -13,7 +13,7 @@ from trunkline.app.view.index.visible_messages import VisibleMessage
 
 
 class ColumnMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """One message in one of the two columns."""
+    """A message in one of the two columns."""
 
     seen: VisibleMessage
     #: 0 is the left column, 1 the right one

@@ -17,7 +17,7 @@ from trunkline.core.errors import UsageError
 
 
 class BreakpointKind(StrEnum):
-    """What a breakpoint matches."""
+    """The kind of thing that a breakpoint matches."""
 
     KIND = "kind"
     LANE = "lane"
@@ -26,7 +26,7 @@ class BreakpointKind(StrEnum):
 
 
 class Breakpoint(msgspec.Struct, frozen=True):
-    """One breakpoint. `value` is a kind, the name of a lane, the id of an invariant, or the text of a filter."""
+    """A breakpoint. `value` is a kind, the name of a lane, the id of an invariant, or the text of a filter."""
 
     on: BreakpointKind
     value: str

@@ -56,7 +56,7 @@ _TAGS = {"leak": "!!", "fb": "FB"}
 
 
 class FilterTerm(msgspec.Struct, frozen=True):
-    """One condition. `field` is empty for a word."""
+    """A condition. `field` is empty for a word."""
 
     field: str
     value: str

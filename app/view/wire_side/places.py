@@ -56,7 +56,7 @@ class WirePlaces(Sessions):
         yield
 
     def _beside(self, place: PlaceKey) -> Iterator[AlignedPair]:
-        """What the model was asked and said of a place, each beside what people saw of it."""
+        """The questions to the model and its answers, each beside what people saw of it."""
         shown: set[AnswerMark] = set()
         for one in self.view.visible.of(place):
             if one.who:
@@ -68,7 +68,7 @@ class WirePlaces(Sessions):
                 yield from self._never_seen(question, shown)
 
     def _posted(self, seen: VisibleMessage) -> Iterator[AlignedPair]:
-        """What a person said, and each request to the model that asks it."""
+        """The message of a person, and each request to the model that asks it."""
         marks = questions_in(seen.text)
         asking = {one.event.seq: one for mark in marks for one in self._asking.get(mark, ())}
         turns = [asking[seq] for seq in sorted(asking)]
@@ -82,7 +82,7 @@ class WirePlaces(Sessions):
             yield AlignedPair(line=line, seen=None if number else seen, note="asked again" if number else "")
 
     def _sent(self, place: PlaceKey, seen: VisibleMessage, shown: set[AnswerMark]) -> Iterator[AlignedPair]:
-        """What the gateway showed: an answer beside the model's, the same answer again, or words of its own."""
+        """The message of the gateway: an answer beside the model's, the same answer again, or words of its own."""
         marks = answers_in(seen.text)
         if not marks:
             yield AlignedPair(seen=seen, note=self._words_of(seen))
@@ -103,7 +103,7 @@ class WirePlaces(Sessions):
         shown.update(marks)
 
     def _words_of(self, seen: VisibleMessage) -> str:
-        """What a text without a mark is."""
+        """The origin of a text without a mark."""
         event = self.view.event(seen.seq)
         if self._wire.notified(seen.text) or self._wire.remarked(seen.text):
             return "a notice of the gateway"

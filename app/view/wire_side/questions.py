@@ -134,7 +134,7 @@ class QuestionRows(GrowingView):
     # ------------------------------------------------------------ a row
 
     def line(self, index: int, seq: int) -> ListLine:
-        """One question after event `seq`; what comes later is shown as later."""
+        """A question after event `seq`; what comes later is shown as later."""
         question = self._all[index]
         later = question.event.seq > seq
         cells = self._cells(question, self.view.last if later else seq)

@@ -64,7 +64,7 @@ class RequestRows:
         return f"{total} arrived: {', '.join(f'{number} {word}' for word, number in words.items())}" if total else ""
 
     def line(self, index: int, seq: int) -> ListLine:
-        """One request after event `seq`, or the mark of a start or an end."""
+        """A request after event `seq`, or the mark of a start or an end."""
         row = self.sends.rows[index]
         if isinstance(row, Event):
             alarm = isinstance(row.body, ProcessCrashed | GatewayExited | ProcessFrozen)
@@ -91,7 +91,7 @@ class RequestRows:
         return ListLine(seq=shown, cells=cells, tag=f"{number}×" if number else "", later=later)
 
     def _response(self, row: SentOnWire, seq: int) -> LabelCell:
-        """What the gateway got to know."""
+        """The response that the gateway got to know."""
         if row.lost(seq):
             return LabelCell("lost", "lost on its way", Tone.WARN)
         done = row.responded

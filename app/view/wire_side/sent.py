@@ -21,7 +21,7 @@ MARKERS = (GatewayLaunched, GatewayExited, ProcessCrashed, ProcessStopped, Proce
 
 
 class SentOnWire:
-    """One request to send or to change a message."""
+    """A request to send or to change a message."""
 
     __slots__ = ("body", "called", "marks", "number", "outcomes", "responded")
 
@@ -97,7 +97,7 @@ class WireSends(GrowingView):
 
 
 def outcome(view: RunView, sent: SentOnWire, seq: int) -> tuple[str, str, Tone, int]:
-    """What became of a request up to event `seq`: a sign, words, their tone, and the event that shows it."""
+    """The outcome of a request up to event `seq`: a sign, words, their tone, and the event that shows it."""
     done = [one for one in sent.outcomes if one.seq <= seq and not isinstance(one.body, WireResponseLost)]
     if not done:
         if sent.responded is not None and sent.responded.seq <= seq and isinstance(sent.responded.body, WireResponded):

@@ -18,7 +18,7 @@ def not_known(header: TraceHeader) -> str:
 
 
 def shown_instead(what: str) -> list[Fact]:
-    """What a screen says in place of things that are inside of the gateway."""
+    """The text of a screen in place of things that are inside of the gateway."""
     return [
         Fact("what", f"{what} are inside of the gateway: neither its requests nor what people see show them"),
         Fact("3", "shows each question of a person, what the model was asked, and what people saw of it"),

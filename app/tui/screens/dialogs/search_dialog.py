@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True):
-    """One row: a mark, a name, and a text."""
+    """A row: a mark, a name, and a text."""
 
     mark: str = ""
     name: str

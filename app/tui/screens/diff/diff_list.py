@@ -93,7 +93,7 @@ class DiffList(ColumnList[DiffRow]):
         return self.diff is not None and self.diff.seq_at(index) > self.workspace.cursor
 
     def cells(self, index: int) -> dict[str, StyledCell]:
-        """One row: its mark, its event in both runs, and what happened."""
+        """A row: its mark, its event in both runs, and what happened."""
         diff = self.diff
         if diff is None:
             return {}

@@ -12,7 +12,7 @@ LEAST_MOST = 9
 
 
 class HandsScreen(ListScreen, screen="hands"):
-    """One row per delegation; Enter goes to its record, and from there to an event."""
+    """A row per delegation; Enter goes to its record, and from there to an event."""
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace, HandList(workspace, id="hands"), HandRecord(workspace, id="record"))

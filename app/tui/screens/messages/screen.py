@@ -10,7 +10,7 @@ from trunkline.app.tui.widgets.cursor_list import Detail
 
 
 class MessagesScreen(ListScreen, screen="messages"):
-    """One row per message; Enter opens it."""
+    """A row per message; Enter opens it."""
 
     filtered = True
 

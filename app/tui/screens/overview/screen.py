@@ -102,7 +102,7 @@ class OverviewScreen(RunScreen, screen="overview"):
         self._high(self.latest, max(self.latest.count, 6), max(4, (room - taken) * 3 // 4 - FRAME))
 
     def _fill(self) -> None:
-        """One card has the whole body."""
+        """A card has the whole body."""
         for one in (*self.cards, self.query_one("#kept")):
             one.styles.height = "100%"
 

@@ -9,7 +9,7 @@ from trunkline.app.tui.state.workspace import Workspace
 
 
 class QueueScreen(ListScreen, screen="queue"):
-    """One row per queued message; Enter goes to the event of its state."""
+    """A row per queued message; Enter goes to the event of its state."""
 
     def __init__(self, workspace: Workspace) -> None:
         requests = RequestList(workspace, id="requests")

@@ -78,7 +78,7 @@ class Alignment(RowList):
         return "the model was asked, and said" if wire_side else "the transcript holds"
 
     def _agreement(self) -> str:
-        """What a transcript without differences means; empty if it has no lines."""
+        """The meaning of a transcript without differences; empty if it has no lines."""
         if not self.pairs:
             return ""
         # A gateway does not know what people see: there is nothing to compare with.
