@@ -156,7 +156,7 @@ class _World:
         send = SendRow(key=plan.key, intent=intent, tries=1, session_key=plan.session_key, channel=plan.channel)
         return StoredSend(plan=plan, send=send, new=new, fate=known)
 
-    async def ended(self, stored: StoredSend) -> SendResult:
+    async def wait_for_end(self, stored: StoredSend) -> SendResult:
         number, plan = self._number, stored.plan
         await self._gate.wait()
         message_id, detail = self._result(number)
