@@ -74,7 +74,7 @@ def service_of(count: int) -> SessionBindingService:
     """The service of a gateway with so many active bindings; nothing but look-ups is asked of it."""
     nothing = cast("Any", None)
     bound = LiveBindings(nothing, Env(now=lambda: NOW, ids=nothing, seed=""), nothing)
-    service = SessionBindingService(cast("Any", SimpleNamespace(bindings=bound)), nothing)
+    service = SessionBindingService(cast("Any", SimpleNamespace(bindings=bound)), lambda *_: None)
     dice = random.Random(count)
     for number in range(count):
         bound.index.add(record(number, LATE + dice.random()))

@@ -28,11 +28,12 @@ What an adapter raises is an outcome and not an error of a visit.
    The receipt is stored without the mirror, which is due from then on. A refused mirror never causes another attempt.
 3. *Is its end decided?* An operator has discarded the report that it belongs to; or an earlier process left it, and
    recovery parks or expires it. Recovery is decided for heads only, because only a head can have been on the wire: the
-   receipt of a chunk is durable before the next chunk of its conversation leaves.
+   receipt of a chunk is durable before the next chunk of its conversation leaves. It has to know what the platform
+   promises, so without an adapter it waits for one.
 4. *Is it time?* A deferred head keeps its time over restarts.
 5. *Can its account send?* The loop waits for a missing adapter and for one that is not ready, visibly (`lane.waiting`),
-   until the intent is too old. This uses up no attempt (invariant L4). The question comes after recovery, which has to
-   know what the platform promises, and before the pace: a slot would pass while the account is away.
+   until the intent is too old. This uses up no attempt (invariant L4). The question comes before the pace: a slot would
+   pass while the account is away.
 6. *Is it its turn among the recovered?* After a restart, what was left is sent at a limited rate.
 
 Then come attempts, until the head is over, waits, or is held.

@@ -45,9 +45,9 @@ When a write fails
 - *By its own fault* (`FailedWrite`): a broken constraint, an illegal transition, a bad statement. The transaction is
   undone and its writes run one by one, each in a transaction of its own, so only the bad one fails. Its caller gets the
   error, or its ``failed``, if it was submitted.
-- *Because the database refuses everything* (disk full, I/O error, locked): no caller gets an error.
-  The writer records `store.failed`, waits, and tries the same batch again, for as long as it takes. Until then nothing
-  is acknowledged, so platforms keep what they have sent.
+- *Because the database refuses everything* (disk full, I/O error, locked): no caller gets an error. The writer records
+  `store.failed`, waits, and tries the same batch again, for as long as it takes. Until then nothing is acknowledged, so
+  platforms keep what they have sent.
 - *Because another process holds the store* (`LeaseLost`): nothing more may be stored, and the writer ends with the
 error.
 
@@ -58,10 +58,10 @@ repetition finds what is there.
 What to keep in mind
 --------------------
 
-- Reads go through the same connection and the same thread, so a read that begins after a write has returned sees that
-write. - A story and a handler run in the connection's thread. They touch the log and the connection, and nothing of the
-loop. - A handler that needs to look before it writes does so in its transaction, not in its caller: between the two,
-  others commit.
+- Reads go through the same connection and the same thread, so a read that begins after a write has returned sees it.
+- A story and a handler run in the connection's thread. They touch the log and the connection, and nothing of the loop.
+- A handler that needs to look before it writes does so in its transaction, not in its caller: between the two, others
+  commit.
 """
 
 from __future__ import annotations
