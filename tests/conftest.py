@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -81,11 +82,28 @@ def _in_clone(path: Path) -> str:
     return Path(os.path.relpath(path, ROOT)).as_posix()
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    # Hardly anything of what is loaded and collected is garbage.
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
+def pytest_collection_finish() -> None:
     # Everything that is loaded and collected stays until the end. A run on the wire ends with a collection of garbage,
-    # which would look at all of this each time (more than a second, where the suite is whole).
+    # which would look at all of this each time (more than a second, where the suite is whole), and so would everything
+    # after a test of what thaws the objects of its process when it is done.
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+    gc.unfreeze = _stay_frozen
+
+
+def _stay_frozen() -> None:
+    """What `gc.unfreeze` does in a process of tests."""
 
 
 @pytest.fixture

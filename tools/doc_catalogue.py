@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 from collections.abc import Iterable, Iterator
@@ -147,11 +148,16 @@ def _fields(body: type[msgspec.Struct]) -> str:
     return "<br>".join(names) or "none"
 
 
-def _rows(bodies: Iterable[type[Body]]) -> Iterator[tuple[str, str, str]]:
+@functools.cache
+def _constructed() -> frozenset[str]:
+    """The names that are called in the modules which record events."""
     source = "".join(path.read_text("utf-8") for package in ("core", "sim") for path in modules(package))
-    constructed = set(re.findall(r"(?<!class )\b(\w+)\(", source))
+    return frozenset(re.findall(r"(?<!class )\b(\w+)\(", source))
+
+
+def _rows(bodies: Iterable[type[Body]]) -> Iterator[tuple[str, str, str]]:
     for body in bodies:
-        note = "" if body.__name__ in constructed else f" *({RESERVED})*"
+        note = "" if body.__name__ in _constructed() else f" *({RESERVED})*"
         yield f"`{body.kind}`", first_paragraph(body.__doc__) + note, _fields(body)
 
 

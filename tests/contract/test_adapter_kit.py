@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.contract.broken_adapters import BROKEN
 from tests.support.contract.fake_platform_double import FakeBench, fake_bench
+from tests.support.for_each import for_each
 from trunkline.core.channels import ChannelAdapter
 from trunkline.core.errors import UnknownName
 from trunkline.core.testing.adapter_kit import (
@@ -98,7 +99,7 @@ def test_every_check_is_passed_by_some_fake() -> None:
 # ---------------------------------------------------------------- the checks
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("check", "wrapper", "platform", "settings"),
     BROKEN,
     ids=[f"{check}-{wrapper.__name__}-{platform}" for check, wrapper, platform, _ in BROKEN],

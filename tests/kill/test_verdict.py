@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 
 from tests.kill.people import Promise
 from tests.kill.platform import Accepted
 from tests.kill.stored import Stored, StoredIntent, StoredLine
 from tests.kill.verdict import Verdict, judge
 from tests.kill.wire import SendOutcome
+from tests.support.for_each import for_each
 
 _replace = msgspec.structs.replace
 
@@ -150,7 +150,7 @@ def mirrored_and_not_stored(world: World) -> None:
     world.lines.append(_line("assistant", "four", "i9"))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("wrong", "kind"),
     [
         (not_seen, "lost"),

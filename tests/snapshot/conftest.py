@@ -6,8 +6,7 @@ Neither depends on how busy the machine is, nor on the time of day. `make snapsh
 from __future__ import annotations
 
 import asyncio
-import gc
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -56,18 +55,6 @@ def screen_compare(snap_compare: Callable[..., bool], snapshot: SnapshotAssertio
         return True
 
     return compare
-
-
-@pytest.fixture(scope="package", autouse=True)
-def few_collections() -> Iterator[None]:
-    """What the tests imported stays: to look at it again and again is a fifth of the time that pictures take."""
-    usual = gc.get_threshold()
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 20)
-    yield
-    gc.set_threshold(*usual)
-    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.attach.prototype_wire import NOTES, PrototypeWire
+from tests.support.for_each import for_each
 from trunkline.sim import Status, judge
 
 PLATFORMS = ("telegram", "discord", "slack")
@@ -164,9 +165,9 @@ CASES: dict[str, tuple[Story, set[str]]] = {
 }
 
 
-@pytest.mark.parametrize("platform", PLATFORMS)
-@pytest.mark.parametrize("gateway", GATEWAYS)
-@pytest.mark.parametrize("case", CASES)
+@for_each("platform", PLATFORMS)
+@for_each("gateway", GATEWAYS)
+@for_each("case", CASES)
 def test_a_case_is_judged_as_it_was_seen(case: str, gateway: str, platform: str):
     story, outcome = CASES[case]
     wire = PrototypeWire(gateway, platform)

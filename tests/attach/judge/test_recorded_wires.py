@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import pytest
 
 from tests.support.attach.recorded.recorded_wire import open_recording
+from tests.support.for_each import for_each
 from tests.support.paths import ROOT
 from trunkline.app.cli.io.trace_input import open_trace
 from trunkline.core.events import Event, Trace
@@ -95,7 +96,7 @@ def test_each_file_has_an_outcome_and_each_promise_a_file():
     assert found == {checker.id for checker in WIRE_SIDE_CHECKERS}
 
 
-@pytest.mark.parametrize("name", OUTCOMES)
+@for_each("name", OUTCOMES)
 def test_a_recording_is_judged_as_it_was_seen(name: str):
     assert judged(recorded(name).events) == OUTCOMES[name]
 
@@ -105,7 +106,7 @@ def test_a_trace_is_judged_as_it_was_written(name: str):
     assert judged(open_trace(TRACES / f"{name}.jsonl").events) == OF_TRACES[name]
 
 
-@pytest.mark.parametrize("name", OUTCOMES)
+@for_each("name", OUTCOMES)
 def test_a_recording_is_a_trace_like_any_other(name: str):
     trace = recorded(name)
     again = parse_trace(encode_trace(trace).splitlines())

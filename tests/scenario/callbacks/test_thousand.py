@@ -28,6 +28,7 @@ def test_s22_a_thousand_in_flight_give_exactly_one_message_each():
     staged(play, agents={"main": crowd.turn}, hands={"clerk": crowd.run}, config=ROOM, keep=False)
 
 
+@pytest.mark.slow
 def test_s22_the_same_if_the_process_dies_in_the_middle():
     crowd = Crowd(SESSIONS)
 

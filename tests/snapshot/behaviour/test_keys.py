@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from tests.support.app.listed_runs import ListedRuns
+from tests.support.for_each import for_each
 from tests.support.paths import DOCS
 from trunkline.app.tui.app import run_screen_class
 from trunkline.app.tui.keys import GROUPS, KEYS, as_markdown, bindings_of, footer_of, keys_of, show
@@ -41,7 +42,7 @@ def test_ids_are_unique_and_groups_known():
     assert {key.group for key in KEYS} == set(GROUPS)
 
 
-@pytest.mark.parametrize("key", KEYS, ids=lambda key: key.id)
+@for_each("key", KEYS, ids=lambda key: key.id)
 def test_keys_that_terminals_swallow_have_a_plain_twin(key):
     def swallowed(one: str) -> bool:
         return one.startswith("ctrl+") or (one[0] == "f" and one[1:].isdigit())

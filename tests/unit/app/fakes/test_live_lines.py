@@ -15,6 +15,7 @@ script: [{{at: 0s, as: ana, in: ops, say: "{text}"}}]
 """
 
 
+@pytest.mark.slow
 def test_a_text_of_a_stranger_fills_no_more_than_some_lines(capsys: pytest.CaptureFixture[str]) -> None:
     lines = LiveLines()
     lines.begin()

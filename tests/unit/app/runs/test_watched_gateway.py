@@ -294,6 +294,7 @@ async def test_begun_anew_while_there_is_no_connection_it_is_not_forgotten(tmp_p
         await w.until(lambda: "beyond --limit" in w.feed.waiting_for() and w.view.last > 0)
 
 
+@pytest.mark.slow
 async def test_a_gateway_that_holds_more_than_the_limit_is_not_shown_again_and_again(tmp_path: Path) -> None:
     async with stage(tmp_path / "gateway.db") as s:
         for n in range(40):

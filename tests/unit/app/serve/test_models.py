@@ -84,6 +84,7 @@ async def talking(folder: Path, *script: Reply, silence: str = "20s") -> AsyncGe
                 yield Talk(server, http, model)
 
 
+@pytest.mark.slow
 async def test_a_model_writes_to_the_people_of_a_bridge(tmp_path: Path) -> None:
     send = {"action": "send", "channel": "discord", "target": "user:77", "message": "Ana asks for you."}
     async with talking(tmp_path, wants(tool_call("message", send)), says("I have told them.")) as talk:
@@ -160,6 +161,7 @@ def repeats(asked: Asked) -> Reply:
     return says(f"to {asked.messages[-1]['content']}", wait=0.02)
 
 
+@pytest.mark.slow
 async def test_a_hundred_people_at_once_get_each_their_own_answer(tmp_path: Path) -> None:
     found: dict[str, list[str]] = {}
 

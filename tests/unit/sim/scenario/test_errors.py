@@ -31,7 +31,7 @@ def refused_text(text: str) -> list[str]:
     return str(caught.value).splitlines()
 
 
-@pytest.mark.parametrize("name", [path.stem for path in sorted(BAD.glob("*.yaml"))])
+@for_each("name", [path.stem for path in sorted(BAD.glob("*.yaml"))])
 def test_a_bad_file_gives_exactly_these_errors(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(BAD)
     file = f"{name}.yaml"
