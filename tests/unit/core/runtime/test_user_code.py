@@ -130,7 +130,7 @@ METHODS = {name for port in PORTS for name, member in vars(port).items() if call
 #: the names under which `core` holds user code
 HOLDERS = {"adapter", "agent", "hands", "hook", "item.adapter", "ctx.hands", "self._ctx.hands"}
 #: helpers that call what they are given behind the border
-HELPERS = {"self._asked", "self._in_time"}
+HELPERS = {"self._ask", "self._ask_in_time"}
 #: a `Deadline` is one too
 BORDERS = ("UserCode()", "self._limits.within(")
 #: calls of the same names on parts of ours
