@@ -62,9 +62,9 @@ class KeyQueue(App[int]):
             if node.call_later(self._follow, parent, number, rounds):
                 return
             node = parent
-        self.call_later(self._arrived, number, rounds)
+        self.call_later(self._follow_or_finish, number, rounds)
 
-    async def _arrived(self, number: int, rounds: int) -> None:
+    async def _follow_or_finish(self, number: int, rounds: int) -> None:
         if rounds > 1 and number == self._current_key:
             self._follow(self._key_target, number, rounds - 1)
         else:

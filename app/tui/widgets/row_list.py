@@ -211,7 +211,7 @@ class RowList(LineWidget, can_focus=True):
 
     def _strip_of(self, index: int, line: int, width: int, edge: tuple[str, Style]) -> Strip:
         if index >= self.count:
-            return self._beyond(line, width, edge)
+            return self._empty_strip(line, width, edge)
         selected = index == self.selected
         key = (self.cache_key(index), width, edge, selected, selected and self.has_focus)
         strip = self._cache.get(key)
@@ -229,7 +229,7 @@ class RowList(LineWidget, can_focus=True):
         strip = self._cache[key] = self.finish(canvas, back=back, edge=edge)
         return strip
 
-    def _beyond(self, line: int, width: int, edge: tuple[str, Style]) -> Strip:
+    def _empty_strip(self, line: int, width: int, edge: tuple[str, Style]) -> Strip:
         lines = () if self.count else wrap(self.empty_text(), width - 3)
         text = lines[line] if line < len(lines) else ""
         key = ("beyond", text, width, edge)
