@@ -150,6 +150,6 @@ async def test_a_bad_body_is_refused_in_openais_form(body: bytes) -> None:
 
 async def test_what_is_asked_and_answered_is_notified() -> None:
     told: list[str] = []
-    async with Opened(seen=lambda _: told.append("asked"), answered=lambda *_: told.append("answered")) as model:
+    async with Opened(seen=lambda _: told.append("asked"), note_answer=lambda *_: told.append("answered")) as model:
         await ask(model, user("q"))
     assert told == ["asked", "answered"]
