@@ -239,9 +239,9 @@ def can_close_off() -> bool:
 
 def _can_listen() -> bool:
     try:
-        with socket.socket() as one:
-            one.bind(("127.0.0.1", 0))
-            one.listen()
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            listener.listen()
     except OSError:
         return False
     return True
