@@ -8,7 +8,7 @@ BIN := .venv/bin
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help attach-hermes attach-openclaw env env-demo install demo test test-all test-nightly test-matrix check format bench test-pythons snapshots lock clean
+.PHONY: help attach-hermes attach-openclaw env env-demo install demo test test-all test-nightly test-matrix check format bench fuzz-bugs mutants test-pythons snapshots lock clean
 
 help: ## list these tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -54,6 +54,12 @@ format: env ## format the code and apply the safe fixes (ARGS='core/keys.py' for
 
 bench: env ## the benchmarks
 	@$(BIN)/python -m tests.bench $(ARGS)
+
+fuzz-bugs: env ## the bug switches that random scenarios find, and how small they get (ARGS='--seconds 120')
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m tests.fuzz $(ARGS)
+
+mutants: env ## small defects of core, and which of them scenarios and invariants find (ARGS='--count 400 --seed 1')
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m tests.mutants $(ARGS)
 
 test-pythons: ## the determinism tests on every supported Python found on this machine
 	@sh tools/test-pythons.sh

@@ -1,7 +1,5 @@
 """Errors that Trunkline did not expect, for people: one line to read, and a file with the traceback to report."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 import traceback

@@ -4,8 +4,6 @@ The policy: pause the collector while something large is built, freeze what surv
 app is idle. `trunkline.core.gc_tuning` is the policy of a process that serves a gateway.
 """
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -44,20 +42,10 @@ def loading() -> Generator[None]:
         yield
 
 
-def freeze() -> None:
-    """Exclude everything alive from later rounds: it lives as long as the process."""
-    gc.freeze()
-
-
 def freeze_survivors() -> None:
     """Collect the young generations, then freeze the rest. Frozen garbage would never be freed."""
     gc.collect(1)
     gc.freeze()
-
-
-def unfreeze() -> None:
-    """Include frozen objects again, so that a run that was closed can be freed."""
-    gc.unfreeze()
 
 
 def tune_worker() -> None:

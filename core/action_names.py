@@ -1,7 +1,5 @@
 """The names of the actions of the message tool, as agents and models write them."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 

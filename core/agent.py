@@ -1,7 +1,5 @@
 """The agent, implemented by users, and the turn as the agent's work."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -9,7 +7,7 @@ import msgspec
 
 from trunkline.core.actions.result import ActionResult
 from trunkline.core.hands.port import Delegated, DelegationStatus
-from trunkline.core.message_parts import Button
+from trunkline.core.message_parts import Button, Part
 from trunkline.core.message_tool.schema import SchemaForm
 from trunkline.core.prompts import Prompt
 from trunkline.core.records.origin import Origin
@@ -61,6 +59,11 @@ class Turn(Protocol):
     @property
     def text(self) -> str:
         """The message of the peer, the result of the hand, or the text of the wake-up."""
+        ...
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts of the message beside the person's own words; `text` names each of them in words."""
         ...
 
     @property

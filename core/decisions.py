@@ -4,8 +4,6 @@ A user who wants another rule replaces one function; the simulator's bug switche
 for either. Every function is pure: values in, a printable value out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,31 +11,34 @@ import msgspec
 
 from trunkline.core.actions.requests import ActionPart
 from trunkline.core.bindings.completion_router import RouterDecision, resolve_destination
+from trunkline.core.calendar.cron import next_fire
 from trunkline.core.channels import rules_for
 from trunkline.core.config import GatewayConfig, HandsConfig
 from trunkline.core.delivery.answers import AnswerFacts, decide_answer
 from trunkline.core.delivery.policy import DeliveryDecision, after_attempt, before_attempt
 from trunkline.core.delivery.recovery import RecoveryDecision, recover
-from trunkline.core.errors import UnknownName
+from trunkline.core.errors import DelegationRefused, UnknownName
 from trunkline.core.events.gateway import RouteDecided
-from trunkline.core.hands.admission import AdmissionFacts, Refusal, admit_delegation
+from trunkline.core.hands.admission import AdmissionFacts, admit_delegation
 from trunkline.core.hands.completion_plan import CompletionPlan, HandCompletion, plan_completion
 from trunkline.core.hands.port import DelegationRequest
-from trunkline.core.heartbeat.dedupe import is_duplicate
 from trunkline.core.heartbeat.guards import GuardFacts, RunDecision, decide_run
-from trunkline.core.heartbeat.reply import ReplyDecision, ReplyFacts, decide_reply
+from trunkline.core.heartbeat.reply import ReplyDecision, ReplyFacts, decide_reply, is_duplicate
+from trunkline.core.heartbeat.schedule import next_due, plan_at_start
 from trunkline.core.message_tool.policy import ContextDecision, ContextQuestion, decide_context
 from trunkline.core.message_tool.references import MeantMessage, MessageReference, decide_reference, message_meant
+from trunkline.core.profile_rules import ProfileRules
 from trunkline.core.prompts import Prompt, PromptQuestion, compose_prompts
 from trunkline.core.reasons import Reason
 from trunkline.core.records.bindings import SessionBindingRecord
 from trunkline.core.routing import RouteDecision, resolve_route
-from trunkline.core.routing.agent_accounts import account_of_agent, other_agent_at
+from trunkline.core.routing.inbound import account_of_agent, other_agent_at
 from trunkline.core.routing.key_text import config_key, read_config_key
 from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
 from trunkline.core.routing.scopes import place_key
 from trunkline.core.routing.second_channel import SecondChannel, second_channel
 from trunkline.core.sends.api import SendPlan, plan_send
+from trunkline.core.text.model_text import ModelText, read_model_text
 from trunkline.core.values import Address, Capabilities, ChatKind, Envelope, IntentKind, Receipt
 
 #: tier and scope of a route that a session binding decided
@@ -119,10 +120,15 @@ def plan_mirror(question: MirrorQuestion, config: GatewayConfig) -> MirrorPlan:
     """Mirror into the session of the target conversation, not into the running one.
 
     An answer to the turn's own place belongs to the session that the turn was admitted to, even if a reload has since
-    given that place another session (invariant R3).
+    given that place another session (invariant R3); but not if the place has been bound to another session, which
+    answers there from now on.
     """
     # Compare lanes: the caller may not know the parent of a thread.
-    if question.origin is not None and question.target.lane == question.origin.lane:
+    if (
+        question.origin is not None
+        and question.target.lane == question.origin.lane
+        and question.bound in (None, question.running)
+    ):
         return MirrorPlan(key=question.running, own=True)
     if question.bound is not None:
         # Inbound messages of the conversation go to the bound session, so outbound ones do too (invariant B1).
@@ -215,6 +221,15 @@ def _digest(parts: tuple[str | None, ...]) -> str:
     return msgspec.json.encode(parts).decode()
 
 
+def is_chain_over(chain: int, caused: int, config: GatewayConfig) -> bool:
+    """Whether a turn may not delegate in a chain of turns without a new message of a person.
+
+    `caused`: how many delegations that message has led to, as far as the turn is not one of its first.
+    """
+    most = config.turns.chain
+    return chain >= most or caused >= most * most
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decisions:
     """The decisions of the runtime, with a function for each. A profile may have others than ours."""
@@ -232,12 +247,17 @@ class Decisions:
     plan_reply: Callable[[Envelope, GatewayConfig], ReplyPlan] = plan_reply
     identify: Callable[[Envelope, Capabilities], str] = identify
     also_known_as: Callable[[Envelope, Capabilities], tuple[str, ...]] = also_known_as
+    is_chain_over: Callable[[int, int, GatewayConfig], bool] = is_chain_over
     plan_mirror: Callable[[MirrorQuestion, GatewayConfig], MirrorPlan] = plan_mirror
     todays_mirror: Callable[[str | None, str, Address, GatewayConfig, GatewayConfig], str | None] = todays_mirror
     plan_send: Callable[..., SendPlan] = plan_send
     decide_context: Callable[[ContextQuestion, GatewayConfig], ContextDecision] = decide_context
-    admit_delegation: Callable[[DelegationRequest, AdmissionFacts, HandsConfig], Refusal | None] = admit_delegation
+    admit_delegation: Callable[[DelegationRequest, AdmissionFacts, HandsConfig], DelegationRefused | None] = (
+        admit_delegation
+    )
     plan_completion: Callable[[HandCompletion, HandsConfig], CompletionPlan] = plan_completion
+    #: what of the answer of a turn is for people, and what it asks for
+    read_answer: Callable[[str, ProfileRules], ModelText] = read_model_text
     #: why the answer of a turn is not sent
     decide_answer: Callable[[AnswerFacts], Reason | None] = decide_answer
     #: the system prompts of a turn, when it starts
@@ -250,13 +270,18 @@ class Decisions:
     decide_run: Callable[[GuardFacts], RunDecision] = decide_run
     decide_reply: Callable[[str | None, ReplyFacts], ReplyDecision] = decide_reply
     is_duplicate: Callable[[str, str | None, float | None, float], bool] = is_duplicate
+    #: the next time of a heartbeat: when its timer is planned, and after each run
+    plan_heartbeat: Callable[..., float | None] = plan_at_start
+    next_heartbeat: Callable[[float, float, float], float] = next_due
+    #: the next time of an entry of the schedule
+    next_fire: Callable[..., float | None] = next_fire
     #: the message that an action means, before anything is stored
     decide_reference: Callable[..., MessageReference] = decide_reference
     #: the message that one request of a change concerns, when it is made
     message_meant: Callable[[ActionPart, int, Address, tuple[Receipt, ...]], MeantMessage] = message_meant
 
-    def over(self, profile: Decisions) -> Decisions:
-        """These decisions where they are not our usual ones, else those of a profile."""
+    def over(self, profile: "Decisions") -> "Decisions":
+        """The decisions given where they are not our usual ones, else those of a profile."""
         own = {name: decide for name in self.__slots__ if (decide := getattr(self, name)) is not getattr(_USUAL, name)}
         return replace(profile, **own)
 

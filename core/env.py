@@ -3,8 +3,6 @@
 The simulator passes its own `Env`. Sleeping and timeouts go through anyio, which follows the event loop's clock.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import time
@@ -74,7 +72,7 @@ class Env:
         """A time of the steady clock as a time of the wall clock, for storing."""
         return steady + (self.now() - self.steady())
 
-    def random(self, label: str) -> random.Random:
+    def random(self, label: str) -> "random.Random":
         """A generator keyed by a purpose. Purposes share no stream, and so do not disturb each other."""
         return random.Random(f"{self._seed}/{label}")
 

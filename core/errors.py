@@ -24,7 +24,7 @@ TrunklineError
     RateLimited           rejected, with a time to wait
     Refused               rejected for good
       PlaceGone           the conversation or thread no longer accepts messages
-        PlaceArchived     it is archived and could be unarchived
+        PlaceArchived     it is closed for now, and may be opened again
         CallEnded         the call has ended, and this was not said in it to the end
       IdentityGone        the webhook that should post cannot be used
     Unauthorized          the token is not accepted
@@ -37,14 +37,14 @@ TrunklineError
   UserCodeEscape          user code raised what would end a task or the process; it counts as an error of that call
   StoreError              the store cannot be used
     StoreTooNew           written by a newer version; left untouched
+    StoreDamaged          what the file holds is damaged, or is no store; left as it is
+    StoreGone             the file was deleted or replaced while the gateway worked on it
     LeaseLost             another process holds the store now; nothing was stored
   IllegalTransition       the state machine does not allow the event; nothing was changed
   InvariantBroken         a bug of ours: a promise of the core does not hold
 
 The message of an error is the first line of its class's docstring plus the facts of the case.
 """
-
-from __future__ import annotations
 
 import math
 
@@ -92,7 +92,7 @@ class BadCursor(UsageError):
 
 
 class ExpiredCursor(UsageError):
-    """What the cursor points to is gone; begin the list again."""
+    """The place that the cursor points to is gone; begin the list again."""
 
 
 class TargetError(UsageError):
@@ -216,7 +216,10 @@ class PlaceGone(Refused):
 
 
 class PlaceArchived(PlaceGone):
-    """The thread is archived."""
+    """The thread is closed, and may be opened again."""
+
+    reason = Reason.PLACE_CLOSED
+    retryable = True
 
 
 class CallEnded(PlaceGone):
@@ -289,6 +292,14 @@ class StoreError(TrunklineError):
 
 class StoreTooNew(StoreError):
     """The store was written by a newer version of Trunkline and was left untouched."""
+
+
+class StoreDamaged(StoreError):
+    """The store is damaged, or is no store."""
+
+
+class StoreGone(StoreError):
+    """The store was deleted or replaced while in use."""
 
 
 class LeaseLost(StoreError):

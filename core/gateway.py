@@ -7,8 +7,6 @@ Inbound -> duplicate? -> route -> session -> turn (one at a time per session) ->
 adapter -> receipt + mirror + ack in one transaction. Unfinished work of an earlier process is recovered first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
@@ -30,15 +28,16 @@ from trunkline.core.hands.port import HandRunner
 from trunkline.core.keys import KeyCodec
 from trunkline.core.records.delegations import HandResult
 from trunkline.core.records.inbound import InboundReceipt
-from trunkline.core.records.rows import SessionRow
+from trunkline.core.records.rows import Runs, SessionRow
 from trunkline.core.routing.index import index_of
-from trunkline.core.runtime.bindings.expiry_notice import ExpiryNotice
+from trunkline.core.runtime import process_start
 from trunkline.core.runtime.bindings.service import SessionBindingService
 from trunkline.core.runtime.client_sends.gateway_ports import GatewaySendPorts
 from trunkline.core.runtime.client_sends.sends import Sends
 from trunkline.core.runtime.client_sends.target_resolution import TargetResolver
 from trunkline.core.runtime.context import Context, LastActivity
 from trunkline.core.runtime.delegation.client_tasks import ClientTasks
+from trunkline.core.runtime.delegation.completions import CompletionReporter
 from trunkline.core.runtime.delegation.delegations import DelegationRunner
 from trunkline.core.runtime.delegation.hand_admin import HandAdmin
 from trunkline.core.runtime.delegation.hand_tools import HandTools
@@ -54,18 +53,16 @@ from trunkline.core.runtime.inbound.turns import Turns
 from trunkline.core.runtime.lease_keeper import LeaseKeeper, lost_lease
 from trunkline.core.runtime.live_bindings import LiveBindings
 from trunkline.core.runtime.message_tool.message_tool import MessageTool
-from trunkline.core.runtime.operators.key_migration import migrate_keys
 from trunkline.core.runtime.operators.maintenance import Maintenance
 from trunkline.core.runtime.operators.session_admin import SessionAdmin
 from trunkline.core.runtime.outbound.delivery_loop import Delivery
 from trunkline.core.runtime.outbound.hook_runner import HookRunner
 from trunkline.core.runtime.outbound.open_intents import OpenIntents
+from trunkline.core.runtime.outbound.own_notices import ChainEnd, ExpiryNotice
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.runtime.outbound.settle import Settler
-from trunkline.core.runtime.part_checks import check_adapter, check_adapters, check_agents
-from trunkline.core.runtime.process_started import config_reloaded, process_started
 from trunkline.core.runtime.suspects import Suspects
-from trunkline.core.runtime.turn_queue import TurnQueue
+from trunkline.core.runtime.turn_queue import TurnQueue, charged_turns
 from trunkline.core.sends.api import Broadcasted, SendMessage, SendOutcome, Target
 from trunkline.core.store.commands import CountRuns
 from trunkline.core.store.port import Store, answer
@@ -100,8 +97,8 @@ class Gateway:
         decisions: Decisions | None = None,
         hooks: Hooks | None = None,
     ) -> None:
-        check_adapters(adapters)
-        check_agents(config, agents)
+        process_start.check_adapters(adapters)
+        process_start.check_agents(config, agents)
         index_of(config)
         self._decisions = decisions or Decisions()
         ctx = self._ctx = Context(
@@ -116,44 +113,40 @@ class Gateway:
             lease=LeaseKeeper(config, store, env, events),
             bindings=self.bindings_type(store, env, events),
         )
-        #: set once the unfinished work of an earlier process is queued; new work may be queued from then on
-        self._up = anyio.Event()
         self._group: anyio.abc.TaskGroup | None = None
         self._suspects, self._posts, targets = Suspects(), Posts(ctx), TargetResolver(ctx)
         self._turn_queue = turns = TurnQueue(ctx)
         self._hooks = HookRunner(ctx, hooks or Hooks())
         self._intents = intents = self.intents_type(ctx, self._hooks)
-        self._preparer = preparer = Preparer(ctx, self._hooks, intents.room)
+        self._preparer = preparer = Preparer(ctx, intents)
         settler = Settler(ctx, preparer, intents, turns.enqueue)
         self._delivery = self.delivery_type(ctx, intents=intents, settler=settler, hooks=self._hooks)
-        self._expiry_notice = ExpiryNotice(ctx, preparer, intents.enqueue)
+        self._expiry_notice = ExpiryNotice(ctx, preparer)
         #: which conversations are bound to which sessions
         self.bindings = SessionBindingService(ctx, self._expiry_notice.post)
-        self._sends = Sends(GatewaySendPorts(ctx, intents, targets, preparer), events, self._up)
+        self._sends = Sends(GatewaySendPorts(ctx, intents, targets, preparer), events, ctx.up)
+        reporter = CompletionReporter(ctx, preparer, self.bindings, turns)
         self._delegations = runner = DelegationRunner(
-            ctx,
-            deliver=intents.enqueue,
-            preparer=preparer,
-            bindings=self.bindings,
-            suspects=self._suspects,
-            posts=self._posts,
-            turns=turns,
+            ctx, reporter=reporter, suspects=self._suspects, posts=self._posts, turns=turns
         )
+        chain_end = ChainEnd(ctx, preparer)
         self._turns = Turns(
             ctx,
             queue=turns,
             intents=intents,
-            hands=HandTools(ctx, runner, self.bindings, targets),
+            hands=HandTools(ctx, runner, self.bindings, targets, chain_end),
             tasks=TaskTurns(ctx, runner),
             control=CommandRunner(ctx, self.bindings, runner).run,
-            message_tool=MessageTool(ctx, targets=targets, preparer=preparer, deliver=intents.enqueue),
+            message_tool=MessageTool(ctx, targets, preparer),
             preparer=preparer,
             suspects=self._suspects,
-            replies=Replies(ctx, preparer, intents.enqueue),
+            replies=Replies(ctx, preparer, intents),
         )
-        self._scheduler = Scheduler.with_parts(ctx, targets, turns)
-        self._intake = Intake(ctx, turns.enqueue)
-        self._listener = Listener(ctx, self._intake.take_envelope, self._delivery.check_account)
+        self._scheduler = Scheduler(ctx, targets, turns)
+        self._intake = Intake(ctx, turns.enqueue, chain_end)
+        self._listener = Listener(
+            ctx, self._intake.take_envelope, self._delivery.check_account, self._delivery.wake_reopened
+        )
         self._open_to_operators(settler, targets)
 
     def _open_to_operators(self, settler: Settler, targets: TargetResolver) -> None:
@@ -167,13 +160,12 @@ class Gateway:
             start_turn=self._turn_queue.enqueue,
             reopened=self.queue.act,
             discarded=self._delivery.discard_report,
-            up=self._until_up,
         )
         self._posts.connect(self.hands.apply)
         #: gives a task to a hand outside of any turn; see `ClientTasks.delegate`
-        self.delegate = ClientTasks(ctx, runner, targets, up=self._until_up).delegate
+        self.delegate = ClientTasks(ctx, runner, targets).delegate
         #: sessions, for operators
-        self.sessions = SessionAdmin(ctx, up=self._until_up)
+        self.sessions = SessionAdmin(ctx, self._sends.forget_places)
 
     async def run(self) -> None:
         """Serve until cancelled: recover unfinished work, then accept new work.
@@ -190,22 +182,25 @@ class Gateway:
                 raise
             raise lost from None
         finally:
-            self._sends.stop()
-            self._intake.stop()
+            self._refuse_callers()
+
+    def _refuse_callers(self) -> None:
+        self._sends.stop()
+        self._intake.stop()
 
     async def _serve(self) -> None:
         ctx = self._ctx
         check_hands(ctx.config, ctx.agents, ctx.hands)
-        started = ctx.events.record(process_started(ctx.config))
+        started = ctx.events.record(process_start.process_started(ctx.config))
         await ctx.store.open()
         try:
             async with anyio.create_task_group() as group:
+                ctx.group = group
                 group.start_soon(ctx.store.run, name="store writer")
                 await ctx.lease.claim(started)
                 group.start_soon(ctx.lease.keep, name="lease")
-                self._delegations.start(group)
                 self._suspects.start(group, self._listener.connected)
-                await migrate_keys(self._ctx, started)
+                await process_start.migrate_keys(self._ctx, started)
                 self._hooks.start(group)
                 await self.bindings.load(started)
                 self.bindings.up.set()
@@ -213,14 +208,14 @@ class Gateway:
                 self.bindings.settle(started)
                 self._turns.start(group)
                 self._intake.start(group)
-                self._up.set()
+                ctx.up.set()
                 self._group = group
                 group.start_soon(self.queue.run, name="upkeep")
                 group.start_soon(self._posts.watch, self._delegations.open.wait_for_worker, name="answers of workers")
                 self._expiry_notice.start(group)
                 group.start_soon(self.bindings.run, name="bindings")
                 group.start_soon(self._scheduler.run, started, name="schedule")
-                group.start_soon(self._delegations.watch_deadlines, name="deadlines of hands")
+                group.start_soon(self._delegations.endings.clock.run, name="deadlines of hands")
                 for (channel, account), adapter in sorted(ctx.adapters.items()):
                     group.start_soon(self._listener.listen, adapter, name=f"listen {channel}:{account}")
             # The tasks of the group run until they are cancelled, and a cancelled `run` does not come here.
@@ -230,6 +225,9 @@ class Gateway:
                 await ctx.store.forget_begun()
             raise
         finally:
+            self._group = None
+            # Before the store closes, which takes a moment: who waits can no longer be served.
+            self._refuse_callers()
             with anyio.CancelScope(shield=True):
                 await ctx.store.close()
 
@@ -241,7 +239,7 @@ class Gateway:
     @property
     def serving(self) -> bool:
         """Whether the gateway holds its store, has queued the unfinished work in it, and takes new work."""
-        return self._up.is_set()
+        return self._ctx.up.is_set()
 
     @property
     def load(self) -> tuple[int, int]:
@@ -250,33 +248,32 @@ class Gateway:
 
     async def wake(self, agent: str, text: str, cause: int | None = None, *, key: str | None = None) -> InboundReceipt:
         """Start a turn without an inbound message, once per key; see `Intake.wake`."""
-        await self._until_up()
+        await self._ctx.until_up()
         return await self._intake.wake(agent, text, cause, key=key)
 
     async def wake_heartbeat(self, agent: str, reason: str = "manual") -> None:
         """Ask for a heartbeat of an agent; see `core.runtime.heartbeat.scheduler.Scheduler.wake`."""
-        await self._until_up()
+        await self._ctx.until_up()
         self._scheduler.wake(agent, reason)
 
     async def system_event(self, agent: str, text: str, source: str = "", *, wake: bool = True) -> None:
         """Store something that an agent's heartbeat is to deal with; see `Scheduler.system_event`."""
-        await self._until_up()
+        await self._ctx.until_up()
         await self._scheduler.system_event(agent, text, source, wake=wake)
-
-    async def _until_up(self) -> None:
-        # Work stored earlier would be recovered too, and so be done twice.
-        if not self._up.is_set():
-            await self._up.wait()
 
     async def receive(self, envelope: Envelope, inbound: InboundId | None = None) -> InboundReceipt:
         """Take a message that a program received for one of the accounts; it is durable when this returns.
 
         It goes the way of the messages of adapters. `inbound`: the id that it gets, if it is not a duplicate. Raises
-        `UnknownName` for an account without an adapter, and `StoreError` if the gateway ends first: repeat it then with
-        the same message id.
+        `UnknownName` for an account without an adapter, and `StoreError` if the gateway ends first, or `refuse_waiting`
+        is called: repeat it then with the same message id.
         """
-        await self._until_up()
+        await self._ctx.until_up()
         return await self._intake.receive(envelope, inbound)
+
+    def refuse_waiting(self, why: str) -> None:
+        """Let running `receive` calls raise `StoreError`, as where the store refuses every write for longer."""
+        self._intake.refuse_waiting(why)
 
     @property
     def adapters(self) -> Mapping[tuple[str, str], ChannelAdapter]:
@@ -301,13 +298,7 @@ class Gateway:
         return await self._sends.broadcast(message, targets, cause)
 
     async def inject_callback(
-        self,
-        delegation: str,
-        outcome: HandResult,
-        *,
-        ticket: str | None = None,
-        by: str = "",
-        cause: int | None = None,
+        self, delegation: str, outcome: HandResult, *, ticket: str | None = None, by: str = "", cause: int | None = None
     ) -> bool:
         """End a worker's delegation with its result, which is then reported. False if it had ended before.
 
@@ -320,7 +311,7 @@ class Gateway:
 
         Raises `ConfigError` if the account already has an adapter, or its capabilities are inconsistent.
         """
-        check_adapter(adapter)
+        process_start.check_adapter(adapter)
         ctx, where = self._ctx, (adapter.channel, adapter.account)
         if where in ctx.adapters:
             raise ConfigError(f"{adapter.channel}:{adapter.account} has an adapter already")
@@ -337,7 +328,7 @@ class Gateway:
         Adapters, agents and the number of workers do not change. Raises `ConfigError`; then nothing is changed.
         """
         ctx = self._ctx
-        check_agents(config, ctx.agents)
+        process_start.check_agents(config, ctx.agents)
         check_hands(config, ctx.agents, ctx.hands)
         if config.rules[KeyCodec].name != ctx.config.rules[KeyCodec].name:
             raise ConfigError("the form of session keys cannot change while the gateway runs: restart it")
@@ -345,14 +336,15 @@ class Gateway:
         ctx.decisions = self._decisions.over(config.rules[Decisions])
         # Build the index now, so that the next message does not have to wait for it.
         index_of(ctx.config)
-        ctx.events.record(config_reloaded(before, ctx.config), cause)
+        ctx.events.record(process_start.config_reloaded(before, ctx.config), cause)
         self._scheduler.replan()
-        self._delegations.begin_waiting()
+        self._delegations.endings.slots.fill()
         return ctx.config.revision
 
     def activity(self, channel: str, account: str) -> LastActivity:
         """The times of the last inbound and outbound message of an account, under any identity."""
-        return self._ctx.activity.of_account(channel, account)
+        ctx, key = self._ctx, (channel, account)
+        return LastActivity(inbound_at=ctx.inbound_at.get(key), outbound_at=ctx.outbound_at.get(key))
 
     def router(self) -> BoundDeliveryRouter:
         """The bound-delivery router over the bindings of this gateway."""
@@ -382,10 +374,12 @@ class Gateway:
             await self._delivery.recover(seq, begin, self._turns.answers.note_left)
         else:
             self._delivery.start(group)
-        if left.begun:
-            await ctx.store.write(CountRuns(), answer)
+        runs = left.runs
+        if any(known.begun for known in runs.values()):
+            charged = charged_turns(left, ctx.config.turns.max_attempts)
+            await ctx.store.write(CountRuns(charged=charged), answer)
+            runs = {name: known.after_death(charged=name in charged) for name, known in runs.items()}
         self._delegations.adopt(left.delegations, left.works, seq)
-        runs = dict(left.runs)
         heads: set[SessionId] = set()
         for work, session in left.works:
             if session in heads:
@@ -393,11 +387,11 @@ class Gateway:
                 self._turn_queue.enqueue(work, session, seq)
             else:
                 heads.add(session)
-                self._turn_queue.enqueue(work, session, seq, runs.get(work.id, 0))
+                self._turn_queue.enqueue(work, session, seq, runs.get(work.id, Runs()))
         # Before deadlines are judged: an answer that is there came in time.
         await self._posts.take_all(seq)
         for delegation in left.delegations:
-            self._delegations.recover(delegation, runs.get(delegation.id, 0), seq)
+            self._delegations.recover(delegation, runs.get(delegation.id, Runs()).ended, seq)
 
     async def _begin(self, begin: anyio.Event, group: anyio.abc.TaskGroup) -> None:
         await begin.wait()

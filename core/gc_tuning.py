@@ -1,7 +1,5 @@
 """Garbage collector settings for a process that serves a gateway."""
 
-from __future__ import annotations
-
 import gc
 
 #: allocations between two collections of the youngest generation; Python's default is 700

@@ -1,7 +1,5 @@
 """Caches keyed by object identity, for arguments that never change and are costly or impossible to hash."""
 
-from __future__ import annotations
-
 import weakref
 from collections.abc import Callable
 from functools import wraps

@@ -5,13 +5,11 @@ method for that decision, and `ProfileRules` holds the objects that take the pla
 gateway by name (docs/architecture.md, "Profiles: the rules of another gateway").
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from contextlib import contextmanager
 from enum import StrEnum
 from importlib import import_module
-from typing import Self, TypeVar, cast
+from typing import TYPE_CHECKING, Self, TypeVar, cast
 
 from trunkline.core.errors import UsageError
 
@@ -29,7 +27,7 @@ class Profile(StrEnum):
     OPENCLAW_2026_08 = "openclaw-2026-08"
 
     @classmethod
-    def _missing_(cls, value: object) -> Profile | None:
+    def _missing_(cls, value: object) -> "Profile | None":
         rules = _known.get(value) if isinstance(value, str) else None
         return None if rules is None else rules.name
 
@@ -43,24 +41,31 @@ class Profile(StrEnum):
         return own
 
 
-class ProfileRules:
+class ProfileRules(dict[type, object]):
     """The rules of one profile: ours, apart from the objects that take the place of ours.
 
     `rules[Kind]` is the object that decides for a class of rules: the one given for it or for a subclass, else an
-    instance of the class itself. `base`: the rules that these differ from, if those are not ours.
+    instance of the class itself. Every message asks several times, so this is a look-up in a dict and no call.
+    `base`: the rules that these differ from, if those are not ours.
     """
 
-    def __init__(self, name: str, *own: object, base: ProfileRules | None = None) -> None:
-        self.name = Profile.named(name)
-        self._objects: dict[type, object] = {} if base is None else dict(base._objects)
-        for rules in own:
-            self._objects.update(dict.fromkeys(type(rules).__mro__[:-1], rules))
+    if TYPE_CHECKING:
 
-    def __getitem__(self, kind: type[R]) -> R:
-        found = self._objects.get(kind)
-        if found is None:
-            found = self._objects[kind] = kind()
-        return cast("R", found)
+        def __getitem__(self, kind: type[R]) -> R: ...
+
+    def __init__(self, name: str, *own: object, base: "ProfileRules | None" = None) -> None:
+        super().__init__(base or {})
+        self.name = Profile.named(name)
+        for rules in own:
+            self.update(dict.fromkeys(type(rules).__mro__[:-1], rules))
+
+    def __missing__(self, kind: type[R]) -> R:
+        self[kind] = made = kind()
+        return made
+
+    #: rules are equal if they are the same, and known by name
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__  # pyright: ignore[reportAssignmentType] -- a dict has none
 
 
 OURS = ProfileRules(Profile.TRUNKLINE)

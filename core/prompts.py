@@ -4,8 +4,6 @@ They are composed when the turn starts and stored nowhere. So a reload between a
 what is stored is where the answer goes, and not how it is to be written.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import cast
 

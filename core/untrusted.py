@@ -5,14 +5,14 @@ name another message, person or place. Other texts are made storable instead (`s
 """
 
 # pyright: reportUnnecessaryIsInstance=false
-from __future__ import annotations
-
 import math
+import re
 from collections.abc import Iterable
 from typing import cast
 
 import msgspec
 
+from trunkline.core.message_parts import MOST_PARTS, Part, with_words
 from trunkline.core.values import Address, ChatKind, Envelope, Identity, Peer, Receipt
 from trunkline.core.well_formed import is_well_formed, plain_text
 
@@ -20,6 +20,7 @@ from trunkline.core.well_formed import is_well_formed, plain_text
 _MOST_JSON, _DEEPEST_JSON, _LONGEST_JSON, _LARGEST_JSON = 10_000, 50, 1_000_000, 2**63
 #: seconds; no clock of a platform shows more
 _LATEST = 1e12
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def check_envelope(value: object, channel: str, account: str, *, stable: bool) -> str:
@@ -35,6 +36,7 @@ def check_envelope(value: object, channel: str, account: str, *, stable: bool) -
         or _check_texts(value)
         or _check_time(value.sent_at)
         or _check_flags(value)
+        or _check_parts(value.parts)
     )
 
 
@@ -96,6 +98,20 @@ def check_identity(value: object) -> str:
     if not isinstance(value, Identity):
         return f"{_kind(value)} instead of an Identity"
     return _check_id("id", value.id) or _check_text("name", value.name)
+
+
+def check_ids(holder: object, *names: str) -> None:
+    """Raise `ValueError` for an id with control characters. For `__post_init__` of what strangers write as JSON.
+
+    They would be other lines, or nothing at all, wherever somebody looks for the id. Half characters are among them
+    (`well_formed.decode_json`).
+    """
+    for name in names:
+        value: object = getattr(holder, name)
+        texts = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
+        for text in texts:
+            if isinstance(text, str) and _CONTROL.search(text):
+                raise ValueError(f"`{name}` has half a character, or a control character such as NUL or a line end")
 
 
 def check_texts(names: Iterable[tuple[str, object]]) -> str:
@@ -185,6 +201,19 @@ def _check_flags(value: Envelope) -> str:
     if value.cause is not None and type(value.cause) is not int:
         return f"cause is {_kind(value.cause)} instead of a number"
     return ""
+
+
+def _check_parts(value: object) -> str:
+    """The fault in the parts of an inbound message; a wrong type within a part is found by reading it again."""
+    if value == ():
+        return ""
+    if type(value) is not tuple or len(cast("tuple[object, ...]", value)) > MOST_PARTS:
+        return f"parts is {_kind(cast('object', value))} instead of a tuple of at most {MOST_PARTS} parts"
+    try:
+        parts = msgspec.convert(msgspec.to_builtins(value), tuple[Part, ...])
+        return _check_text("the words of its parts", with_words("", parts))
+    except (msgspec.MsgspecError, TypeError, ValueError, UnicodeError) as error:
+        return f"parts: {error}"
 
 
 def _check_id(name: str, value: object) -> str:

@@ -4,15 +4,13 @@ All are `msgspec.Struct`s: immutable, hashable, keyword-only, and serialisable a
 bytes; only session keys fold and encode them (`core.keys`, docs/architecture.md, "Session keys").
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import NewType
 
 import msgspec
 
 from trunkline.core.action_names import Action
-from trunkline.core.message_parts import MessageParts
+from trunkline.core.message_parts import FilePart, MessageParts, Part
 
 InboundId = NewType("InboundId", str)
 TurnId = NewType("TurnId", str)
@@ -83,6 +81,7 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc
     peer: Peer
     #: the platform's message id; may change on replay where `Capabilities.stable_ids` is false
     message_id: str
+    #: the person's own words; a message with parts may have none
     text: str
     #: the platform's create time, seconds
     sent_at: float
@@ -103,6 +102,16 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc
     pressed: str | None = None
     #: seq of the event that caused it, from adapters that write to the gateway's own log
     cause: int | None = None
+    #: only a client says who wrote it: the author has no right that others have not
+    claimed: bool = False
+    #: what the message has beside its text
+    parts: tuple[Part, ...] = ()
+    #: names what the person does at once with other messages; see `trunkline.core.channels.acts`
+    act: str | None = None
+
+    @property
+    def files(self) -> tuple[FilePart, ...]:
+        return tuple(part for part in self.parts if isinstance(part, FilePart))
 
     @property
     def subject(self) -> str:

@@ -8,8 +8,6 @@ result.holds, result.verdicts, result.trace
 Names are imported on first use, so that a part of the simulator does not load all of it.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -24,31 +22,13 @@ if TYPE_CHECKING:
 
 #: the module of each public name
 _HOMES: dict[str, tuple[str, ...]] = {
-    "trunkline.sim.bugs": (
-        "BUGS",
-        "find_bugs",
-    ),
-    "trunkline.sim.invariants": (
-        "INVARIANTS",
-        "Status",
-        "Verdict",
-        "Violation",
-        "judge",
-    ),
+    "trunkline.sim.bugs": ("BUGS", "find_bugs"),
+    "trunkline.sim.invariants": ("INVARIANTS", "Status", "Verdict", "Violation", "judge"),
     "trunkline.sim.run.crash_at": ("CrashAt",),
     "trunkline.sim.run.expectations": ("UnmetExpectation",),
-    "trunkline.sim.run.result": (
-        "Run",
-        "RunResult",
-    ),
+    "trunkline.sim.run.result": ("Run", "RunResult"),
     "trunkline.sim.run.runner": ("run_scenario",),
-    "trunkline.sim.scenario": (
-        "ScenarioError",
-        "ScenarioFile",
-        "find_scenarios",
-        "load_scenario",
-        "scenario_home",
-    ),
+    "trunkline.sim.scenario": ("ScenarioError", "ScenarioFile", "find_scenarios", "load_scenario", "scenario_home"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

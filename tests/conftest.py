@@ -33,13 +33,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """What `-n auto` means: a worker for each core, and two more where everything runs.
+    """What `-n auto` means: a worker for each core, and two more, since half of the time is waiting.
 
-    More than half of the time of everything is waiting, for processes and sockets and for what must not happen; the
-    sample computes nearly all of its time. Each worker reads every test module first, so that more would take longer.
+    They wait for processes and sockets, and for what must not happen. Each worker imports every test module first, so
+    that many more would take longer.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return cores + 2 if config.getoption("all") or config.getoption("nightly") else cores
+    return cores + 2
 
 
 def pytest_configure(config: pytest.Config) -> None:

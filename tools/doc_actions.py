@@ -1,7 +1,5 @@
 """The tables of the message tool: its actions, and what each platform has of them."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 from tools.doc_text import codes, table

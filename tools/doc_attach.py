@@ -1,11 +1,9 @@
 """The references of gateway profiles, from their model and the table of slots."""
 
-from __future__ import annotations
-
+from tests.support.attach.toy_defects import TOY_DEFECTS
 from tools.doc_scenarios import reference
 from trunkline.sim.attach.profile import GatewayProfile
-from trunkline.sim.attach.slots import COMMON, OF_PLATFORM
-from trunkline.sim.attach.toy.defects import TOY_DEFECTS
+from trunkline.sim.attach.rendering import COMMON, OF_PLATFORM
 from trunkline.sim.attach.toy.gateway import DEFECTS
 
 

@@ -1,7 +1,5 @@
 """Generated from the registries: reason codes, bug switches, invariants, event kinds and the types of their fields."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import re
@@ -13,7 +11,8 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import msgspec
 
 from tools.doc_text import RESERVED, ROOT, codes, first_paragraph, modules, table
-from trunkline.app.tui.screen_registry import SCREENS
+from trunkline.app.runs.known_defects import SYMPTOMS, known_defects
+from trunkline.app.tui.keys import SCREENS
 from trunkline.core.events import BODIES, Body
 from trunkline.core.reasons import Reason
 from trunkline.sim import BUGS, ScenarioFile, find_scenarios, load_scenario
@@ -42,7 +41,7 @@ def _reason_groups() -> Iterator[tuple[str, list[Reason]]]:
             if codes:
                 yield title, codes
             title, codes = stripped.removeprefix("# "), []
-        elif found := re.match(r"([A-Z_]+) = \"", stripped):
+        elif found := re.match(r'([A-Z_]+) = [("]', stripped):
             codes.append(Reason[found[1]])
     yield title, codes
 
@@ -95,6 +94,28 @@ def bugs_table() -> str:
         reports = "<br>".join((*bug.reports, *sources))
         rows.append((f"`{bug.name}`", bug.sentence, ", ".join(bug.caught_by), reports, _links(shown)))
     return table(("switch", "what goes wrong", "caught by", "report", "shown by"), rows)
+
+
+def bugs_list() -> str:
+    """What `trunkline bugs` knows, a line each."""
+    rows = (msgspec.json.encode(defect.as_builtins()).decode() for defect in known_defects())
+    return "[\n" + ",\n".join(rows) + "\n]\n"
+
+
+def symptoms_table() -> str:
+    """What people notice, and the bug switches and scenarios that show it."""
+    parts: list[str] = []
+    defects = known_defects()
+    for symptom, invariants in SYMPTOMS.items():
+        rows = []
+        for defect in (one for one in defects if symptom in one.symptoms):
+            shown = "<br>".join(f"[{each.path.stem}](../{each.path.as_posix()})" for each in defect.shown_by)
+            rows.append((f"`{defect.bug.name}`", defect.bug.sentence, shown, "<br>".join(defect.reports)))
+        parts.append(f"## {symptom[0].upper()}{symptom[1:]}\n\n")
+        known = [checker.id for checker in CHECKERS if checker.id in invariants]
+        parts.append(f"Invariants: {', '.join(known)}.\n\n")
+        parts.append(table(("switch", "what goes wrong", "shown by", "public report"), rows) + "\n")
+    return "\n" + "".join(parts)
 
 
 def invariants_table() -> str:

@@ -1,7 +1,5 @@
 """Generated from the WebSocket of the web chat: its frames and close codes."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 from typing import get_args
@@ -9,13 +7,15 @@ from typing import get_args
 import msgspec
 
 from tools.doc_text import codes, first_paragraph, table
-from trunkline.core.http.chat.frames import Close, Incoming, Outgoing
+from trunkline.core.http.chat.frames import Close, Incoming, ServerFrame
 
 
 def frames_table() -> str:
     """Every frame with its fields: first those of clients, then those of the server."""
     rows = [
-        (sender, frame) for sender, union in (("client", Incoming), ("server", Outgoing)) for frame in get_args(union)
+        (sender, frame)
+        for sender, frames in (("client", get_args(Incoming)), ("server", ServerFrame.__subclasses__()))
+        for frame in frames
     ]
     return table(
         ("from", "`type`", "fields", "what it is"),

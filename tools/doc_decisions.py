@@ -1,7 +1,5 @@
 """Generated from the decisions of `core`: state diagrams, recovery, errors of adapters, rules of channels."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import TypeVar
@@ -9,15 +7,18 @@ from typing import TypeVar
 from tools.doc_text import codes, first_paragraph, table
 from trunkline.core.channels import known_channels, rules_for
 from trunkline.core.config import DeliveryConfig
-from trunkline.core.delivery.policy import (
-    AttemptFacts,
-    AttemptOutcome,
-    NextStep,
-    after_attempt,
-    outcome_of,
-)
+from trunkline.core.delivery.policy import AttemptFacts, AttemptOutcome, NextStep, after_attempt, outcome_of
 from trunkline.core.delivery.recovery import InterruptedIntent, recover
-from trunkline.core.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Refused, Unauthorized
+from trunkline.core.errors import (
+    Ambiguous,
+    NotSent,
+    PlaceArchived,
+    PlaceGone,
+    PlatformError,
+    RateLimited,
+    Refused,
+    Unauthorized,
+)
 from trunkline.core.states.binding import BINDING_TRANSITIONS, BindingStatus
 from trunkline.core.states.delegation import CALLBACK_TRANSITIONS, WORK_TRANSITIONS
 from trunkline.core.states.intent import TRANSITIONS, is_final, next_state
@@ -114,6 +115,7 @@ _FAILURES: tuple[PlatformError, ...] = (
     PlatformError(),
     Refused(),
     PlaceGone(),
+    PlaceArchived(),
     Ambiguous(),
 )
 

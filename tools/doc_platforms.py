@@ -1,7 +1,5 @@
 """Generated from the adapters of real platforms: what is promised on each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,7 +8,7 @@ from typing import Any
 from tools.doc_text import ROOT, table
 from trunkline.core.action_names import Action
 from trunkline.core.adapters.config import PLATFORMS, AccountConfig
-from trunkline.core.adapters.factory import make_adapter, module_of
+from trunkline.core.adapters.factory import make_adapter
 from trunkline.core.adapters.port import AdapterHost, PlatformAdapter, TakesWebhooks
 from trunkline.core.bindings.port import BindsConversations
 from trunkline.core.env import system_env
@@ -53,7 +51,7 @@ def adapter_of(platform: str) -> PlatformAdapter:
 
 def built() -> list[str]:
     """The platforms that have an adapter."""
-    return [name for name in PLATFORMS if find_spec(module_of(name)) is not None]
+    return [name for name in PLATFORMS if find_spec(f"trunkline.core.adapters.{name}.adapter") is not None]
 
 
 def _key(can: Capabilities) -> str:

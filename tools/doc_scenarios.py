@@ -1,7 +1,5 @@
 """The field references of configuration files, from their models."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, Literal, get_args, get_origin

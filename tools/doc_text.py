@@ -1,7 +1,5 @@
 """What the generated parts of the pages share: Markdown tables, sentences of docstrings, source files."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterable
 from pathlib import Path

@@ -9,8 +9,6 @@
 The texts come from the tables and docstrings of the code, so a page cannot contradict the program.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import re
@@ -24,11 +22,13 @@ from pathlib import Path
 from tools.doc_actions import actions_table, channel_actions_table
 from tools.doc_attach import profile_reference, slots_table, toy_defects_table
 from tools.doc_catalogue import (
+    bugs_list,
     bugs_table,
     event_table,
     invariants_table,
     reasons_table,
     screens_table,
+    symptoms_table,
     types_table,
     wire_side_table,
 )
@@ -46,8 +46,8 @@ from tools.doc_http import endpoints_table, limits_table, metrics_table, problem
 from tools.doc_platforms import promises_table
 from tools.doc_scenarios import agents_reference, fields_reference, platforms_reference, serve_reference
 from tools.doc_text import ROOT
-from trunkline.app.attach.profile_schema import profile_schema_text
 from trunkline.app.cli.commands import dispatch
+from trunkline.app.cli.schema import gateway_schema_text, profile_schema_text
 from trunkline.core.errors import UsageError
 from trunkline.sim.invariants import CHECKERS
 from trunkline.sim.scenario import schema_text
@@ -55,16 +55,16 @@ from trunkline.sim.scenario import schema_text
 DOCS = ROOT / "docs"
 _REGION = re.compile(r"(<!-- generated: (?P<name>[\w-]+) -->\n)(?P<body>.*?)(<!-- end -->)", re.DOTALL)
 _CONSOLE = re.compile(r"```console\n(?P<command>\$ trunkline explain [^\n]*)\n.*?```", re.DOTALL)
-_HOW_TO = re.compile(r"```yaml\n(scenario: 1\n.*?)```", re.DOTALL)
+_HOW_TO = re.compile(r"```yaml\n(scenario: [0-9]\n.*?)```", re.DOTALL)
 
 
 def how_to_report() -> str:
-    """What `trunkline run twice.yaml --bug own` prints for the scenario of the how-to."""
+    """What `trunkline run twice.yaml --bug recovery-resends-blindly` prints for the scenario of the how-to."""
     found = _HOW_TO.search((DOCS / "catching-a-bug.md").read_text("utf-8"))
     assert found is not None
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         Path("twice.yaml").write_text(found[1], "utf-8")
-        return f"```\n{_printed(['run', 'twice.yaml', '--bug', 'own'])}```\n"
+        return f"```\n{_printed(['run', 'twice.yaml', '--bug', 'recovery-resends-blindly'])}```\n"
 
 
 REGIONS: dict[str, Callable[[], str]] = {
@@ -98,6 +98,7 @@ REGIONS: dict[str, Callable[[], str]] = {
     "profile-fields": profile_reference,
     "profile-slots": slots_table,
     "serve-fields": serve_reference,
+    "symptoms-table": symptoms_table,
     "toy-defects": toy_defects_table,
 }
 
@@ -144,7 +145,9 @@ def generated() -> dict[Path, Callable[[], str]]:
     pages = {path: text for path, text in texts.items() if _REGION.search(text) or _CONSOLE.search(text)}
     return {
         **{path: partial(refreshed, text) for path, text in pages.items()},
+        ROOT / "app" / "cli" / "run" / "bugs.json": bugs_list,
         DOCS / "scenario.schema.json": schema_text,
+        DOCS / "gateway.schema.json": gateway_schema_text,
         DOCS / "attach" / "profile.schema.json": profile_schema_text,
     }
 

@@ -5,8 +5,6 @@
 A test compares the file with the source: whoever makes a room larger says so in the same commit.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections import Counter
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ Needs Chromium (`tools/chromium.sh`); the tour is drawn in Fira Code, if that fo
     python -m tools.pictures docs/images
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import re

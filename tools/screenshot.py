@@ -5,8 +5,6 @@
 `--made` uses the hand-made runs of the tests instead of the simulator.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import re

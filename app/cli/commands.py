@@ -1,14 +1,12 @@
 """The commands of ``trunkline``. The module of a command is imported when that command is called."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 
-from cyclopts import App, CycloptsError, UnusedCliTokensError
+from cyclopts import App, CycloptsError, Group, UnusedCliTokensError
 
-from trunkline.app.cli.options import DEFAULT_LOOKS, LooksOptions
-from trunkline.app.terminal.version import installed_version
+from trunkline.app.cli.options import DEFAULT_LOOKS, DEFAULT_PLUGINS, LooksOptions, PluginOptions
+from trunkline.core import VERSION
 from trunkline.core.errors import UsageError
 
 #: command -> where its function is, below `trunkline.app.cli`, and its line in the overview
@@ -26,16 +24,14 @@ _COMMANDS = {
         "run.watch:watch_trace",
         "Follow a gateway that is running, or the trace of a run that is still going on.",
     ),
-    "report": ("run.report:print_report", "Print a recorded run as text: everything that the app shows."),
+    "report": ("run.recorded:print_report", "Print a recorded run as text: everything that the app shows."),
     "diff": (
-        "run.diff:print_diff",
+        "run.recorded:print_diff",
         "Compare two recorded runs: events that only one of them has, and differences in the others.",
     ),
+    "init": ("init:write_configuration", "Write the configuration file of a gateway, from answers."),
     "serve": ("serve:serve", "Run a gateway that speaks HTTP, with a web chat."),
-    "fakes": (
-        "fakes:serve_fakes",
-        "Start fake platforms on this machine, for the tests of any bot or gateway.",
-    ),
+    "fakes": ("fakes:serve_fakes", "Start fake platforms on this machine, for the tests of any bot or gateway."),
     "attach": (
         "attach:app",
         "Run a gateway that is not ours against platforms and a model on this machine, and judge what people see.",
@@ -45,38 +41,51 @@ _COMMANDS = {
         "run.explore:explore_scenarios",
         "Run scenarios once per commit and once per step, and kill the gateway at that point.",
     ),
+    "fuzz": (
+        "run.fuzz:fuzz_gateway",
+        "Play random scenarios, and keep what breaks a promise as a small scenario file.",
+    ),
+    "shrink": (
+        "run.fuzz:shrink_scenario",
+        "Make a scenario as small as possible that violates an invariant or misses an expectation.",
+    ),
     "explain": ("explain:app", "Explain where a message would go, without running anything."),
-    "bugs": (
-        "run.run:print_bugs",
-        "List the bug switches: named defects that the simulated gateway can be given.",
-    ),
+    "bugs": ("run.bugs:print_bugs", "List the bug switches: named defects that the simulated gateway can be given."),
+    "invariants": ("run.bugs:print_invariants", "List the invariants: the promises that every run is judged by."),
+    "completion": ("completion:print_completion", "Print or install the script by which a shell completes commands."),
     "queue": ("store.queue:app", "Inspect the outbound queue, and decide what the gateway cannot decide."),
-    "bindings": (
-        "store.bindings:app",
-        "List conversations that are bound to sessions, and unbind one.",
-    ),
+    "bindings": ("store.bindings:app", "List conversations that are bound to sessions, and unbind one."),
     "hands": (
         "store.hands:app",
         "Inspect the tasks that agents gave to hands, decide what the gateway cannot decide, and work as a worker.",
     ),
     "transcript": (
-        "store.transcript:print_transcript",
-        "Print the transcript of a session as JSON lines; without a session, list the sessions.",
+        "store.transcript:app",
+        "Print the transcript of a session as JSON lines; without a session, list the sessions. Erase a person.",
     ),
-    "import": (
-        "import_:app",
-        "Read what another gateway has stored, and report what is noteworthy.",
+    "store": ("store.care:app", "Check, back up and restore the store file of a gateway."),
+    "import": ("import_:app", "Read what another gateway has stored, and report what is noteworthy."),
+    "upgrade": (
+        "upgrade:upgrade_scenarios",
+        "Make scenario files strict: in their newest version a run that proves nothing is not green.",
     ),
     "schema": (
         "schema:print_schema",
-        "Print the JSON Schema of scenario files, of gateway profiles, of the tools of agents, or of their protocol.",
+        "Print a JSON Schema: of scenario files, configurations, gateway profiles, tools of agents, or their protocol.",
     ),
 }
+#: what people come for -> its commands, in the order of the overview
+_GROUPS = {
+    "Judge": ("tour", "attach", "run", "explore", "fuzz", "shrink", "upgrade"),
+    "Run": ("init", "serve", "fakes", "schema"),
+    "Operate": ("queue", "bindings", "hands", "transcript", "store", "import"),
+    "Look": ("explain", "watch", "report", "replay", "diff", "web", "bugs", "invariants", "completion"),
+}
 #: every command, as error messages list them
-COMMANDS = tuple(_COMMANDS)
+COMMANDS = tuple(name for names in _GROUPS.values() for name in names)
 
 
-def browse(*paths: Path, looks: LooksOptions = DEFAULT_LOOKS) -> int:
+def browse(*paths: Path, plugins: PluginOptions = DEFAULT_PLUGINS, looks: LooksOptions = DEFAULT_LOOKS) -> int:
     """Open the app: choose a scenario, run it, step through it.
 
     Parameters
@@ -86,7 +95,7 @@ def browse(*paths: Path, looks: LooksOptions = DEFAULT_LOOKS) -> int:
     """
     from trunkline.app.cli.run.open_app import open_app
 
-    return open_app(paths, looks, COMMANDS)
+    return open_app(paths, looks, COMMANDS, plugins.toolbox)
 
 
 def _new_app(*, overview: bool = False) -> App:
@@ -94,18 +103,21 @@ def _new_app(*, overview: bool = False) -> App:
     made = App(
         name="trunkline",
         help="Run a chat-agent gateway, and see why it sent each message where it did, and whether exactly once.",
-        version=installed_version,
+        version=VERSION,
         help_flags=["--help", "-h"],
-        version_flags=["--version"],
-        # The overview has no markup, and what reads Markdown takes long to import.
-        help_format="plaintext" if overview else None,
+        version_flags=["--version", "-V"],
+        help_format="plaintext",
     )
-    for name, (function, summary) in _COMMANDS.items():
-        path = f"trunkline.app.cli.{function}"
-        if overview:
-            made.command(path, name=name, help=summary)
-        else:
-            made.command(path, name=name)
+    if overview:
+        # The commands come first, and their groups have no room for options.
+        made.group_arguments, options = Group("Arguments", sort_key=8), Group("Parameters", sort_key=9)
+        made.group_parameters = made["--help"].group = made["--version"].group = options
+    for row, (title, names) in enumerate(_GROUPS.items()):
+        group = Group(title, sort_key=row)
+        for place, name in enumerate(names):
+            function, summary = _COMMANDS[name]
+            path = f"trunkline.app.cli.{function}"
+            made.command(path, name=name, help=summary if overview else None, group=group, sort_key=place)
     made.default(browse)
     return made
 
@@ -115,13 +127,23 @@ app = _new_app()
 
 def dispatch(arguments: Sequence[str]) -> int:
     """Run the command that the arguments name. Raises `UsageError`, also for what cyclopts rejects."""
-    called = _new_app(overview=True) if arguments[:1] in (["--help"], ["-h"]) else app
+    words = [*arguments[1:], "--help"] if arguments[:1] == ["help"] else list(arguments)
+    called = _new_app(overview=True) if words[:1] in (["--help"], ["-h"]) else app
+    asks = not {"--help", "-h"}.isdisjoint(words)
+    if asks:
+        from trunkline.app.cli.plain_help import PlainHelp
+
+        called.help_formatter = PlainHelp()
     try:
-        code = called(list(arguments), exit_on_error=False, print_error=False, result_action="return_value")
+        code = called(words, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
         command = " ".join(["trunkline", *(error.command_chain or ())])
         said = " ".join(str(error).split())
         if isinstance(error, UnusedCliTokensError):
             said = f"{command} takes no more arguments: {' '.join(error.unused_tokens or ())}"
         raise UsageError(f"{said}\nTry: {command} --help") from error
+    if asks:
+        from trunkline.app.cli.examples import examples_of
+
+        print(f"\n{examples_of(words)}")
     return code if isinstance(code, int) else 0

@@ -3,8 +3,6 @@
 Nothing runs and nothing is sent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,19 +11,8 @@ from typing import Annotated, Any, Literal
 from cyclopts import App, Group, Parameter
 
 from trunkline.app.cli.options import Flag
-from trunkline.app.report.explain import (
-    as_json,
-    inbound_facts,
-    inbound_json,
-    key_facts,
-    key_json,
-    lines,
-    send_facts,
-    send_json,
-)
-from trunkline.app.report.explain_heartbeat import heartbeat_facts, heartbeat_json
-from trunkline.app.report.explain_policy import policy_answer_facts, policy_json
-from trunkline.app.report.explain_prompts import prompts_facts, prompts_json
+from trunkline.app.report import explain
+from trunkline.app.report.layout import as_json, lines
 from trunkline.app.terminal.output import print_json, print_lines
 from trunkline.app.text.fact import Fact
 from trunkline.core.config import GatewayConfig
@@ -97,7 +84,7 @@ def inbound(
         With more than 100 route rules, show only those related to the message, as a running gateway records them.
     """
     answer = decide_inbound(question, config.load(), near=near)
-    return _print(inbound_facts(answer), inbound_json(answer), json=json)
+    return _print(explain.inbound_facts(answer), explain.inbound_json(answer), json=json)
 
 
 @app.command
@@ -143,7 +130,7 @@ def send(
         reply_to=reply_to,
     )
     answer = decide_send(question, config.load())
-    return _print(send_facts(answer), send_json(answer), json=json)
+    return _print(explain.send_facts(answer), explain.send_json(answer), json=json)
 
 
 @app.command
@@ -152,7 +139,7 @@ def policy(
 ) -> int:
     """Explain whether a turn may write to another place: the decision, its mark, and the setting that decides."""
     answer = decide_policy(question, config.load())
-    return _print(policy_answer_facts(answer), policy_json(answer), json=json)
+    return _print(explain.policy_answer_facts(answer), explain.policy_json(answer), json=json)
 
 
 @app.command
@@ -164,7 +151,7 @@ def prompts(
 ) -> int:
     """Explain which system prompts a turn would have: the agent's, the channel's and that of a callback, in order."""
     answer = decide_prompts(question, config.load())
-    return _print(prompts_facts(answer), prompts_json(answer), json=json)
+    return _print(explain.prompts_facts(answer), explain.prompts_json(answer), json=json)
 
 
 @app.command
@@ -177,7 +164,7 @@ def key(text: Annotated[str, Parameter(allow_leading_hyphen=False)], /, *, json:
         A key in any accepted form: Trunkline's own, or one of the upstream gateway.
     """
     answer = read_any_key(text)
-    return _print(key_facts(answer), key_json(answer), json=json)
+    return _print(explain.key_facts(answer), explain.key_json(answer), json=json)
 
 
 @app.command
@@ -203,4 +190,4 @@ def heartbeat(
     env = system_env()
     time = env.now() if at is None else time_of(at, env.timezone)
     answer = decide_heartbeat(config.load(), agent=agent, at=time, local=env.timezone, last=last)
-    return _print(heartbeat_facts(answer), heartbeat_json(answer), json=json)
+    return _print(explain.heartbeat_facts(answer), explain.heartbeat_json(answer), json=json)

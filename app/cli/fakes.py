@@ -1,15 +1,12 @@
 """``trunkline fakes``: fake platforms on this machine, for the tests of any bot or gateway."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from trunkline.app.cli.io.extras import require_fakes
-from trunkline.app.cli.options import Flag, Many
+from trunkline.app.cli.options import Flag, Many, require_fakes
 from trunkline.app.gc_policy import loading
 
 
@@ -57,7 +54,9 @@ def serve_fakes(
     return run_fakes(
         FakesSettings(
             world=world,
-            platforms=tuple(one.strip() for given in options.platforms for one in given.split(",") if one.strip()),
+            platforms=tuple(
+                platform.strip() for given in options.platforms for platform in given.split(",") if platform.strip()
+            ),
             ports=options.port,
             record=options.record,
             json=options.json,

@@ -1,7 +1,5 @@
 """``trunkline import``: reads what another gateway has stored, and reports what is noteworthy. It changes nothing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
@@ -12,8 +10,7 @@ from trunkline.app.terminal.output import print_json, print_lines
 from trunkline.core.errors import UsageError
 
 app = App(
-    name="import",
-    help="Read what another gateway has stored, and report what is noteworthy. Nothing is changed there.",
+    name="import", help="Read what another gateway has stored, and report what is noteworthy. Nothing is changed there."
 )
 
 _OUTPUT = Group("Output", sort_key=2)

@@ -1,15 +1,14 @@
-"""``trunkline schema``: the JSON Schema of scenario files, gateway profiles, the tools of agents, or their protocol."""
-
-from __future__ import annotations
+"""``trunkline schema``: JSON Schemas of scenario files, configurations, profiles, tools of agents, their protocol."""
 
 import json
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Group, Parameter
 
-from trunkline.app.cli.options import Flag
+from trunkline.app.cli.options import DEFAULT_PLUGINS, Flag, PluginOptions
 from trunkline.app.terminal.output import print_json
 from trunkline.core.channels import known_channels
 from trunkline.core.config import GatewayConfig
@@ -21,10 +20,20 @@ _TOOL = Parameter(group=Group("Tools of agents"))
 
 
 class _Tool(StrEnum):
-    """The tools that can be printed."""
-
     MESSAGE = "message"
     HANDS = "hands"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Whole:
+    """The schemas that are printed as a whole, instead of that of scenario files."""
+
+    protocol: Flag = False
+    """Print what programs and webhooks that are agents exchange with the gateway."""
+    profile: Flag = False
+    """Print the schema of gateway profiles, the files of `trunkline attach --gateway`."""
+    gateway: Flag = False
+    """Print the schema of configurations, the files of `trunkline serve --config`."""
 
 
 def print_schema(
@@ -37,13 +46,13 @@ def print_schema(
     account: Annotated[str | None, _TOOL] = None,
     agent: Annotated[str | None, _TOOL] = None,
     form: Annotated[SchemaForm | None, _TOOL] = None,
-    protocol: Flag = False,
-    profile: Flag = False,
+    whole: Annotated[_Whole, Parameter(name="*")] = _Whole(),
+    plugins: PluginOptions = DEFAULT_PLUGINS,
 ) -> int:
-    """Print the JSON Schema of scenario files, of gateway profiles, of the tools of agents, or of their protocol.
+    """Print a JSON Schema: of scenario files, configurations, gateway profiles, tools of agents, or their protocol.
 
-    The first two are for editors, the third for the models that use the tools, the last for those who write a program
-    or a webhook that is an agent.
+    The first three are for editors, the tools for the models that use them, and the protocol for those who write a
+    program or a webhook that is an agent.
 
     Parameters
     ----------
@@ -63,21 +72,16 @@ def print_schema(
     form:
         The form in which a model's interface takes tools; `plain` is the schema of the parameters alone. By default
         `openai`.
-    protocol:
-        Print what programs and webhooks that are agents exchange with the gateway.
-    profile:
-        Print the schema of gateway profiles, the files of `trunkline attach --gateway`.
     """
     tool_options = any(option is not None for option in (config, channel, account, agent, form))
     others = tool or which is not _Tool.MESSAGE or tool_options
-    if (protocol and (profile or others)) or (profile and others):
-        raise UsageError(f"{'--protocol' if protocol else '--profile'} takes no other option")
-    if profile:
-        from trunkline.app.attach.profile_schema import profile_schema_text
-
-        print(profile_schema_text(), end="")
+    alone = [name for name, given in asdict(whole).items() if given]
+    if alone and (others or len(alone) > 1):
+        raise UsageError(f"--{alone[0]} takes no other option")
+    if whole.profile or whole.gateway:
+        print(profile_schema_text() if whole.profile else gateway_schema_text(), end="")
         return 0
-    if protocol:
+    if whole.protocol:
         from trunkline.core.agents.protocol_schema import protocol_schema
 
         _print(protocol_schema())
@@ -87,13 +91,13 @@ def print_schema(
             raise UsageError("these options describe the tools of agents: add --tool")
         from trunkline.sim.scenario import schema_text
 
-        print(schema_text(), end="")
+        print(schema_text(plugins.toolbox) if plugins.there else schema_text(), end="")
         return 0
     loaded = _load(config)
     if which is _Tool.HANDS:
         if channel is not None or account is not None:
             raise UsageError("--channel and --account say nothing of hands: leave them out")
-        _print(hand_tools(form or SchemaForm.OPENAI, hands=_hands(loaded, _agent(loaded, agent))))
+        _print(hand_tools(form or SchemaForm.OPENAI, hands=_hands(loaded, loaded.known_agent(agent))))
         return 0
     current = None if channel is None else channel.strip().lower()
     channels = configured_channels(loaded)
@@ -103,7 +107,7 @@ def print_schema(
         raise UsageError("--account needs the channel that it is on: add --channel")
     elif not channels:
         raise UsageError("no channel is configured: name one with --channel, or give --config a file that has channels")
-    who = _agent(loaded, agent)
+    who = loaded.known_agent(agent)
     names = channels if current is None else (*channels, current)
     around = Surroundings(channels=dict.fromkeys(names), agent=who, current=current)
     _print(tool_schema(loaded, around).form(form or SchemaForm.OPENAI))
@@ -114,16 +118,9 @@ def _print(document: object) -> None:
     print_json(json.dumps(document, indent=2, ensure_ascii=True))
 
 
-def _agent(config: GatewayConfig, named: str | None) -> str:
-    who, known = named or config.default_agent, [one.id for one in config.agents]
-    if who not in known:
-        raise UsageError(f"no agent {who!r}; there are: {', '.join(known)}")
-    return who
-
-
 def _hands(config: GatewayConfig, agent: str) -> tuple[str, ...]:
     """The hands that the configuration names for an agent; a running gateway knows those of its runner, too."""
-    agents = {one.id for one in config.agents if config.hands.agents}
+    agents = {agent.id for agent in config.agents if config.hands.agents}
     return config.hands.usable_by(agent, agents | set(config.hands.each))
 
 
@@ -150,3 +147,26 @@ def _load(path: Path | None) -> GatewayConfig:
     from trunkline.core.config.files import load_config
 
     return load_config(path)
+
+
+def profile_schema_text() -> str:
+    """JSON Schema (draft 2020-12) of a gateway profile; deterministic."""
+    # Imported late, as below: the tools of agents are printed without the simulator.
+    from trunkline.sim.attach.profile import NAME, VERSION, GatewayProfile
+    from trunkline.sim.attach.rendering import OF_PLATFORM
+    from trunkline.sim.scenario.schema import model_schema, schema_document
+
+    schema = model_schema(GatewayProfile)
+    schema["properties"]["name"] |= {"pattern": f"^{NAME.pattern}$"}
+    schema["properties"]["platforms"] |= {"propertyNames": {"enum": list(OF_PLATFORM)}}
+    for field in ("at_least", "below"):
+        schema["$defs"]["Need"]["properties"][field] |= {"pattern": f"^{VERSION.pattern}$"}
+    return schema_document("Trunkline gateway profile, version 1", schema)
+
+
+def gateway_schema_text() -> str:
+    """JSON Schema (draft 2020-12) of the file of ``trunkline serve --config``; deterministic."""
+    from trunkline.app.serve.config import ServeConfig
+    from trunkline.sim.scenario.schema import model_schema, schema_document
+
+    return schema_document("Trunkline gateway configuration", model_schema(ServeConfig))

@@ -1,7 +1,5 @@
 """``trunkline serve``: runs a gateway that speaks HTTP."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -9,6 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from trunkline.app.cli.options import Flag
 from trunkline.app.gc_policy import loading
 from trunkline.core.errors import UsageError
 
@@ -37,6 +36,9 @@ class ServeOptions:
     """Instead of `log.level` of the configuration."""
     log_format: Literal["text", "json"] | None = None
     """Instead of `log.format` of the configuration."""
+    check: Flag = False
+    """Check the configuration, the secrets that it names and the store, and serve nothing. Writes nothing, and opens no
+    connection."""
 
 
 def serve(options: Annotated[ServeOptions, Parameter(name="*")] = ServeOptions()) -> int:
@@ -59,4 +61,16 @@ def serve(options: Annotated[ServeOptions, Parameter(name="*")] = ServeOptions()
         log_level=options.log_level,
         log_format=options.log_format,
     )
-    return run_server(load_settings(options.config, state=options.state, overrides=overrides))
+    settings = load_settings(options.config, state=options.state, overrides=overrides)
+    if not options.check:
+        return run_server(settings)
+    from trunkline.app.serve.reload import warn_of_channels
+    from trunkline.app.serve.server import problems_of
+    from trunkline.app.terminal.output import print_lines
+
+    if problems := problems_of(settings):
+        raise UsageError("\n".join(problems))
+    warn_of_channels(settings.config)
+    accounts = ", ".join(f"{account.on}:{account.account}" for account in settings.config.accounts)
+    print_lines(f"{settings.path or 'the defaults'}: ready to serve. Accounts: {accounts}. Store: {settings.store}")
+    return 0

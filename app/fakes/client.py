@@ -7,8 +7,6 @@ fakes.say("ana", "telegram/ops", "hello")
 assert answer["text"] == "hello, ana"
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -44,8 +42,6 @@ class FakesClient:
         #: what was printed at the start: addresses, tokens, people, places, settings
         self.overview: dict[str, Any] = self.call("GET", "/")
 
-    # ------------------------------------------------------------ what to connect to
-
     def url(self, platform: str) -> str:
         """The address of a platform's server."""
         return self.overview["platforms"][platform]["url"]
@@ -69,8 +65,6 @@ class FakesClient:
     def accounts(self) -> list[dict[str, Any]]:
         """The section `accounts` for the file of `trunkline serve`."""
         return self.overview["accounts"]
-
-    # ------------------------------------------------------------ people
 
     def step(self, *steps: Mapping[str, Any]) -> list[str | None]:
         """Play steps of a script, in the words of scenario files. Returns the names of messages, else None."""
@@ -129,8 +123,6 @@ class FakesClient:
                 f"{error}; seen: {[(post['by'], post['place'], post['text']) for post in seen]}"
             ) from None
 
-    # ------------------------------------------------------------ faults, servers, tokens
-
     def fault(self, on: str, do: str, **more: Any) -> None:
         """Arm a fault, in the words of scenario files. `for_`, `in_` stand for the words that Python has taken."""
         self.call("POST", "/faults", {"on": on, "do": do, **{key.rstrip("_"): given for key, given in more.items()}})
@@ -154,8 +146,6 @@ class FakesClient:
     def rotate(self, platform: str, account: str | None = None) -> str:
         """Replace a token; returns the new one. The old one is refused from now on."""
         return self.call("POST", f"/tokens/{platform}", {"account": account})["token"]
-
-    # ------------------------------------------------------------ the model, the world
 
     def answers(self, *answers: Mapping[str, Any]) -> None:
         """Set the next answer of the model: ``{"says": ...}``, ``{"calls": [...]}``, ``{"fails": 429}``."""

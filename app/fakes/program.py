@@ -1,7 +1,5 @@
 """The program: starts the fakes, prints what to connect to, records, and ends at Ctrl-C."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import shlex
@@ -18,20 +16,16 @@ from trunkline.app.runs.model import Run
 from trunkline.app.terminal.output import flush_output, print_json, print_lines
 from trunkline.app.text.cells import cut
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.kinds import describe
+from trunkline.app.view.kinds.registry import describe
 from trunkline.core.errors import UsageError
-from trunkline.core.events import Event, Trace, TraceHeader, encode_event
+from trunkline.core.events import Event, Trace, TraceHeader, encode_event, gateway, trace
 from trunkline.core.events.base import RunEnded
-from trunkline.core.events.gateway import RunJoined
-from trunkline.core.events.trace import encode_header
 from trunkline.sim.events.script import RunPhase
 from trunkline.sim.events.world import WorldAccount, WorldPerson, WorldPlace
 from trunkline.sim.loop import RealTimeLoop, run_real_time
 from trunkline.sim.scenario import ScenarioFile
-from trunkline.sim.wire.fakes.control import Control
-from trunkline.sim.wire.fakes.fakes import MODEL, Fakes
-from trunkline.sim.wire.fakes.overview import overview
-from trunkline.sim.wire.fakes.world_file import read_world, world_of_ours
+from trunkline.sim.wire.fakes.control import Control, overview
+from trunkline.sim.wire.fakes.fakes import MODEL, Fakes, read_world, world_of_ours
 from trunkline.sim.wire.line_file import LineFile
 from trunkline.sim.wire.servers import ON_THE_WIRE
 
@@ -115,10 +109,9 @@ class WireRecord:
         except OSError as error:
             raise UsageError(f"--record {path}: {error.strerror or error}") from error
         self.files.append(path)
-        self._line(encode_header(header))
+        self._line(trace.encode_header(header))
 
     def write(self, event: Event) -> None:
-        """Write an event."""
         self._seq, self._at = event.seq, event.at
         self._line(encode_event(event))
 
@@ -139,13 +132,12 @@ class WireRecord:
         self._line(encode_event(Event(seq=self._seq + 1, at=self._at, node="sim", body=body)))
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
         self.problem = self.problem or self._file.problem
 
 
 #: the setting, which the first lines show already
-_SETTING = (RunJoined, RunPhase, WorldAccount, WorldPerson, WorldPlace)
+_SETTING = (gateway.RunJoined, RunPhase, WorldAccount, WorldPerson, WorldPlace)
 #: cells of a line
 _WIDEST = 500
 

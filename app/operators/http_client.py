@@ -1,13 +1,10 @@
 """Requests to the HTTP API of a running gateway with the token of this user, and its errors in one line each."""
 
-from __future__ import annotations
-
 import os
 import ssl
 import weakref
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from shlex import quote as quote_word
 from typing import Any, NoReturn, TypeVar
@@ -18,17 +15,11 @@ import msgspec
 from msgspec.structs import fields
 
 from trunkline.app.operators.port import NotPossible, Unavailable
-from trunkline.core.errors import (
-    AnswerRefused,
-    BindingError,
-    IllegalTransition,
-    TrunklineError,
-    UnknownName,
-    UsageError,
-)
+from trunkline.core import VERSION, errors
+from trunkline.core.config.base import is_loopback
 from trunkline.core.http.endpoint import Verb
 from trunkline.core.http.problems import PROBLEM_JSON, TABLE, TYPE, ProblemDocument
-from trunkline.core.http.settings import is_loopback, is_token
+from trunkline.core.http.settings import is_token
 
 A = TypeVar("A")
 #: the variable that may hold the token
@@ -41,7 +32,7 @@ _CONNECT, _ANSWER = 5.0, 120.0
 _MOST = 256 * 2**20
 #: characters of a stranger's words
 _SHOWN = 300
-_REFUSED = (IllegalTransition, AnswerRefused, BindingError)
+_REFUSED = (errors.IllegalTransition, errors.AnswerRefused, errors.BindingError)
 
 
 class HttpClient:
@@ -93,11 +84,11 @@ class HttpClient:
                     return answer
                 self._raise(found, answer, path, changes=changes)
         except httpx.TimeoutException as error:
-            raise UsageError(self._timed_out(error, changes=changes)) from error
+            raise errors.UsageError(self._timed_out(error, changes=changes)) from error
         except httpx.TransportError as error:
-            raise UsageError(self._unreachable(error)) from error
+            raise errors.UsageError(self._unreachable(error)) from error
         except (httpx.InvalidURL, httpx.HTTPError) as error:
-            raise UsageError(f"{self._name}: {_short(str(error))}") from error
+            raise errors.UsageError(f"{self._name}: {_short(str(error))}") from error
 
     @contextmanager
     def stream(
@@ -126,7 +117,7 @@ class HttpClient:
     def _refuse_stream(self, found: httpx.Response, path: str) -> NoReturn:
         try:
             self._raise(found, self._read(found), path, changes=False)
-        except UsageError as error:
+        except errors.UsageError as error:
             if found.status_code in (429, 502, 503, 504):
                 raise Unavailable(error.facts) from error
             raise
@@ -141,22 +132,20 @@ class HttpClient:
         for part in found.iter_bytes():
             size += len(part)
             if size > _MOST:
-                raise UsageError(f"{self._name}: its answer is longer than {_MOST // 2**20} MiB")
+                raise errors.UsageError(f"{self._name}: its answer is longer than {_MOST // 2**20} MiB")
             parts.append(part)
         return b"".join(parts)
-
-    # ------------------------------------------------------------ errors
 
     def _decoded(self, content: bytes, type_: type[A], path: str) -> A:
         try:
             return msgspec.json.decode(content, type=type_)
         except msgspec.ValidationError as error:
-            raise UsageError(
-                f"{self._name}: its answer to {path} is not what Trunkline {_ours()}"
+            raise errors.UsageError(
+                f"{self._name}: its answer to {path} is not what Trunkline {VERSION}"
                 f" expects ({_short(str(error))}): use the version of the gateway{self._version()}"
             ) from error
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise UsageError(
+            raise errors.UsageError(
                 f"{self._name} is no Trunkline gateway, or something between cuts its answers: {error}"
             ) from error
 
@@ -171,23 +160,25 @@ class HttpClient:
     def _raise(self, found: httpx.Response, content: bytes, path: str, *, changes: bool) -> NoReturn:
         problem = _problem_of(found, content)
         if problem is None:
-            raise UsageError(self._stranger(found))
+            raise errors.UsageError(self._stranger(found))
         slug, detail = problem.type.removeprefix(TYPE), _short(problem.detail)
         if problem.status == 401:
-            raise UsageError(self._unauthorized())
+            raise errors.UsageError(self._unauthorized())
         if slug == "missing-scope":
             source = f"the token of {self._token.source}" if self._token.source else "the token"
-            raise UsageError(f"{source} lacks the scope {problem.scope or '?'}, which this needs")
+            raise errors.UsageError(f"{source} lacks the scope {problem.scope or '?'}, which this needs")
         if slug in ("not-found", "method-not-allowed"):
-            ours = f"Trunkline {_ours()} asks for {path}"
-            raise UsageError(f"{self._name} has no such address; {ours}: use the gateway's version{self._version()}")
+            ours = f"Trunkline {VERSION} asks for {path}"
+            raise errors.UsageError(
+                f"{self._name} has no such address; {ours}: use the gateway's version{self._version()}"
+            )
         error = _error_of(slug, problem.detail)
         if changes and (isinstance(error, _REFUSED) or problem.status == 503):
             raise NotPossible(_short(error.facts if isinstance(error, _REFUSED) else problem.detail))
-        if isinstance(error, UsageError):
+        if isinstance(error, errors.UsageError):
             raise error
         said = f"{self._name}: {detail}"
-        raise UsageError(
+        raise errors.UsageError(
             said if problem.status < 500 or not problem.request_id else f"{said} (request {problem.request_id})"
         )
 
@@ -225,17 +216,10 @@ class HttpClient:
         return f"{self._name}: the connection broke off ({said})"
 
 
-def _ours() -> str:
-    try:
-        return version("trunkline")
-    except PackageNotFoundError:
-        return "of this folder"
-
-
 def _segment(what: str, name: str) -> str:
     """A name as one segment of a path, which cannot be empty. Raises `UnknownName`."""
     if not name:
-        raise UnknownName(f"no {what} ''")
+        raise errors.UnknownName(f"no {what} ''")
     # Dots alone would mean another path.
     return quote(name, safe="") if name.strip(".") else name.replace(".", "%2E")
 
@@ -250,13 +234,15 @@ def _checked(text: str) -> httpx.URL:
     try:
         url = httpx.URL(text.strip())
     except (httpx.InvalidURL, TypeError) as error:
-        raise UsageError(f"--url: {text!r} is no address ({error})") from error
+        raise errors.UsageError(f"--url: {text!r} is no address ({error})") from error
     if url.scheme not in ("http", "https") or not url.host or not 0 < (url.port or 80) < 65536:
-        raise UsageError(f"--url: {text!r} is no address; write e.g. http://127.0.0.1:8420")
+        raise errors.UsageError(f"--url: {text!r} is no address; write e.g. http://127.0.0.1:8420")
     if url.userinfo:
-        raise UsageError("--url: a name and a password have no place in it; the token has its own file (--token-file)")
+        raise errors.UsageError(
+            "--url: a name and a password have no place in it; the token has its own file (--token-file)"
+        )
     if url.query or url.fragment:
-        raise UsageError(f"--url: {text!r}: leave out what follows ? or #")
+        raise errors.UsageError(f"--url: {text!r}: leave out what follows ? or #")
     return url
 
 
@@ -270,12 +256,12 @@ def _problem_of(found: httpx.Response, content: bytes) -> ProblemDocument | None
     return problem if problem.type.startswith(TYPE) else None
 
 
-_BY_SLUG: dict[str, type[TrunklineError]] = {slug: error for error, (_, slug) in TABLE.items()}
+_BY_SLUG: dict[str, type[errors.TrunklineError]] = {slug: error for error, (_, slug) in TABLE.items()}
 
 
-def _error_of(slug: str, detail: str) -> TrunklineError:
+def _error_of(slug: str, detail: str) -> errors.TrunklineError:
     """The error that a problem stands for, with the facts as they were before they were made a sentence."""
-    kind = _BY_SLUG.get(slug, TrunklineError)
+    kind = _BY_SLUG.get(slug, errors.TrunklineError)
     first = str(kind())
     facts = detail.removeprefix(f"{first}: ") if detail != first else ""
     return kind(facts)
@@ -285,9 +271,6 @@ def _short(text: str) -> str:
     """Words of a stranger, in one line."""
     line = " ".join(text.split())
     return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"
-
-
-# ---------------------------------------------------------------- the token
 
 
 class GivenToken(msgspec.Struct, frozen=True, kw_only=True):
@@ -323,13 +306,13 @@ def _read_token(file: Path) -> str:
         with file.open(encoding="utf-8") as opened:
             return opened.read(_LONGEST)
     except OSError as error:
-        raise UsageError(f"{file}: {error.strerror or error}") from error
+        raise errors.UsageError(f"{file}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise UsageError(f"{file} is not text, so it holds no token") from error
+        raise errors.UsageError(f"{file} is not text, so it holds no token") from error
 
 
 def _checked_token(text: str, source: str) -> GivenToken:
     secret = text.strip()
     if not is_token(secret):
-        raise UsageError(f"{source} holds no token: expected letters, digits and signs without spaces")
+        raise errors.UsageError(f"{source} holds no token: expected letters, digits and signs without spaces")
     return GivenToken(secret=secret, source=source)

@@ -1,7 +1,5 @@
 """A gateway through its store file, beside the running gateway or without one."""
 
-from __future__ import annotations
-
 import sqlite3
 import time
 from collections.abc import Coroutine, Generator
@@ -13,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from trunkline.app.operators.port import NotPossible
-from trunkline.core.errors import AnswerRefused, IllegalTransition, InvariantBroken, StoreError, UsageError
+from trunkline.core import errors
 from trunkline.core.hands.port import HandTask
 from trunkline.core.http.clients import Caller, Scope
 from trunkline.core.http.endpoint import Verb, VerbCall
@@ -21,17 +19,14 @@ from trunkline.core.records.bindings import SessionBindingRecord
 from trunkline.core.runtime.queue_admin import QueueAdmin
 from trunkline.core.store.commands import PurgeIntents
 from trunkline.core.store.delegations import HandPost
+from trunkline.core.store.operators.erasure import Erased, ErasePerson
 from trunkline.core.store.operators.hands import HandPosted
-from trunkline.core.store.operators.holder import FindHolder
 from trunkline.core.store.operators.queue import ChangeQueue, QueueChanges
 from trunkline.core.store.operators.sessions import EVERY_VERSION
-from trunkline.core.store.queries import Read
-from trunkline.core.store.queue_admin import QueueFilter
-from trunkline.core.store.sqlite.handlers import ask, execute
-from trunkline.core.store.sqlite.offline import bindings_file
-from trunkline.core.store.sqlite.offline.hand_worker import HandWorker, leave
+from trunkline.core.store.queries import FindHolder, Read
+from trunkline.core.store.queue_admin import PurgedBatch, QueueFilter
 from trunkline.core.store.sqlite.offline.opening import in_transaction, open_to_change, open_to_read, reading
-from trunkline.core.store.sqlite.sql.queue import note_purge
+from trunkline.core.store.sqlite.operator_queries import OPERATOR_QUERIES
 
 A = TypeVar("A")
 _CALLER = Caller(name="operator", scopes=frozenset(Scope))
@@ -57,9 +52,9 @@ class FileGateway(QueueAdmin):
         try:
             opened = reading(self._path) if type(query) in EVERY_VERSION else open_to_read(self._path)
             with opened as connection:
-                return ask(connection, query)
-        except StoreError as error:
-            raise UsageError(error.facts) from error
+                return _ask(connection, query)
+        except errors.StoreError as error:
+            raise _refused(error) from error
 
     @contextmanager
     def _changing(self) -> Generator[sqlite3.Connection]:
@@ -69,37 +64,81 @@ class FileGateway(QueueAdmin):
                 opened = True
                 with in_transaction(connection):
                     yield connection
-        except StoreError as error:
-            raise NotPossible(error.facts) if opened else UsageError(error.facts) from error
+        except errors.StoreError as error:
+            raise _refused(error, NotPossible if opened else errors.UsageError) from error
 
     async def _change(self, command: ChangeQueue) -> QueueChanges:
+        from trunkline.core.store.sqlite.handlers import execute
+
         with self._changing() as connection:
             return execute(connection, command)
 
-    async def _remove(self, command: PurgeIntents) -> int:
+    async def _remove(self, command: PurgeIntents) -> PurgedBatch:
+        from trunkline.core.store.sqlite.handlers import execute
+        from trunkline.core.store.sqlite.sql.queue import note_purge
+
         with self._changing() as connection:
-            removed = execute(connection, command)
-            if removed:
-                note_purge(connection, command.which, removed)
-        return removed
+            done = execute(connection, command)
+            if done.removed:
+                note_purge(connection, command.which, done.removed)
+        return done
 
     async def retry_all(self, which: QueueFilter) -> QueueChanges:
         done = await super().retry_all(which)
         return msgspec.structs.replace(done, holder=await self.read(FindHolder(now=self.now())))
 
     async def unbind(self, binding: str, reason: str) -> SessionBindingRecord:
+        from trunkline.core.store.sqlite.offline import bindings_file
+
         with self._changing() as connection:
             return bindings_file.unbind(connection, binding, now=self.now(), reason=reason)
 
     async def post(self, post: HandPost) -> HandPosted:
+        from trunkline.core.store.sqlite.offline.hand_worker import leave
+
         with self._changing() as connection:
             return leave(connection, post)
 
+    async def erase(self, channel: str, person: str, by: str) -> Erased:
+        """See the port. A running gateway is asked itself: it has words in its memory."""
+        from trunkline.core.store.sqlite.handlers import execute
+        from trunkline.core.store.sqlite.sql.operators.erasure import scrub
+
+        with self._changing() as connection:
+            now = self.now()
+            if (holder := _ask(connection, FindHolder(now=now))) is not None:
+                raise errors.IllegalTransition(
+                    f"{holder} works the store: ask it, with `--url` instead of `--store`, or stop it"
+                )
+            erasure = execute(connection, ErasePerson(channel=channel, person=person, by=by, now=now))
+        try:
+            with open_to_change(self._path) as connection:
+                scrub(connection)
+        except errors.StoreError as error:
+            raise errors.UsageError(error.facts) from error
+        return Erased(erasure=erasure)
+
     async def take(self, hand: str, worker: str) -> HandTask | None:
         try:
+            from trunkline.core.store.sqlite.offline.hand_worker import HandWorker
+
             return HandWorker(self._path, name=worker).take(hand)
-        except StoreError as error:
-            raise UsageError(error.facts) from error
+        except errors.StoreError as error:
+            raise _refused(error) from error
+
+
+def _ask(connection: sqlite3.Connection, query: Read[A]) -> A:
+    handle = OPERATOR_QUERIES.get(type(query))
+    if handle is None:
+        from trunkline.core.store.sqlite import handlers
+
+        return handlers.ask(connection, query)
+    return handle(connection, query)
+
+
+def _refused(error: errors.StoreError, kind: type[NotPossible | errors.UsageError] = errors.UsageError) -> Exception:
+    """Reports of commands about a store file. Damage has the same words everywhere."""
+    return error if isinstance(error, errors.StoreDamaged) else kind(error.facts)
 
 
 class StoreFileOperator:
@@ -119,7 +158,7 @@ class StoreFileOperator:
         call = VerbCall(operated=self._gateway, caller=_CALLER, path=path, query=given, body=given)
         try:
             return _result(verb.run(call))
-        except (IllegalTransition, AnswerRefused) as error:
+        except (errors.IllegalTransition, errors.AnswerRefused) as error:
             raise NotPossible(error.facts) from error
 
 
@@ -129,4 +168,4 @@ def _result(answering: Coroutine[Any, Any, A]) -> A:
         answering.send(None)
     except StopIteration as ended:
         return ended.value
-    raise InvariantBroken("a verb waits for something that a store file does not have")
+    raise errors.InvariantBroken("a verb waits for something that a store file does not have")

@@ -3,46 +3,25 @@
 The facts are those of the Why pane. In the JSON every field is always present; a missing value is `null`.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
+from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
-import msgspec
-from rich.cells import cell_len
-
-from trunkline.app.text.cells import clean, pad, quoted
-from trunkline.app.text.fact import Fact, Tone
-from trunkline.app.view.labels.route_facts import place_of, route_facts, target_facts
+from trunkline.app.report.layout import fields_json, place_json, some_fields
+from trunkline.app.text.cells import clean, quoted, span
+from trunkline.app.text.fact import Fact, Tone, listed, reason_text
+from trunkline.app.view.labels.decision_facts import place_of, policy_facts, route_facts, target_facts
 from trunkline.core.explain.decide import InboundAnswer, KeyAnswer, SendAnswer
+from trunkline.core.explain.heartbeat import EntryAnswer, HeartbeatAnswer
+from trunkline.core.explain.policy import PolicyAnswer
+from trunkline.core.explain.prompts import PromptsAnswer
 from trunkline.core.keys import SessionKey
-from trunkline.core.values import Address, Envelope
+from trunkline.core.values import Envelope
 
-#: version of the JSON of each command
-_VERSION = 1
 _NOTHING = "–"
 #: fields of the question about a send
 _ASKED = ("target", "channel", "account", "kind", "thread", "reply_to")
-
-
-def lines(facts: Iterable[Fact]) -> list[str]:
-    """Facts as lines, with the labels in a column."""
-    shown = list(facts)
-    width = max(cell_len(fact.label) for fact in shown)
-    return [f"{pad(fact.label, width)}  {clean(fact.text)}".rstrip() for fact in shown]
-
-
-def aligned(cells: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Rows of a table as lines, with their cells in columns."""
-    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
-    for row in cells:
-        yield "  ".join(pad(text, width) for text, width in zip(row, widths, strict=True)).rstrip()
-
-
-def as_json(command: str, document: Mapping[str, Any]) -> str:
-    """The document of a command with its version, as indented text."""
-    whole = {f"trunkline_{command}": _VERSION, **document}
-    return msgspec.json.format(msgspec.json.encode(whole), indent=2).decode()
 
 
 def _notes(notes: Iterable[str]) -> Iterator[Fact]:
@@ -72,23 +51,16 @@ def _around(answer: InboundAnswer) -> Iterator[Fact]:
 
 
 def inbound_json(answer: InboundAnswer) -> dict[str, Any]:
-    """The answer as JSON."""
     decided, envelope = answer.decided, answer.envelope
     return {
         "asked": {
             "place": place_json(envelope.address),
             "sender": envelope.peer.id,
             "message": envelope.message_id,
-            "guild": envelope.guild,
-            "team": envelope.team,
-            "roles": envelope.roles,
+            **some_fields(envelope, "guild", "team", "roles"),
         },
         "profile": answer.profile,
-        "agent": decided.agent,
-        "session_key": decided.session_key,
-        "matched_by": decided.matched_by,
-        "binding": decided.binding,
-        "scope": decided.scope,
+        **some_fields(decided, "agent", "session_key", "matched_by", "binding", "scope"),
         "answers": {
             "place": place_json(answer.decided.reply_to),
             "reason": decided.reply_reason,
@@ -122,7 +94,6 @@ def _conversation(answer: SendAnswer) -> Iterator[Fact]:
 
 
 def send_json(answer: SendAnswer) -> dict[str, Any]:
-    """The answer as JSON."""
     question, route = answer.question, answer.route
     return {
         "asked": some_fields(question, *_ASKED),
@@ -140,21 +111,6 @@ def send_json(answer: SendAnswer) -> dict[str, Any]:
         "steps": route.steps,
         "notes": answer.notes,
     }
-
-
-def some_fields(value: object, *names: str) -> dict[str, Any]:
-    """Fields of a value that have the same names in the JSON."""
-    return {name: getattr(value, name) for name in names}
-
-
-def fields_json(value: msgspec.Struct, **names: str) -> dict[str, Any]:
-    """The fields of a struct; `names` renames some."""
-    return {names.get(field, field): content for field, content in msgspec.structs.asdict(value).items()}
-
-
-def place_json(address: Address | None) -> dict[str, Any] | None:
-    """An address with all of its fields."""
-    return None if address is None else fields_json(address)
 
 
 def key_facts(answer: KeyAnswer) -> Iterator[Fact]:
@@ -186,20 +142,15 @@ def _parts(key: SessionKey) -> Iterator[Fact]:
 
 
 def key_json(answer: KeyAnswer) -> dict[str, Any]:
-    """The answer as JSON."""
     key = answer.key
     return {
         "text": answer.text,
         "form": answer.form,
         "key": str(key),
         "main": key.is_main,
-        "agent": key.agent,
-        "channel": key.channel,
-        "account": key.account,
+        **some_fields(key, "agent", "channel", "account"),
         "space": _pair(key.space),
-        "kind": key.kind,
-        "peer": key.peer,
-        "linked": key.linked,
+        **some_fields(key, "kind", "peer", "linked"),
         "thread": _pair(key.thread),
         "openclaw": answer.openclaw,
         "openclaw_2026_08": answer.openclaw_august,
@@ -209,3 +160,134 @@ def key_json(answer: KeyAnswer) -> dict[str, Any]:
 
 def _pair(pair: tuple[str, str] | None) -> dict[str, str] | None:
     return None if pair is None else {"kind": pair[0], "id": pair[1]}
+
+
+def heartbeat_facts(answer: HeartbeatAnswer) -> Iterator[Fact]:
+    """When an agent's heartbeat runs, and where it delivers."""
+    yield from listed("note", answer.notes, tone=Tone.WARN)
+    yield Fact("agent", answer.agent)
+    if answer.heartbeat is not None:
+        yield Fact("every", span(answer.heartbeat.every))
+        yield Fact("session", answer.session_key)
+        yield Fact("prompt", answer.heartbeat.prompt or "the usual one")
+        hours = answer.heartbeat.active_hours
+        text = "all day" if hours is None else f"{hours.start} to {hours.end}, {hours.timezone}"
+        yield Fact("hours", text)
+    yield Fact("at", _time(answer.at, answer.zone))
+    guards = [
+        f"✓ {guard.guard}" if guard.reason is None else f"✗ {guard.guard}  {reason_text(guard.reason)}"
+        for guard in answer.guards
+    ]
+    yield from listed("guards", guards)
+    yield from listed("next", (_time(at, answer.zone) for at in answer.times))
+    if answer.heartbeat is not None:
+        yield from _target(answer)
+    yield from listed("schedule", map(_entry, answer.entries))
+
+
+def _target(answer: HeartbeatAnswer) -> Iterator[Fact]:
+    target, seen = answer.target, answer.visibility
+    where = "nowhere"
+    if target.deliverable:
+        where = f"{target.to} on {target.channel}, account {target.account or 'by default'}"
+    yield Fact("target", where if target.reason is None else f"{where}  {reason_text(target.reason)}")
+    shown = {"acknowledgements": seen.show_ok, "alerts": seen.show_alerts, "indicator": seen.use_indicator}
+    yield Fact("shows", ", ".join(name for name, on in shown.items() if on) or "nothing")
+
+
+def _entry(answer: EntryAnswer) -> str:
+    entry = answer.entry
+    when = entry.cron or entry.at or f"every {span(entry.every or 0)}"
+    starts = {None: "starts a turn", "now": "starts a heartbeat"}.get(entry.wake, "a text for the next heartbeat")
+    following = _time(answer.times[0], answer.zone) if answer.times else "never"
+    return f"{entry.id}: {when}, {starts}, next {following}"
+
+
+def _time(at: float, zone: str) -> str:
+    return f"{datetime.fromtimestamp(at, ZoneInfo(zone)).isoformat(timespec='seconds')} {zone}"
+
+
+def heartbeat_json(answer: HeartbeatAnswer) -> dict[str, Any]:
+    heartbeat, target, seen = answer.heartbeat, answer.target, answer.visibility
+    return {
+        **some_fields(answer, "profile", "agent", "at"),
+        "every": None if heartbeat is None else heartbeat.every,
+        "session_key": answer.session_key,
+        "runs": answer.decision.runs,
+        "reason": answer.decision.reason,
+        "guards": [{"guard": guard.guard, "reason": guard.reason} for guard in answer.guards],
+        "next": answer.times,
+        "target": some_fields(target, "channel", "to", "account", "reason", "sender"),
+        "shows": {"ok": seen.show_ok, "alerts": seen.show_alerts, "indicator": seen.use_indicator},
+        "schedule": [
+            {"id": entry.entry.id, "wake": entry.entry.wake, "next": entry.times, "timezone": entry.zone}
+            for entry in answer.entries
+        ],
+        "notes": answer.notes,
+    }
+
+
+def policy_answer_facts(answer: PolicyAnswer) -> Iterator[Fact]:
+    """Whether an action is allowed, and why."""
+    yield from _notes(answer.notes)
+    work = answer.question.work.value
+    setting = answer.setting
+    text = "no setting changes this"
+    if setting is not None:
+        text = f"{setting.path}: {setting.value}{' (the default)' if setting.default else ''}"
+    yield from policy_facts(answer.decided, place_of, nowhere=work, more=[Fact("setting", text)])
+
+
+def policy_json(answer: PolicyAnswer) -> dict[str, Any]:
+    question, decision, setting = answer.question, answer.decision, answer.setting
+    mark = decision.mark
+    return {
+        "asked": {
+            **some_fields(question, "action", "agent", "work"),
+            "from": place_json(question.origin),
+            "to": place_json(question.target),
+            "name": question.label,
+            "last": place_json(question.last),
+            "embeds": question.embeds,
+        },
+        "profile": answer.profile,
+        "allowed": decision.allowed,
+        "reason": decision.reason,
+        "sentence": decision.reason.sentence,
+        "error": decision.error or None,
+        "mark": None if mark is None else some_fields(mark, "label", "prefix", "suffix", "embed"),
+        "setting": None if setting is None else some_fields(setting, "path", "value", "default"),
+        "notes": answer.notes,
+    }
+
+
+def prompts_facts(answer: PromptsAnswer) -> Iterator[Fact]:
+    """The prompts in the order in which the agent gets them."""
+    question, to = answer.question, answer.question.reply_to
+    yield from _notes(answer.notes)
+    where = "which answers nowhere" if to is None else f"which answers on {to.channel} by account {to.account}"
+    turn = "a callback turn" if question.callback else "a turn"
+    yield Fact("turn", clean(f"{turn} of agent {question.agent}, {where}"))
+    for number, prompt in enumerate(answer.given, 1):
+        yield Fact(str(prompt.prompt.kind), f"{number} {quoted(prompt.prompt.text)}")
+        yield Fact("", f"from {clean(prompt.path)}")
+    if not answer.given:
+        yield Fact("prompts", "none")
+
+
+def prompts_json(answer: PromptsAnswer) -> dict[str, Any]:
+    question, to = answer.question, answer.question.reply_to
+    return {
+        "asked": {
+            "agent": question.agent,
+            "channel": None if to is None else to.channel,
+            "account": None if to is None else to.account,
+            "callback": question.callback,
+        },
+        "profile": answer.profile,
+        "prompts": [
+            {"kind": prompt.prompt.kind, "text": prompt.prompt.text, "path": prompt.path} for prompt in answer.given
+        ],
+        "text": answer.text,
+        "notes": answer.notes,
+    }

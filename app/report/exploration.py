@@ -1,30 +1,26 @@
 """Explorations as text and as JSON: a line per scenario, a block per finding, and a summary."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
-from trunkline.app.runs.exploration import Exploration, Finding
+from trunkline.app.report.explain import some_fields
+from trunkline.app.runs.exploration_pool import Exploration, Finding
 from trunkline.app.text.cells import count
 from trunkline.app.view.explain.explanation import reproduction
 from trunkline.sim.explore import PROMISES, Sampling
-from trunkline.sim.invariants import CHECKERS
+from trunkline.sim.plugins.toolbox import toolbox_of
 
 #: version of the JSON report
 EXPLORATION_VERSION = 1
 
 _WIDTH = 34
 _LONGEST = 400
-_SENTENCES = {**{checker.id: f"{checker.title}: {checker.sentence}" for checker in CHECKERS}, **PROMISES}
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
-    """Time that an exploration took, in seconds."""
-
     wall: float
     #: of all processes
     cpu: float
@@ -40,14 +36,20 @@ def lines_of(found: Exploration) -> Iterator[str]:
     if found.bugs:
         facts.append(f"bug {', '.join(found.bugs)}")
     yield f"{sign} {found.file.id:<{_WIDTH}} {' · '.join(facts)}"
-    for name, one in found.breaches.items():
-        yield f"  ✗ {name} in {one.times} of {found.runs} runs. {_SENTENCES.get(name, '')}"
-        yield f"    first     {_short(one.summary)}"
-        yield f"    repro     {reproduction(found.header(one.first.crashes))}"
-    for cause, one in found.differences.items():
-        yield f"  · {one.times}× visible difference, explained: {cause.value}"
-        points = ", then ".join(crash.name for crash in one.first.crashes) or "without a crash"
-        yield f"    first     {points}: {_short(one.summary)}"
+    for name, breach in found.breaches.items():
+        yield f"  ✗ {name} in {breach.times} of {found.runs} runs. {_sentence(found, name)}"
+        yield f"    first     {_short(breach.summary)}"
+        yield f"    repro     {reproduction(found.header(breach.first.crashes))}"
+    for cause, difference in found.differences.items():
+        yield f"  · {difference.times}× visible difference, explained: {cause.value}"
+        points = ", then ".join(crash.name for crash in difference.first.crashes) or "without a crash"
+        yield f"    first     {points}: {_short(difference.summary)}"
+
+
+def _sentence(found: Exploration, name: str) -> str:
+    kind = toolbox_of(found.file).invariants.get(name)
+    origin = f" (plug-in {kind.origin})" if kind is not None and kind.origin else ""
+    return PROMISES.get(name, "") if kind is None else f"{kind.title}{origin}: {kind.sentence}"
 
 
 def _short(text: str) -> str:
@@ -56,16 +58,16 @@ def _short(text: str) -> str:
 
 def summary(every: Sequence[Exploration], sampling: Sampling, spent: Cost, *, interrupted: bool) -> str:
     """The last lines of a report."""
-    runs, violated = sum(one.runs for one in every), sum(one.violated for one in every)
+    runs, violated = sum(explored.runs for explored in every), sum(explored.violated for explored in every)
     verdict = f"{violated} violated, {runs - violated} hold" if violated else "all hold" if runs else "no results"
     head = f"{count(len(every), 'exploration')}, {count(runs, 'run')}: {verdict}"
     lines = [f"interrupted. So far: {head}" if interrupted else head, _crashes(every), _sampled(sampling)]
-    same = sum(one.same for one in every)
+    same = sum(explored.same for explored in every)
     if same:
         lines.append(f"same      {count(same, 'kill')} not played: another one leads to the same run")
-    broken = Counter({name: 0 for one in every for name in one.breaches})
-    for one in every:
-        broken.update({name: found.times for name, found in one.breaches.items()})
+    broken = Counter({name: 0 for explored in every for name in explored.breaches})
+    for explored in every:
+        broken.update({name: found.times for name, found in explored.breaches.items()})
     if broken:
         where = [f"{name} in {count(times, 'run')}" for name, times in broken.items()]
         lines.append(f"violated  {', '.join(where)}")
@@ -76,8 +78,8 @@ def summary(every: Sequence[Exploration], sampling: Sampling, spent: Cost, *, in
 
 def _fired(every: Sequence[Exploration]) -> Counter[str]:
     fired: Counter[str] = Counter()
-    for one in every:
-        fired.update(one.fired)
+    for explored in every:
+        fired.update(explored.fired)
     return fired
 
 
@@ -88,7 +90,7 @@ def _crashes(every: Sequence[Exploration]) -> str:
         f"{fired['kill step']} at steps",
         f"{fired['stop commit'] + fired['stop step']} stops",
     ]
-    inside, overtaken = sum(one.inside for one in every), sum(one.overtaken for one in every)
+    inside, overtaken = sum(explored.inside for explored in every), sum(explored.overtaken for explored in every)
     late = f"; {count(overtaken, 'stop')} overtaken by another end" if overtaken else ""
     return f"crashes   {', '.join(kinds)}; {inside} of them inside the recovery from another one{late}"
 
@@ -103,19 +105,21 @@ def _sampled(sampling: Sampling) -> str:
 
 def as_json(every: Sequence[Exploration], sampling: Sampling, spent: Cost, *, interrupted: bool) -> bytes:
     """An exploration as one JSON document, version `EXPLORATION_VERSION`."""
-    runs = sum(one.runs for one in every)
+    runs = sum(explored.runs for explored in every)
     document = {
         "trunkline_exploration": EXPLORATION_VERSION,
-        "holds": all(one.holds for one in every),
+        "holds": all(explored.holds for explored in every),
         "interrupted": interrupted,
         "sampling": sampling,
         "runs": runs,
-        "same": sum(one.same for one in every),
+        "same": sum(explored.same for explored in every),
         "fired": dict(_fired(every)),
         "wall_seconds": round(spent.wall, 3),
         "cpu_seconds": round(spent.cpu, 3),
-        "runs_per_cpu_second": round((runs - sum(one.same for one in every)) / spent.cpu, 1) if spent.cpu else None,
-        "explored": [_as_builtins(one) for one in every],
+        "runs_per_cpu_second": round((runs - sum(explored.same for explored in every)) / spent.cpu, 1)
+        if spent.cpu
+        else None,
+        "explored": [_as_builtins(explored) for explored in every],
     }
     return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
 
@@ -125,29 +129,21 @@ def _as_builtins(found: Exploration) -> dict[str, Any]:
     return {
         "scenario": header.scenario,
         "path": header.path,
-        "seed": found.seed,
-        "bugs": found.bugs,
-        "holds": found.holds,
-        "commits": found.commits,
-        "steps": found.steps,
-        "planned": found.planned,
-        "runs": found.runs,
-        "same": found.same,
-        "violated": found.violated,
+        **some_fields(found, "seed", "bugs", "holds", "commits", "steps", "planned", "runs", "same", "violated"),
         "fired": dict(found.fired),
         "inside_recovery": found.inside,
         "overtaken": found.overtaken,
-        "violations": [{"id": name, **_found(found, one)} for name, one in found.breaches.items()],
+        "violations": [{"id": name, **_found(found, breach)} for name, breach in found.breaches.items()],
         "differences": [
-            {"cause": cause.name.lower().replace("_", "-"), **_found(found, one)}
-            for cause, one in found.differences.items()
+            {"cause": cause.name.lower().replace("_", "-"), **_found(found, difference)}
+            for cause, difference in found.differences.items()
         ],
     }
 
 
-def _found(found: Exploration, one: Finding) -> dict[str, Any]:
+def _found(found: Exploration, finding: Finding) -> dict[str, Any]:
     return {
-        "times": one.times,
-        "first": one.summary,
-        "reproduce": reproduction(found.header(one.first.crashes)),
+        "times": finding.times,
+        "first": finding.summary,
+        "reproduce": reproduction(found.header(finding.first.crashes)),
     }

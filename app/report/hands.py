@@ -3,21 +3,17 @@
 In the JSON every field is always present; each time is given in seconds on the gateway's clock and as text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from shlex import quote
 from typing import Any
 
-from trunkline.app.report.explain import aligned, fields_json, lines, place_json, some_fields
+from trunkline.app.report.layout import lines, place_json, some_fields
 from trunkline.app.report.queue import holder_line, moment, times_json, when
-from trunkline.app.text.cells import clean, count, cut, quoted, span
-from trunkline.app.text.fact import Fact, Tone, because
+from trunkline.app.text.cells import aligned, clean, count, cut, quoted, span
+from trunkline.app.text.fact import Fact, Tone, because, facts, listed
 from trunkline.core.records.delegations import DelegationRow
-from trunkline.core.records.rows import BrokenRow
 from trunkline.core.store.delegations import DelegationDetails, HandPost, PostVerb
 from trunkline.core.store.operators.hands import HandInspection, HandPosted, HandsOverview, TakenTask
-from trunkline.core.store.queue_admin import QueueRow
 
 _NOTHING = "–"
 #: cells of a text in a list
@@ -29,9 +25,6 @@ _COMMANDS = {
     PostVerb.RETRY_CALLBACK: "send its messages again, or have its turn run again",
     PostVerb.DISCARD: "give the report up: nothing more of it is sent",
 }
-
-
-# ---------------------------------------------------------------- lists
 
 
 def table(found: HandsOverview) -> Iterator[str]:
@@ -72,7 +65,6 @@ def _cells(row: DelegationRow, now: float) -> tuple[str, ...]:
 
 
 def list_json(found: HandsOverview) -> dict[str, Any]:
-    """The same as JSON."""
     return {
         "total": found.counts.total,
         "states": found.counts.states,
@@ -80,12 +72,8 @@ def list_json(found: HandsOverview) -> dict[str, Any]:
         "holder": found.holder,
         "more": found.more,
         "delegations": [row_json(row, found.at) for row in found.page.rows],
-        "broken": [_broken_json(row) for row in found.page.broken],
+        "broken": [some_fields(row, "id", "problem") for row in found.page.broken],
     }
-
-
-def _broken_json(row: BrokenRow) -> dict[str, Any]:
-    return {"id": row.id, "problem": row.problem}
 
 
 def row_json(row: DelegationRow, now: float) -> dict[str, Any]:
@@ -102,9 +90,6 @@ def row_json(row: DelegationRow, now: float) -> dict[str, Any]:
         "deadline": row.deadline,
         "deadline_time": moment(row.deadline),
     }
-
-
-# ---------------------------------------------------------------- one delegation
 
 
 def shown_text(found: HandInspection, option: str) -> list[str]:
@@ -124,19 +109,16 @@ def _facts(found: HandInspection, option: str) -> Iterator[Fact]:
     if row.callback_reason is not None:
         yield because(row.callback_reason)
     yield Fact("hand", f"{row.hand} ({row.kind.value})")
-    if row.worker:
-        yield Fact("worker", row.worker)
-    if row.label:
-        yield Fact("label", row.label)
+    yield from facts(0, ("worker", row.worker), ("label", row.label))
     yield Fact("task", quoted(row.task))
     yield from _origin(row)
     yield from _chain(shown)
     yield from _run(row, now)
     yield from _results(found, shown, now)
-    yield from _left(found, now)
+    # Requests that the gateway has not picked up yet: until then the states above do not show them.
+    yield from listed("left", (_posted(post, now) for post in found.left), tone=Tone.WARN)
     yield from _messages(shown)
-    for n, verb in enumerate(found.can):
-        yield Fact("" if n else "can", f"{_command(verb, found, option)}  ({_COMMANDS[verb]})")
+    yield from listed("can", (f"{_command(verb, found, option)}  ({_COMMANDS[verb]})" for verb in found.can))
 
 
 def _origin(row: DelegationRow) -> Iterator[Fact]:
@@ -158,20 +140,15 @@ def _chain(shown: DelegationDetails) -> Iterator[Fact]:
     if row.origin is not None and row.origin.inbound != row.inbound:
         steps = [row.origin.inbound, row.origin.turn, *steps]
     yield Fact("chain", " -> ".join(steps))
-    if row.parent is not None:
-        yield Fact("above", f"{row.parent} (depth {row.depth})")
-    if shown.children:
-        yield Fact("below", ", ".join(shown.children))
+    above = row.parent and f"{row.parent} (depth {row.depth})"
+    yield from facts(0, ("above", above), ("below", ", ".join(shown.children)))
 
 
 def _run(row: DelegationRow, now: float) -> Iterator[Fact]:
-    for label, at in (("accepted", row.accepted_at), ("started", row.started_at), ("finished", row.finished_at)):
-        if at is not None:
-            yield Fact(label, when(at, now))
-    if row.deadline is not None and row.finished_at is None:
-        yield Fact("deadline", when(row.deadline, now))
-    if row.progress:
-        yield Fact("progress", quoted(row.progress))
+    due = row.deadline if row.finished_at is None else None
+    times = {"accepted": row.accepted_at, "started": row.started_at, "finished": row.finished_at, "deadline": due}
+    yield from (Fact(label, when(at, now)) for label, at in times.items() if at is not None)
+    yield from facts(0, ("progress", row.progress and quoted(row.progress)))
 
 
 def _results(found: HandInspection, shown: DelegationDetails, now: float) -> Iterator[Fact]:
@@ -184,19 +161,12 @@ def _results(found: HandInspection, shown: DelegationDetails, now: float) -> Ite
         yield Fact("too late", text, tone=Tone.WARN)
 
 
-def _left(found: HandInspection, now: float) -> Iterator[Fact]:
-    """Requests that the gateway has not picked up yet: until then the states above do not show them."""
-    for n, post in enumerate(found.left):
-        by = f" by {post.by}" if post.by else ""
-        text = f": {_cut(post.text)}" if post.text else ""
-        what = f"{_named(post)}{by}, {when(post.at, now)}{text}"
-        yield Fact("" if n else "left", f"{what}  (the gateway has not picked it up)", tone=Tone.WARN)
-
-
-def _named(post: HandPost) -> str:
-    if post.problem:
-        return f"something that cannot be read ({post.problem})"
-    return post.verb.value if post.outcome is None else f"{post.verb.value}, {post.outcome.value}"
+def _posted(post: HandPost, now: float) -> str:
+    name = post.verb.value if post.outcome is None else f"{post.verb.value}, {post.outcome.value}"
+    name = f"something that cannot be read ({post.problem})" if post.problem else name
+    by = f" by {post.by}" if post.by else ""
+    text = f": {_cut(post.text)}" if post.text else ""
+    return f"{name}{by}, {when(post.at, now)}{text}  (the gateway has not picked it up)"
 
 
 def _cut(text: str) -> str:
@@ -205,10 +175,12 @@ def _cut(text: str) -> str:
 
 
 def _messages(shown: DelegationDetails) -> Iterator[Fact]:
-    for n, row in enumerate(shown.intents):
+    texts: list[str] = []
+    for row in shown.intents:
         reason = "" if row.reason is None else f", {row.reason.value}"
         place = "" if row.address is None else f" to {row.address}"
-        yield Fact("" if n else "messages", f"{row.id}: {row.state.value}{reason}{place}")
+        texts.append(f"{row.id}: {row.state.value}{reason}{place}")
+    return listed("messages", texts)
 
 
 def _command(verb: PostVerb, found: HandInspection, option: str) -> str:
@@ -217,7 +189,6 @@ def _command(verb: PostVerb, found: HandInspection, option: str) -> str:
 
 
 def shown_json(found: HandInspection, option: str) -> dict[str, Any]:
-    """The same as JSON."""
     shown = found.details
     document: dict[str, Any] = {"broken": found.problem or None, "holder": found.holder}
     if shown is None:
@@ -235,14 +206,19 @@ def shown_json(found: HandInspection, option: str) -> dict[str, Any]:
         },
         "timeout": row.timeout,
         "result": found.result,
-        "result_whole": row.result_ref is not None or not _is_beginning(row, found.result),
+        # Of a long result only the beginning may be left.
+        "result_whole": row.result_ref is not None
+        or not (found.result or "").rpartition("\n")[2].startswith("[the beginning of "),
     }
     return {
         "delegation": whole,
         **document,
         "late_results": shown.late,
         "left": [_left_json(post) for post in found.left],
-        "messages": [_message_json(intent) for intent in shown.intents],
+        "messages": [
+            {**some_fields(intent, "id", "state", "reason"), "place": place_json(intent.address)}
+            for intent in shown.intents
+        ],
         "children": shown.children,
         "can": [_command(verb, found, option) for verb in found.can],
     }
@@ -252,18 +228,6 @@ def _left_json(post: HandPost) -> dict[str, Any]:
     """A post, without the ticket, which is a secret."""
     facts = some_fields(post, "verb", "outcome", "text", "by", "at")
     return {**facts, "time": moment(post.at), "problem": post.problem or None}
-
-
-def _is_beginning(row: DelegationRow, result: str | None) -> bool:
-    """Whether only the beginning of a long result is left."""
-    return row.result_ref is None and result is not None and result.rpartition("\n")[2].startswith("[the beginning of ")
-
-
-def _message_json(intent: QueueRow) -> dict[str, Any]:
-    return {**some_fields(intent, "id", "state", "reason"), "place": place_json(intent.address)}
-
-
-# ---------------------------------------------------------------- what was left
 
 
 def posted_text(done: HandPosted, *, at_once: bool) -> Iterator[str]:
@@ -277,7 +241,6 @@ def posted_text(done: HandPosted, *, at_once: bool) -> Iterator[str]:
 
 
 def posted_json(done: HandPosted) -> dict[str, Any]:
-    """The same as JSON."""
     post = done.post
     first = done.first if post.verb is PostVerb.ANSWER else None
     return {"verb": post.verb, "delegation": post.delegation, "first": first, "holder": done.holder}
@@ -291,8 +254,3 @@ def taken_text(task: TakenTask) -> Iterator[str]:
     if task.asked_by is not None:
         yield f"for {clean(task.asked_by.name or task.asked_by.id)}"
     yield quoted(task.task)
-
-
-def taken_json(task: TakenTask | None) -> dict[str, Any]:
-    """The same as JSON."""
-    return {"task": None if task is None else fields_json(task)}

@@ -1,26 +1,16 @@
-"""What an OpenClaw gateway has stored, for people and for machines: text, Markdown and JSON.
+"""The stored state of an OpenClaw gateway, for people and for machines: text, Markdown and JSON.
 
 Texts of messages are short, cleaned, and without anything that looks like a token.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any, cast
 
 import msgspec
 
+from trunkline.app.imports.openclaw import values
 from trunkline.app.imports.openclaw.findings import Merger, OpenClawFindings, Prospect, Split, find
-from trunkline.app.imports.openclaw.values import (
-    ForeignPlace,
-    ForeignSession,
-    OpenClawState,
-    QueuedDelivery,
-    WaitingMessage,
-)
-from trunkline.app.report.markdown_text import code
-from trunkline.app.report.redaction import PageRedaction
+from trunkline.app.report.redaction import PageRedaction, code
 from trunkline.app.text.cells import clean, count, cut
 
 #: version of the JSON
@@ -39,7 +29,7 @@ class StateSection(msgspec.Struct, frozen=True):
     lines: tuple[str, ...]
 
 
-def parts(state: OpenClawState) -> tuple[StateSection, ...]:
+def parts(state: values.OpenClawState) -> tuple[StateSection, ...]:
     """The sections that have something in them; lines are cleaned."""
     found = find(state)
     made = (
@@ -52,9 +42,9 @@ def parts(state: OpenClawState) -> tuple[StateSection, ...]:
             map(_stranded, found.stranded),
         ),
         _part("After a restart", "what OpenClaw 2026.9.6 does then", _restart(found)),
-        _part("Sessions that split", "one conversation under several keys", _several(found.splits, _split)),
-        _part("Sessions that merged", "several conversations in one memory", _several(found.mergers, _merger)),
-        _part("Not read", "everything else was", (f"{one.where}: {one.why}" for one in state.unreadable)),
+        _part("Sessions that split", "one conversation under several keys", map(_split, found.splits)),
+        _part("Sessions that merged", "several conversations in one memory", map(_merger, found.mergers)),
+        _part("Not read", "everything else was", (f"{problem.where}: {problem.why}" for problem in state.unreadable)),
         _part("Notes", "", state.notes),
     )
     return tuple(part for part in made if part.lines)
@@ -64,7 +54,7 @@ def _part(title: str, meaning: str, texts: Iterable[str]) -> StateSection:
     return StateSection(title, meaning, tuple(clean(_REDACTION.text(text)) for text in texts))
 
 
-def state_text(state: OpenClawState) -> list[str]:
+def state_text(state: values.OpenClawState) -> list[str]:
     """The lines for a terminal."""
     found = [clean(line) for line in _head(state)]
     for part in parts(state):
@@ -78,7 +68,7 @@ def state_text(state: OpenClawState) -> list[str]:
     return found
 
 
-def state_markdown(state: OpenClawState) -> str:
+def state_markdown(state: values.OpenClawState) -> str:
     """A page of Markdown; texts of strangers are code, so that nothing in them is markup."""
     found = ["# What an OpenClaw gateway has stored", "", *(f"- {code(line)}" for line in _head(state))]
     for part in parts(state):
@@ -89,7 +79,7 @@ def state_markdown(state: OpenClawState) -> str:
     return "\n".join(found) + "\n"
 
 
-def _head(state: OpenClawState) -> Iterator[str]:
+def _head(state: values.OpenClawState) -> Iterator[str]:
     version = f", last written by OpenClaw {state.version}" if state.version else ""
     yield f"{state.folder}{version}"
     receipts = f", {count(state.completed, 'receipt')} of what is done" if state.completed else ""
@@ -97,9 +87,6 @@ def _head(state: OpenClawState) -> Iterator[str]:
         f"{count(len(state.sessions), 'session')}, {count(len(state.queue), 'entry', 'entries')} in the delivery queue"
         f"{receipts}, {count(len(state.waiting), 'message')} of people not dealt with"
     )
-
-
-# ------------------------------------------------------------ lines
 
 
 def _when(at: float | None) -> str:
@@ -113,7 +100,7 @@ def _said(texts: Sequence[str]) -> str:
     return f"“{cut(clean(_REDACTION.text(texts[0])), _TEXT)}”{more}"
 
 
-def _where(place: ForeignPlace | None) -> str:
+def _where(place: values.ForeignPlace | None) -> str:
     return "a place that is not kept" if place is None else str(place)
 
 
@@ -121,7 +108,7 @@ def _joined(*words: str) -> str:
     return ", ".join(word for word in words if word)
 
 
-def _entry(entry: QueuedDelivery) -> str:
+def _entry(entry: values.QueuedDelivery) -> str:
     since = _when(entry.failed or entry.last_attempt or entry.enqueued)
     error = cut(clean(_REDACTION.text(entry.last_error)), _ERROR)
     return _joined(
@@ -134,7 +121,7 @@ def _entry(entry: QueuedDelivery) -> str:
     )
 
 
-def _owed(session: ForeignSession) -> str:
+def _owed(session: values.ForeignSession) -> str:
     assert session.owed is not None
     states = sorted({state for _, state in session.owed.deliveries})
     notice = "the next message there is answered with a notice of it first" if session.owes_notice else ""
@@ -143,7 +130,7 @@ def _owed(session: ForeignSession) -> str:
     return _joined(f"{session.key} to {_where(place)}: {_said(texts)}", " and ".join(states), notice)
 
 
-def _stranded(session: ForeignSession) -> str:
+def _stranded(session: values.ForeignSession) -> str:
     place = session.speaks_in
     since = f", since {_when(session.updated)}" if session.updated else ""
     return f"{session.key} to {_where(place)}: the last answer of the transcript{since}"
@@ -156,38 +143,31 @@ def _restart(found: OpenClawFindings) -> Iterator[str]:
     yield from map(_waiting, found.waiting)
 
 
-def _prospect(one: Prospect) -> str:
-    soon = f", not before {_when(one.not_before)}" if one.not_before is not None else ""
-    return f"{one.entry.id} {one.after.value}{soon}: {_where(one.entry.place)} {_said(one.entry.texts)}"
+def _prospect(prospect: Prospect) -> str:
+    soon = f", not before {_when(prospect.not_before)}" if prospect.not_before is not None else ""
+    entry = prospect.entry
+    return f"{entry.id} {prospect.after.value}{soon}: {_where(entry.place)} {_said(entry.texts)}"
 
 
-def _waiting(one: WaitingMessage) -> str:
-    said = f": {_said((one.text,))}" if one.text else ""
-    received = f" received {_when(one.received)}" if one.received else ""
-    return f"{one.id} from {one.lane or one.channel}{received} is answered{said} ({one.status})"
+def _waiting(message: values.WaitingMessage) -> str:
+    said = f": {_said((message.text,))}" if message.text else ""
+    received = f" received {_when(message.received)}" if message.received else ""
+    return f"{message.id} from {message.lane or message.channel}{received} is answered{said} ({message.status})"
 
 
-def _several(ones: Iterable[Any], lines: Callable[[Any], Iterator[str]]) -> Iterator[str]:
-    for one in ones:
-        yield from lines(one)
+def _split(split: Split) -> str:
+    keys = " and ".join(f"{session.key} ({_when(session.updated) or 'no time'})" for session in split.sessions)
+    what = "keys that differ only in spelling" if split.place is None else str(split.place)
+    return f"agent {split.agent}: {what}: {keys}"
 
 
-def _split(one: Split) -> Iterator[str]:
-    keys = " and ".join(f"{session.key} ({_when(session.updated) or 'no time'})" for session in one.sessions)
-    what = "keys that differ only in spelling" if one.place is None else str(one.place)
-    yield f"agent {one.agent}: {what}: {keys}"
+def _merger(merger: Merger) -> str:
+    places = " and ".join(str(place) for place in merger.places) or "no place is known"
+    why = " (by its setting: direct conversations share the main session)" if merger.by_setting else ""
+    return f"agent {merger.agent}: {' and '.join(merger.keys)}: {places}{why}"
 
 
-def _merger(one: Merger) -> Iterator[str]:
-    places = " and ".join(str(place) for place in one.places) or "no place is known"
-    why = " (by its setting: direct conversations share the main session)" if one.by_setting else ""
-    yield f"agent {one.agent}: {' and '.join(one.keys)}: {places}{why}"
-
-
-# ------------------------------------------------------------ JSON
-
-
-def state_json(state: OpenClawState) -> str:
+def state_json(state: values.OpenClawState) -> str:
     """Everything as JSON: what was read, and what was found. Times are seconds since 1970."""
     found = find(state)
     document = {
@@ -195,31 +175,29 @@ def state_json(state: OpenClawState) -> str:
         "gateway": "openclaw",
         "state": msgspec.to_builtins(state),
         "findings": {
-            "doubts": [one.id for one in found.doubts],
-            "dead": [one.id for one in found.dead],
+            "doubts": [doubt.id for doubt in found.doubts],
+            "dead": [message.id for message in found.dead],
             "after_restart": [
-                {"id": one.entry.id, "what": one.after.name.casefold(), "not_before": one.not_before}
-                for one in found.prospects
+                {"id": prospect.entry.id, "what": prospect.after.name.casefold(), "not_before": prospect.not_before}
+                for prospect in found.prospects
             ],
-            "resumed": [one.key for one in found.resumed],
-            "owed": [one.key for one in found.owed],
-            "stranded": [one.key for one in found.stranded],
-            "waiting": [one.id for one in found.waiting],
-            "splits": [{"agent": one.agent, "keys": [session.key for session in one.sessions]} for one in found.splits],
+            "resumed": [message.key for message in found.resumed],
+            "owed": [message.key for message in found.owed],
+            "stranded": [message.key for message in found.stranded],
+            "waiting": [message.id for message in found.waiting],
+            "splits": [
+                {"agent": split.agent, "keys": [session.key for session in split.sessions]} for split in found.splits
+            ],
             "merged": [
-                {"agent": one.agent, "keys": list(one.keys), "by_setting": one.by_setting} for one in found.mergers
+                {"agent": merger.agent, "keys": list(merger.keys), "by_setting": merger.by_setting}
+                for merger in found.mergers
             ],
         },
     }
-    return msgspec.json.format(msgspec.json.encode(_shown(document)), indent=2).decode()
+    return msgspec.json.format(msgspec.json.encode(_ShortTexts(environment={}).tree(document)), indent=2).decode()
 
 
-def _shown(tree: Any) -> Any:
-    """The same with each text short and without tokens."""
-    if isinstance(tree, str):
-        return cut(clean(_REDACTION.text(tree)), 2 * _ERROR)
-    if isinstance(tree, dict):
-        return {name: _shown(value) for name, value in cast("dict[str, Any]", tree).items()}
-    if isinstance(tree, list | tuple):
-        return [_shown(one) for one in cast("Sequence[Any]", tree)]
-    return tree
+class _ShortTexts(PageRedaction):
+    def text(self, text: str) -> str:
+        """The text cut to a line, without tokens."""
+        return cut(clean(super().text(text)), 2 * _ERROR)

@@ -3,22 +3,20 @@
 In the JSON every field is always present; each time is given in seconds on the gateway's clock and as text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from shlex import quote
 from typing import Any
 
-from trunkline.app.report.explain import aligned, fields_json, lines, place_json, some_fields
-from trunkline.app.text.cells import clean, count, cut, quoted, span
-from trunkline.app.text.fact import Fact, Tone, because
-from trunkline.core.delivery.mirror_text import media_name
+from trunkline.app.report.layout import fields_json, lines, place_json, some_fields
+from trunkline.app.text.cells import aligned, clean, count, cut, quoted, span
+from trunkline.app.text.fact import Fact, Tone, because, listed
 from trunkline.core.records.rows import ContentPart, IntentRow
 from trunkline.core.states.intent import DeliveryEvent
 from trunkline.core.store.operators.queue import IntentInspection, QueueChange, QueueChanges, QueueOverview
 from trunkline.core.store.queue_admin import IntentDetails, QueueRow
-from trunkline.core.values import Address, IntentState, Receipt
+from trunkline.core.text.mirror_text import media_name
+from trunkline.core.values import IntentState, Receipt
 
 #: default of `delivery.watch`: seconds within which a running gateway notices changes by operators
 WATCH = 20
@@ -96,7 +94,6 @@ def _said(row: QueueRow) -> str:
 
 
 def list_json(found: QueueOverview) -> dict[str, Any]:
-    """The same as JSON."""
     return {
         "counts": found.counts,
         "total": sum(found.counts.values()),
@@ -199,17 +196,14 @@ def _chunks(shown: IntentDetails) -> Iterator[Fact]:
 
 def _fate(shown: IntentDetails, n: int) -> str:
     if n < len(shown.receipts):
-        return f"accepted as {_receipt_text(shown.receipts[n], shown.intent.address)}"
+        receipt = shown.receipts[n]
+        place = "" if receipt.address == shown.intent.address else f" at {receipt.address}"
+        return f"accepted as {receipt.provider_id or '(no id)'}{place}"
     progress = shown.intent.progress
     if n > progress.acked:
         return "not sent"
     in_doubt = progress.state in (IntentState.UNKNOWN, IntentState.SENDING) or progress.doubt_at is not None
     return "in doubt" if in_doubt else "not sent"
-
-
-def _receipt_text(receipt: Receipt, requested: Address) -> str:
-    name = receipt.provider_id or "(no id)"
-    return name if receipt.address == requested else f"{name} at {receipt.address}"
 
 
 def _besides(content: ContentPart) -> Iterator[Fact]:
@@ -230,12 +224,10 @@ def _to_do(found: IntentInspection, option: str) -> Iterator[Fact]:
     if details is not None and details.replaced_by is not None:
         text = f"its client sent it again: {details.replaced_by} counts"
         yield Fact("replaced", text, tone=Tone.WARN)
-    for n, event in enumerate(found.can):
-        yield Fact("" if n else "can", f"{_command(event, found, option)}  ({_COMMANDS[event][1]})")
+    yield from listed("can", (f"{_command(event, found, option)}  ({_COMMANDS[event][1]})" for event in found.can))
 
 
 def shown_json(found: IntentInspection, option: str) -> dict[str, Any]:
-    """The same as JSON."""
     shown = found.details
     document: dict[str, Any] = {"broken": found.problem or None, "holder": found.holder}
     if shown is None:
@@ -245,17 +237,12 @@ def shown_json(found: IntentInspection, option: str) -> dict[str, Any]:
         **row_json(found.row, found.at),
         "agent": intent.agent,
         "session_key": intent.mirror_key,
-        "named_session": intent.named_session,
-        "turn": intent.turn,
-        "inbound": intent.inbound,
-        "delegation": intent.delegation,
+        **some_fields(intent, "named_session", "turn", "inbound", "delegation"),
         "reply_to": content.reply_to,
         "best_effort": intent.best_effort,
         "transport": intent.progress.transport,
         "marked": intent.progress.marked,
-        "media": content.media,
-        "poll": content.poll,
-        "payload": content.payload,
+        **some_fields(content, "media", "poll", "payload"),
         "parts": intent.extra.parts,
         "change": intent.extra.action,
         "hooks_untold": intent.hooks_pending,
@@ -305,7 +292,6 @@ def _rest(change: QueueChange) -> str:
 
 
 def changed_json(verb: str, done: QueueChanges) -> dict[str, Any]:
-    """The same as JSON."""
     return {
         "verb": verb,
         "changed": [fields_json(change, acked="accepted_chunks") for change in done.changes],

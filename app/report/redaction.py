@@ -1,12 +1,12 @@
-"""Takes out of a text what nobody may see in a page that is passed on: tokens, keys, folders of a person."""
-
-from __future__ import annotations
+"""Pages that are passed on: takes out of a text what nobody may see (tokens, keys, folders of a person); Markdown."""
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
+
+from trunkline.app.text.cells import clean, clean_lines
 
 #: stands for a secret
 REDACTED = "[redacted]"
@@ -58,7 +58,7 @@ class PageRedaction:
         known += [(str(folder), stand_in) for folder, stand_in in folders]
         known += [(home, "~") for home in [environment.get("HOME", "")] if len(home) > 1]
         # The longest first: one may begin with another.
-        self._known = sorted(known, key=lambda one: -len(one[0]))
+        self._known = sorted(known, key=lambda pair: -len(pair[0]))
 
     def text(self, text: str) -> str:
         """The text without what nobody may see."""
@@ -78,5 +78,36 @@ class PageRedaction:
         if isinstance(tree, dict):
             return {key: self.tree(value) for key, value in cast("dict[str, Any]", tree).items()}
         if isinstance(tree, list | tuple):
-            return [self.tree(one) for one in cast("list[Any]", tree)]
+            return [self.tree(branch) for branch in cast("list[Any]", tree)]
         return tree
+
+
+# Texts in Markdown. What strangers wrote neither formats, links nor mentions anybody.
+
+_TICKS = re.compile("`+")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~@&$-])")
+#: between the name of an account and the sign that mentions it
+_APART = "\u200b"
+
+
+def plain(text: str) -> str:
+    """A text in a paragraph or a heading: nothing in it formats, links or mentions."""
+    line = clean(" ".join(text.split()))
+    return _SPECIAL.sub(r"\\\1", line).replace("\\@", f"\\@{_APART}")
+
+
+def code(text: str) -> str:
+    """A text as code in a line."""
+    line = clean(" ".join(text.split()))
+    longest = max((len(found) for found in _TICKS.findall(line)), default=0)
+    ticks = "`" * (longest + 1)
+    space = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{ticks}{space}{line}{space}{ticks}" if line else ""
+
+
+def block(lines: Sequence[str], language: str = "text") -> list[str]:
+    """Lines as a block of code."""
+    text = clean_lines("\n".join(lines))
+    longest = max((len(found) for found in _TICKS.findall(text)), default=0)
+    ticks = "`" * max(3, longest + 1)
+    return [f"{ticks}{language}", *text.split("\n"), ticks]

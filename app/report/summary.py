@@ -1,11 +1,9 @@
 """Runs as plain text: a line per run, and a block per violation with its first wrong step and how to repeat it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from trunkline.app.runs.model import Run, judgeable, so_far
+from trunkline.app.runs.model import DeclaredDefect, Run, judgeable, so_far
 from trunkline.app.text.cells import clean, count
 from trunkline.app.text.fact import Fact, Tone
 from trunkline.app.view.explain.explanation import path_of, reproduction
@@ -24,21 +22,26 @@ LINES = 20
 _STEPS = 20
 
 
-def run_line(run: Run) -> str:
-    """A line for one run."""
+def run_line(run: Run, declared: DeclaredDefect | None = None) -> str:
+    """A line for a run. `declared`: what a run with a declared defect shows."""
     header = run.trace.header
     facts = [_played(header)]
-    if run.holds:
+    good = run.holds if declared is None else not declared.differs
+    if declared is not None:
+        facts.append(f"shows {' '.join(declared.shows) or 'no broken invariant'}")
+        facts += [declared.differs] if declared.differs else []
+    elif run.holds:
         judged = len(judgeable(header, run.verdicts))
         facts.append(f"{run.exercised} of {judged} invariants exercised{so_far(run.trace.cut)}")
     else:
         facts.append(f"violated: {' '.join(run.violated)}" if run.violated else "invariants hold")
-        if run.unmet:
-            facts.append(count(len(run.unmet), "expectation") + " missed")
+        if missed := len(run.unmet) - run.not_exercised:
+            facts.append(count(missed, "expectation") + " missed")
+        facts += [f"not exercised: {run.not_exercised}"] if run.not_exercised else []
     facts.append(count(len(run.trace.events), "event"))
     if header.bugs:
         facts.append(clean(f"bug {', '.join(header.bugs)}"))
-    return f"{'✓' if run.holds else '✗'} {clean(header.scenario):<{_WIDTH}} {' · '.join(facts)}"
+    return f"{'✓' if good else '✗'} {clean(header.scenario):<{_WIDTH}} {' · '.join(facts)}"
 
 
 def _played(header: TraceHeader) -> str:
@@ -48,9 +51,9 @@ def _played(header: TraceHeader) -> str:
     return clean(header.gateway) if header.side == "wire" else f"seed {header.seed}"
 
 
-def report_lines(run: Run) -> Iterator[str]:
+def report_lines(run: Run, declared: DeclaredDefect | None = None) -> Iterator[str]:
     """The line of a run, and a block for each violation."""
-    yield run_line(run)
+    yield run_line(run, declared)
     for block in blocks(run):
         yield from block.split("\n")
 
@@ -66,10 +69,11 @@ def blocks(run: Run) -> Iterator[str]:
             yield "\n".join(_violation(view, violation, titles[violation.invariant]))
     for invariant, number in printed.items():
         if number > VIOLATIONS:
-            yield f"  ✗ {invariant} {titles[invariant].title}: {number - VIOLATIONS} more; --json has all of them"
+            yield f"  ✗ {invariant} {clean(titles[invariant].name)}: {number - VIOLATIONS} more; --json has all of them"
     for unmet in run.unmet[:EXPECTATIONS]:
         where = f"{run.trace.header.path}:{unmet.line}: " if unmet.line else ""
-        lines = [f"  ✗ expectation missed: {where}{clean(unmet.summary)}"]
+        what = "" if unmet.not_exercised else "expectation missed: "
+        lines = [f"  ✗ {what}{where}{clean(unmet.summary)}"]
         lines += _listed("expected", unmet.expected)
         lines += _listed("actual", unmet.actual)
         yield "\n".join(lines)
@@ -83,7 +87,7 @@ def blocks(run: Run) -> Iterator[str]:
 
 
 def _violation(view: RunView, violation: Violation, verdict: Verdict) -> Iterator[str]:
-    yield f"  ✗ {violation.invariant} {verdict.title}: {clean(violation.summary)}"
+    yield f"  ✗ {violation.invariant} {clean(verdict.name)}: {clean(violation.summary)}"
     yield f"    {verdict.sentence}"
     yield from _listed("expected", violation.expected)
     yield from _listed("actual", violation.actual)
@@ -112,8 +116,16 @@ def _line(label: str, text: str) -> str:
     return f"    {label:<9} {text}"
 
 
-def summary(runs: Sequence[Run]) -> str:
-    """The last line of a report."""
+def summary(runs: Sequence[Run], declared: Sequence[DeclaredDefect] = ()) -> str:
+    """The last line of a report. `declared`: of runs with declared defects."""
+    if declared:
+        failed = sum(bool(defect.differs) for defect in declared)
+        what = f"{failed} failed, {len(declared) - failed} show" if failed else "all show"
+        return f"{count(len(declared), 'run')} with a declared defect: {what} what is declared"
     broken = sum(not run.holds for run in runs)
     total = count(len(runs), "run")
-    return f"{total}: all hold" if not broken else f"{total}: {broken} violated, {len(runs) - broken} hold"
+    # A run that only misses an expectation violates no invariant.
+    red = [run for run in runs if not run.holds]
+    idle = all(run.not_exercised and not run.violated and run.not_exercised == len(run.unmet) for run in red)
+    word = "violated" if all(run.violated for run in red) else "not exercised" if idle else "failed"
+    return f"{total}: all hold" if not broken else f"{total}: {broken} {word}, {len(runs) - broken} hold"

@@ -3,8 +3,6 @@
 A scenario takes milliseconds, so a run is computed whole before it is shown.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -12,7 +10,6 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 import msgspec
 
 from trunkline.core.events.trace import TraceHeader
-from trunkline.sim.invariants import WIRE_SIDE_CHECKERS
 from trunkline.sim.invariants.base import Verdict
 from trunkline.sim.run.expectations import UnmetExpectation
 from trunkline.sim.run.result import Run
@@ -22,8 +19,6 @@ if TYPE_CHECKING:
 
 
 class ScenarioEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A scenario in the picker."""
-
     path: Path
     id: str
     title: str
@@ -47,11 +42,39 @@ class ScenarioEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunJob(msgspec.Struct, frozen=True, kw_only=True):
-    """A scenario to run or to explore under one seed."""
-
-    file: ScenarioFile
+    file: "ScenarioFile"
     seed: int
     bugs: tuple[str, ...]
+
+
+class DeclaredDefect(msgspec.Struct, frozen=True, kw_only=True):
+    """A run with a defect of the scenario: what is shown of what the scenario declares."""
+
+    #: the invariants that it breaks
+    shows: tuple[str, ...]
+    #: in what that differs from the declaration; empty: it shows exactly that
+    differs: str = ""
+
+
+def declared_defects(breaks: Sequence[str], runs: Sequence[Run]) -> list[DeclaredDefect]:
+    """The declared defects of a scenario as shown, a run for each.
+
+    Each breaks some of `breaks` and nothing else, and together they break all of it. Where `breaks` is empty each
+    breaks anything, or misses an expectation.
+    """
+    found: list[DeclaredDefect] = []
+    broken = {name for run in runs for name in run.violated}
+    for run in runs:
+        other = [name for name in run.violated if breaks and name not in breaks]
+        # What none of them breaks is said once.
+        lacking = [name for name in breaks if name not in broken] if run is runs[-1] else []
+        differs = [f"{' '.join(other)} broken, and not declared"] if other else []
+        differs += [f"{' '.join(lacking)} declared, and not broken"] if lacking else []
+        nothing = not run.violated and len(run.unmet) == run.not_exercised
+        if not differs and (not set(run.violated) & set(breaks) if breaks else nothing):
+            differs = ["nothing that is declared is broken" if breaks else "nothing is broken"]
+        found.append(DeclaredDefect(shows=tuple(run.violated), differs="; ".join(differs)))
+    return found
 
 
 class RunSource(Protocol):
@@ -70,11 +93,11 @@ class RunSource(Protocol):
 class BranchSource(RunSource, Protocol):
     """A source whose scenarios can be changed before they run."""
 
-    def file(self, entry: ScenarioEntry) -> ScenarioFile:
+    def file(self, entry: ScenarioEntry) -> "ScenarioFile":
         """The scenario as it is now. Raises `trunkline.core.errors.UsageError`."""
         ...
 
-    def run_file(self, file: ScenarioFile, *, seed: int, bugs: tuple[str, ...]) -> Run:
+    def run_file(self, file: "ScenarioFile", *, seed: int, bugs: tuple[str, ...]) -> Run:
         """Run a changed scenario. Raises `trunkline.core.errors.UsageError`."""
         ...
 
@@ -82,15 +105,9 @@ class BranchSource(RunSource, Protocol):
 __all__ = ["BranchSource", "Run", "RunSource", "ScenarioEntry", "UnmetExpectation", "judgeable", "so_far"]
 
 
-#: the invariants that need nothing but the wire
-_OF_WIRE = frozenset(checker.id for checker in WIRE_SIDE_CHECKERS)
-
-
 def judgeable(header: TraceHeader, verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
     """The verdicts on what is known of a run: where that is only the wire, those that need nothing else."""
-    return tuple(
-        verdict for verdict in verdicts if header.side != "wire" or verdict.id in _OF_WIRE or verdict.violations
-    )
+    return tuple(verdict for verdict in verdicts if header.side != "wire" or verdict.wire_side or verdict.violations)
 
 
 def so_far(cut: str, *, growing: bool = False) -> str:

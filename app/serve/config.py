@@ -1,17 +1,19 @@
 """The configuration file of ``trunkline serve``, as models."""
 
-from __future__ import annotations
-
+import ipaddress
 import re
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
 from trunkline.core.adapters.config import AccountConfig
 from trunkline.core.agents.config import AgentImplementation, EchoConfig
+from trunkline.core.channels import rules_for
 from trunkline.core.config.base import Duration, Model
 from trunkline.core.config.gateway import GatewayConfig
 from trunkline.core.config.secrets import Secret
+from trunkline.core.values import ChatKind
 
 #: where the server listens if nobody says otherwise; the port has no other use that we know of
 LISTEN = "127.0.0.1:8420"
@@ -38,16 +40,51 @@ Size = Annotated[
 ]
 
 
+def check_network(value: str) -> str:
+    """Raise `ValueError` for what is neither an address nor a network."""
+    try:
+        ipaddress.ip_network(value)
+    except ValueError:
+        raise ValueError("expected an address or a network, such as 127.0.0.1 or 10.0.0.0/8") from None
+    return value
+
+
 class TokenConfig(Model):
     """A token of its own for somebody, with what it allows."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
     """Who has it, in logs and messages. Letters, digits, `.`, `_` and `-`."""
     scopes: tuple[Literal["read", "send", "operate"], ...] = Field(min_length=1)
-    """What it allows: `read` shows, `send` writes messages, `operate` changes queue, bindings, hands and configuration.
-    Each is separate."""
+    """What it allows: `read` shows everything that is said to everybody, `send` hands in messages of any person, shows
+    what they cause, and sends to anybody, `operate` changes queue, bindings, hands and configuration, and may be any
+    person. Each is separate."""
+    people: tuple[str, ...] | None = Field(default=None, min_length=1)
+    """Binds it to people: it speaks as nobody else, and reads only what they and the gateway say to each other. Each is
+    `<channel>:<id>`, e.g. `webchat:ana`, or a name of `gateway.session.identity_links`, for all ids of the link. The
+    web chat, and commands of `control.owners` through a mailbox, need it or the scope `operate`."""
+    rooms: tuple[str, ...] | None = Field(default=None, min_length=1)
+    """Binds it to groups and channels: it hands in and reads what is said there alone. Each is `<channel>:<kind>:<id>`,
+    e.g. `telegram:group:-100`."""
+    accounts: tuple[str, ...] | None = Field(default=None, min_length=1)
+    """Binds it to mailbox accounts, for the bridge of a platform: it hands in messages of anybody there, and reads all
+    that is said there. Each is `<channel>:<account>`, e.g. `telegram:default`."""
     token: Secret
     """Where the token is."""
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether it is bound to people, rooms or accounts."""
+        return any(names is not None for names in (self.people, self.rooms, self.accounts))
+
+    @model_validator(mode="after")
+    def _bound_tokens_do_not_operate(self) -> "TokenConfig":
+        if "operate" in self.scopes:
+            for name in ("people", "rooms", "accounts"):
+                if getattr(self, name) is not None:
+                    raise ValueError(
+                        f"scopes: `operate` concerns the whole gateway: leave it out, or leave out `{name}`"
+                    )
+        return self
 
 
 class RateConfig(Model):
@@ -88,15 +125,21 @@ class HttpConfig(Model):
     """Largest body of a request, e.g. `1MB`."""
     max_frame: Size = 262_144
     """Largest frame of a WebSocket."""
-    max_connections: int = Field(default=2000, ge=1, le=100_000)
-    """Connections open at once."""
+    max_connections: int | None = Field(default=None, ge=1, le=100_000)
+    """Connections open at once. By default, and at most, what the open files of the process allow: three quarters of
+    them, and 10,000 by default."""
+    max_connections_per_address: int | None = Field(default=None, ge=1, le=100_000)
+    """Those of one address, or of one /64 of IPv6, and its requests and sockets behind a proxy. By default half."""
+    trusted_proxies: tuple[Annotated[str, AfterValidator(check_network)], ...] = ()
+    """Addresses and networks of proxies in front of the server, e.g. `10.0.0.0/8`. They may open any number of
+    connections, and their requests are of the last address in `X-Forwarded-For` that is none of a proxy."""
     rate: RateConfig = RateConfig()
     """How often one client may ask."""
     tls: TlsConfig | None = None
     """Certificate and key, for HTTPS."""
 
     @model_validator(mode="after")
-    def _names_differ(self) -> HttpConfig:
+    def _names_differ(self) -> "HttpConfig":
         names = [token.name for token in self.tokens]
         for n, name in enumerate(names):
             if name in names[:n] or name == OWNER:
@@ -132,6 +175,13 @@ def _record(value: object) -> object:
     return {"folder": value} if isinstance(value, str) else value
 
 
+#: what a name in a field of a token looks like, and what else it may be
+_NAMES = {
+    "people": ("CHANNEL:ID", ", or a name of gateway.session.identity_links"),
+    "rooms": ("CHANNEL:group:ID or CHANNEL:channel:ID", ""),
+}
+
+
 class ServeConfig(Model):
     """The file of ``trunkline serve --config``."""
 
@@ -147,7 +197,9 @@ class ServeConfig(Model):
     accounts: tuple[AccountConfig, ...] = (AccountConfig(channel="webchat"),)
     """The accounts of the gateway: on real platforms, and mailboxes whose people are reached through the API."""
     log: LogConfig = LogConfig()
-    record: Annotated[RecordConfig | None, BeforeValidator(_record)] = None
+    record: Annotated[
+        RecordConfig | None, BeforeValidator(_record, json_schema_input_type=str | RecordConfig | None)
+    ] = None
     """Record trace files: a folder, or a mapping with the limits."""
     finish_within: Duration = Field(default=10.0, le=3600)
     """How long turns, sends and requests that are in progress may take when the server stops. What is not done by then
@@ -174,7 +226,7 @@ class ServeConfig(Model):
         return {**whole, "gateway": {**section, "agents": [*entries, *more]}} if more else whole
 
     @model_validator(mode="after")
-    def _agents_are_there(self) -> ServeConfig:
+    def _agents_are_there(self) -> "ServeConfig":
         for n, agent in enumerate(self.gateway.agents):
             if agent.id not in self.agents:
                 raise ValueError(
@@ -184,7 +236,59 @@ class ServeConfig(Model):
         return self
 
     @model_validator(mode="after")
-    def _accounts_differ(self) -> ServeConfig:
+    def _places_of_tokens_are_there(self) -> "ServeConfig":
+        written = dict[tuple[str, ChatKind, str], str]()
+        accounts = sorted(f"{account.channel}:{account.account}" for account in self.accounts if account.channel)
+        for n, token in enumerate(self.http.tokens):
+            kinds = dict[tuple[str, str], ChatKind]()
+            for field, name, (channel, kind, id_) in self.conversations_of(token):
+                at, mailboxes = f"http.tokens[{n}].{field}: {name!r}", self._mailboxes()
+                if channel not in mailboxes or not id_:
+                    there = ", ".join(mailboxes) or "none"
+                    raise ValueError(
+                        f"{at}: expected {_NAMES[field][0]} with the channel of a mailbox account ({there})"
+                        f"{_NAMES[field][1]}"
+                    )
+                same = (channel, kind, rules_for(channel).fold(kind, id_))
+                if written.setdefault(same, id_) != id_:
+                    raise ValueError(f"{at}: {channel} does not distinguish it from {written[same]!r}: write one")
+                if kinds.setdefault((channel, id_), kind) is not kind:
+                    raise ValueError(f"{at}: it is bound to a {kinds[channel, id_]} of this id: give each a token")
+            for name in token.accounts or ():
+                if name not in accounts:
+                    raise ValueError(
+                        f"http.tokens[{n}].accounts: {name!r}: expected CHANNEL:ACCOUNT, a mailbox account"
+                        f" ({', '.join(accounts) or 'none'})"
+                    )
+        return self
+
+    def conversations_of(self, token: TokenConfig) -> Iterator[tuple[str, str, tuple[str, ChatKind, str]]]:
+        """The conversations that a token is bound to, each with the field and the name that mean it."""
+        for name in token.people or ():
+            yield from (("people", name, (channel, ChatKind.DIRECT, id_)) for channel, id_ in self.people_called(name))
+        for name in token.rooms or ():
+            channel, kind, id_ = (*name.split(":", 2), "", "")[:3]
+            known = kind in (ChatKind.GROUP, ChatKind.CHANNEL)
+            yield "rooms", name, (channel, ChatKind(kind) if known else ChatKind.GROUP, id_ if known else "")
+
+    def people_called(self, name: str) -> tuple[tuple[str, str], ...]:
+        """The people whom a name in `people` of a token means, as channel and id."""
+        channel, colon, person = name.partition(":")
+        if colon:
+            return ((channel, person),)
+        # An id without a channel means that person on every channel.
+        return tuple(
+            (channel, entry.removeprefix(f"{channel}:"))
+            for entry in self.gateway.session.identity_links.get(name, ())
+            for channel in self._mailboxes()
+            if ":" not in entry or entry.startswith(f"{channel}:")
+        ) or ((name, ""),)
+
+    def _mailboxes(self) -> list[str]:
+        return sorted({account.channel for account in self.accounts if account.channel is not None})
+
+    @model_validator(mode="after")
+    def _accounts_differ(self) -> "ServeConfig":
         seen = set[tuple[str, str]]()
         for n, account in enumerate(self.accounts):
             if (account.on, account.account) in seen:

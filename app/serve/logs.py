@@ -4,19 +4,19 @@ Lines are written by a thread of their own, so that a slow reader, or a terminal
 lines that find no room are counted, and the count is a line. Control characters are escaped, and secrets are left out.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 
 from trunkline.app.serve.redaction import Redaction
-from trunkline.core.agents.log import shown
+from trunkline.core.agents.log import Ration, shown
+from trunkline.core.well_formed import describe
 
 #: the logger of everything that the server says about itself
 LOGGER = logging.getLogger("trunkline")
@@ -26,12 +26,12 @@ ROOM = 10_000
 _LONGEST, _LONGEST_TRACEBACK = 2_000, 20_000
 #: seconds that the last lines may take
 _PATIENCE = 2.0
+#: lines per second about entries that cannot be written
+_UNWRITABLE = 1.0
 _OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
 class LineFormatter(logging.Formatter):
-    """An entry as one line."""
-
     def __init__(self, redaction: Redaction, *, as_json: bool) -> None:
         super().__init__()
         self.redaction = redaction
@@ -83,6 +83,7 @@ class LineHandler(logging.Handler):
         self._room = room
         self._lines = deque[str]()
         self._lost = 0
+        self._unwritable = Ration(_UNWRITABLE, _UNWRITABLE * 10, time.monotonic())
         self._wake = threading.Event()
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name="log", daemon=True)
@@ -93,7 +94,11 @@ class LineHandler(logging.Handler):
         try:
             line = self.format(record)
         except Exception as error:  # noqa: BLE001 -- a bad argument of one entry must not end its caller
-            line = f"log: an entry of {record.name} cannot be written ({type(error).__name__})"
+            if not self._unwritable.spend(1, time.monotonic()):
+                self._lost += 1
+                return
+            # A traceback reads files: without descriptors it cannot be made.
+            line = shown(f"log: an entry of {record.name} cannot be written ({describe(error)})", _LONGEST)
         if len(self._lines) >= self._room:
             self._lost += 1
         else:
@@ -117,7 +122,7 @@ class LineHandler(logging.Handler):
                 lines.append(self._lines.popleft())
             lost, self._lost = self._lost, 0
             if lost:
-                lines.append(f"log: {lost} lines were lost, because nobody read them fast enough")
+                lines.append(f"log: {lost} lines were lost: there were too many, or nobody read them fast enough")
             self._write(lines)
             if ending and not self._lines:
                 return
@@ -131,8 +136,6 @@ class LineHandler(logging.Handler):
 
 
 class Logs:
-    """The log of one server."""
-
     def __init__(self, handler: LineHandler, formatter: LineFormatter) -> None:
         self.redaction = formatter.redaction
         self._formatter = formatter

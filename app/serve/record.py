@@ -5,8 +5,6 @@ Each file is a trace of its own, which `trunkline report --cut` and `trunkline w
 holds up the gateway and never ends it: what the disk does not take is lost, is said in the log, and a new file begins.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import re
@@ -54,6 +52,8 @@ class RotatingRecording:
         self._waiting: list[Event] = []
         self._lost = 0
         self._lock = threading.Lock()
+        #: held while events are on their way into the file
+        self._writing = threading.Lock()
         self._wake = threading.Event()
         self._closing = threading.Event()
         try:
@@ -64,6 +64,17 @@ class RotatingRecording:
         self._thread = threading.Thread(target=self._run, name="recording", daemon=True)
         self._thread.start()
         log.subscribe(self._see)
+
+    def delete(self) -> int:
+        """Delete every file, and what waits to be written; how many. A new one begins with the next event.
+
+        Raises `OSError` for a file that cannot be deleted.
+        """
+        with self._writing:
+            with self._lock:
+                self._waiting.clear()
+            self._close()
+            return delete_recordings(self._folder)
 
     def close(self) -> None:
         """Write what is left."""
@@ -82,21 +93,20 @@ class RotatingRecording:
         if first:
             self._wake.set()
 
-    # ------------------------------------------------------------ in the writing thread
-
     def _run(self) -> None:
         closing = False
         while not closing:
             self._wake.wait()
             self._wake.clear()
             closing = self._closing.wait(GATHERED)
-            with self._lock:
-                events, self._waiting = self._waiting, []
-                lost, self._lost = self._lost, 0
-            self._write(events)
-            if lost:
-                # A trace has no gaps: what comes next belongs into another file.
-                self._give_up(f"{lost} events were lost, because the disk is too slow", pause=0.0)
+            with self._writing:
+                with self._lock:
+                    events, self._waiting = self._waiting, []
+                    lost, self._lost = self._lost, 0
+                self._write(events)
+                if lost:
+                    # A trace has no gaps: what comes next belongs into another file.
+                    self._give_up(f"{lost} events were lost, because the disk is too slow", pause=0.0)
         self._close()
 
     def _write(self, events: list[Event]) -> None:
@@ -152,13 +162,9 @@ class RotatingRecording:
         header = encode_header(TraceHeader(scenario="gateway", title=title, of_gateway=True)) + b"\n"
         self._size = len(header)
         self._put([header])
-        self._delete_oldest()
-
-    def _delete_oldest(self) -> None:
-        names = sorted(name for name in os.listdir(self._folder) if _OURS.fullmatch(name))  # noqa: PTH208
-        for name in names[: -self._files]:
+        for path in _recordings(self._folder)[: -self._files]:
             with suppress(OSError):
-                (self._folder / name).unlink()
+                path.unlink()
 
     def _give_up(self, why: str, *, pause: float) -> None:
         LOG.error("the recording in %s has a gap: %s; the gateway goes on", self._folder, why)
@@ -170,3 +176,16 @@ class RotatingRecording:
         if descriptor is not None:
             with suppress(OSError):
                 os.close(descriptor)
+
+
+def delete_recordings(folder: Path) -> int:
+    """Delete all files that gateways have recorded in a folder; how many. Raises `OSError`."""
+    found = _recordings(folder)
+    for path in found:
+        path.unlink(missing_ok=True)
+    return len(found)
+
+
+def _recordings(folder: Path) -> list[Path]:
+    """The files of all processes, oldest first."""
+    return sorted(path for path in folder.iterdir() if _OURS.fullmatch(path.name))

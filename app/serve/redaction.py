@@ -1,7 +1,5 @@
 """Keeps secrets out of what a server writes: whatever quotes one, a log has only a mark in its place."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 from urllib.parse import quote
@@ -19,8 +17,6 @@ _SHORTEST = 6
 
 
 class Redaction:
-    """Replaces secrets in texts."""
-
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._secrets: tuple[str, ...] = ()
         self.add(secrets)
@@ -34,7 +30,6 @@ class Redaction:
         self._secrets = tuple(sorted(found, key=len, reverse=True))
 
     def of(self, text: str) -> str:
-        """The text without secrets."""
         for secret in self._secrets:
             text = text.replace(secret, MARK)
         return text

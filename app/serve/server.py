@@ -1,44 +1,176 @@
-"""One process that serves a gateway: store, accounts, agents and HTTP side by side, until it is stopped."""
-
-from __future__ import annotations
+"""A gateway as a process: store, accounts, agents and HTTP side by side, until it is stopped."""
 
 import errno
+import logging
 import socket
 import threading
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, field
+from typing import Any
 
 import anyio
-from starlette.applications import Starlette
 from starlette.routing import BaseRoute
 
-from trunkline.app.serve.accounts import adapters_of, connecting
 from trunkline.app.serve.config import LISTEN
-from trunkline.app.serve.event_log_lines import EventLogLines
 from trunkline.app.serve.logs import LOGGER, Logs
-from trunkline.app.serve.parts import NoFunctions, agents_of, http_settings, meter, tokens_of
+from trunkline.app.serve.machine import check_writable
+from trunkline.app.serve.parts import (
+    NoFunctions,
+    adapters_of,
+    agents_of,
+    connecting,
+    http_settings,
+    meter,
+    tls_of,
+    tokens_of,
+)
 from trunkline.app.serve.record import RotatingRecording
 from trunkline.app.serve.redaction import secrets_of
 from trunkline.app.serve.reload import Reloader
 from trunkline.app.serve.settings import Settings
 from trunkline.core.agent import Agent
 from trunkline.core.agents.factory import prepare, running
+from trunkline.core.config.base import is_loopback
 from trunkline.core.env import Env, system_env
 from trunkline.core.errors import ConfigError, UsageError
-from trunkline.core.events import Event, EventLog
-from trunkline.core.events.delivery import AttemptEnded, AttemptStarted
-from trunkline.core.events.gateway import TurnEnded, TurnStarted
-from trunkline.core.events.leases import LeaseAwaited, LeaseTaken
+from trunkline.core.events import Body, Event, EventLog, delivery, gateway, leases, trace
+from trunkline.core.events.adapters import AdapterConnected, DeliveryFailed, UpdateDropped, WebhookRefused
 from trunkline.core.gateway import Gateway
 from trunkline.core.http.app import build_app
-from trunkline.core.http.chat.routes import chat_routes
+from trunkline.core.http.chat.socket import chat_routes
 from trunkline.core.http.event_stream import event_streams
 from trunkline.core.http.page.routes import page_routes
 from trunkline.core.http.served import Served
 from trunkline.core.http.server import HttpServer
-from trunkline.core.http.settings import HttpSettings, is_loopback
-from trunkline.core.store.sqlite import SqliteStore, connect_file
+from trunkline.core.reasons import Reason
+from trunkline.core.store.sqlite.connection import connect_file
+from trunkline.core.store.sqlite.store import SqliteStore
+from trunkline.core.values import IntentState
+
+# Which events of a gateway get a line in the log, and at which level.
+#
+# Worth a line is what an operator has to know: the life of the process, what is lost or waits for a decision, and what
+# fails and is tried again. The messages themselves are not: their texts are only written at the level ``debug``, where
+# every event has a line.
+
+LOG = logging.getLogger("trunkline.gateway")
+_INFO, _WARNING, _ERROR = logging.INFO, logging.WARNING, logging.ERROR
+#: messages that are dropped for a defect, not because they came twice or were empty
+_BAD_MESSAGES = frozenset({Reason.BAD_ENVELOPE, Reason.UNDECIDABLE})
+#: ends of messages that nobody has to look at
+_GOOD_ENDS = frozenset({IntentState.DELIVERED, IntentState.CANCELLED})
+
+#: level and text of an entry; none: no entry
+Line = tuple[int, str] | None
+
+
+def _settled(body: delivery.IntentSettled) -> Line:
+    if body.state in _GOOD_ENDS:
+        return None
+    waits = "; it waits for an operator" if body.state is IntentState.UNKNOWN else ""
+    return _WARNING, f"a message ended as {body.state.value}: {body.reason.value}{waits}"
+
+
+def _turn_ended(body: gateway.TurnEnded) -> Line:
+    if body.outcome != "failed":
+        return None
+    return _WARNING, f"a turn failed: {body.reason.value if body.reason else 'no reason'}"
+
+
+def _dropped(body: gateway.InboundDropped) -> Line:
+    return (_WARNING, f"a message was refused: {body.reason.value}") if body.reason in _BAD_MESSAGES else None
+
+
+def _webhook(body: WebhookRefused) -> Line:
+    more = f", and {body.before} requests before it" if body.before else ""
+    return _WARNING, f"a webhook of {body.channel}:{body.account} was refused: {body.reason.value}{more}"
+
+
+def _update_dropped(body: UpdateDropped) -> Line:
+    # People join and leave all day.
+    level = _INFO if body.reason is Reason.SERVICE_MESSAGE else _WARNING
+    return level, f"an update of {body.channel}:{body.account} was dropped: {body.reason.value}"
+
+
+def _store_warned(body: leases.StoreWarned) -> Line:
+    return (_WARNING if body.reason is Reason.STORE_FILE else _ERROR), f"the store: {body.detail}"
+
+
+def _says(level: int, text: str) -> Callable[[Any], Line]:
+    """A line with the fields of the body filled in."""
+    return lambda body: (level, text.format(body))
+
+
+#: what the log says of an event
+_LINES: dict[type[Body], Callable[[Any], Line]] = {
+    gateway.ProcessStarted: _says(_INFO, "the gateway starts, with configuration {0.revision}"),
+    leases.LeaseTaken: _says(_INFO, "this process holds the store"),
+    leases.LeaseAwaited: _says(_WARNING, "{0.holder} holds the store: this process stands by until it stops"),
+    leases.LeaseGone: _says(_ERROR, "another process has taken over the store"),
+    gateway.ProcessRecovered: _says(
+        _INFO,
+        "unfinished work of an earlier process goes on: {0.inbounds} turns, {0.intents} messages,"
+        " {0.delegations} delegations",
+    ),
+    gateway.ConfigReloaded: _says(_INFO, "the gateway follows configuration {0.revision}"),
+    gateway.StoreFailed: _says(_ERROR, "the store refused a write, tried again in {0.retry_in:g} s: {0.error}"),
+    leases.StoreWarned: _store_warned,
+    gateway.AdapterFailed: _says(
+        _WARNING, "the connection of {0.channel}:{0.account} failed, opened again in {0.retry_in:g} s"
+    ),
+    gateway.AdapterEnded: _says(_WARNING, "{0.channel}:{0.account} ended: nothing more is received from it"),
+    leases.AdapterInstalled: _says(_INFO, "{0.channel}:{0.account} was added"),
+    AdapterConnected: _says(_INFO, "{0.channel}:{0.account} is connected"),
+    UpdateDropped: _update_dropped,
+    WebhookRefused: _webhook,
+    DeliveryFailed: _says(_WARNING, "{0.channel}:{0.account} reports that it could not deliver an accepted message"),
+    leases.StorePruned: _says(_INFO, "old rows were removed: {0.inbounds} inbound, {0.intents} outbound"),
+    leases.PersonErased: _says(_INFO, "a person was erased for {0.by}: {0.rows} rows were removed"),
+    delivery.BacklogWaiting: _says(_WARNING, "the queue is full with {0.open} messages: new ones wait"),
+    delivery.OperatorActed: _says(_INFO, "an operator's command: {0.verb}"),
+    delivery.MirrorRefused: _says(_WARNING, "a transcript could not be written: {0.reason.value}"),
+    gateway.SessionShared: _says(_WARNING, "{0.people} people who are not linked share one session"),
+    delivery.IntentSettled: _settled,
+    gateway.TurnEnded: _turn_ended,
+    gateway.InboundDropped: _dropped,
+}
+#: names under which an entry has the ids of its event
+_IDS = ("inbound", "turn", "intent", "delegation", "binding")
+
+
+class EventLogLines:
+    def __init__(self, log: EventLog, level: int) -> None:
+        self._log = log
+        self._all = False
+        log.subscribe(self._see, *_LINES)
+        self.set_level(level)
+
+    def set_level(self, level: int) -> None:
+        """Follow a new level. Every event is only looked at once that was asked for."""
+        if level <= logging.DEBUG and not self._all:
+            self._all = True
+            self._log.subscribe(self._see_any)
+
+    def _see(self, event: Event) -> None:
+        line = _LINES[type(event.body)](event.body)
+        if line is not None and LOG.isEnabledFor(line[0]):
+            LOG.log(line[0], line[1], extra=_fields(event))
+
+    def _see_any(self, event: Event) -> None:
+        if LOG.isEnabledFor(logging.DEBUG):
+            LOG.debug("%s", trace.encode_event(event).decode("utf-8", "replace"))
+
+
+def _fields(event: Event) -> dict[str, object]:
+    found: dict[str, object] = {"event": event.kind, "seq": event.seq}
+    for name in _IDS:
+        if (value := getattr(event, name)) is not None:
+            found[name] = value
+    detail: object = getattr(event.body, "detail", "")
+    if detail:
+        found["detail"] = detail
+    return found
 
 
 def streams(served: Served) -> Sequence[BaseRoute]:
@@ -63,6 +195,29 @@ def address_of(settings: Settings) -> tuple[str, int]:
             " in, with `token_file` or `tokens` under `http` of the configuration, or with --token-file FILE"
         )
     return host, port
+
+
+def problems_of(settings: Settings) -> list[str]:
+    """The reasons why a server with these settings would not start. Writes nothing, and opens no connection."""
+    env = system_env()
+    events = EventLog(env.now, keep=False).recorder("gateway")
+    # Only a gateway that runs opens it.
+    store = SqliteStore(lambda: connect_file(settings.store), events)
+    checks: tuple[Callable[[], object], ...] = (
+        lambda: address_of(settings),
+        lambda: tokens_of(settings, make=False),
+        lambda: tls_of(settings),
+        lambda: agents_of(settings, env),
+        lambda: adapters_of(settings, store, env, events),
+        lambda: settings.store.exists() and check_writable(settings.store),
+    )
+    found: list[str] = []
+    for check in checks:
+        try:
+            check()
+        except (ConfigError, UsageError) as error:
+            found.append(error.facts)
+    return found
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -97,6 +252,8 @@ def url_of(made: socket.socket, host: str, *, tls: bool) -> str:
 
 def _split(text: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
+    if text.isascii() and text.isdigit():
+        raise ConfigError(f"{text!r} is a port without a host: write 127.0.0.1:{text}")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
     elif not colon or ":" in host or text.endswith("]"):
@@ -106,6 +263,8 @@ def _split(text: str) -> tuple[str, int]:
     return host, int(port)
 
 
+#: seconds in which those who have waited in vain get their answer
+_ANSWER = 1.0
 #: seconds between two looks
 _LOOK = 0.02
 #: seconds of rest after which nothing more is expected; between a turn and the sending of its answer lies a commit
@@ -118,12 +277,12 @@ class InProgress:
     def __init__(self, log: EventLog) -> None:
         self._open = set[str]()
         self._lock = threading.Lock()
-        log.subscribe(self._see, TurnStarted, TurnEnded, AttemptStarted, AttemptEnded)
+        log.subscribe(self._see, gateway.TurnStarted, gateway.TurnEnded, delivery.AttemptStarted, delivery.AttemptEnded)
 
     def _see(self, event: Event) -> None:
         # The log calls its subscribers one after another.
-        begins = isinstance(event.body, TurnStarted | AttemptStarted)
-        name = event.turn if isinstance(event.body, TurnStarted | TurnEnded) else event.intent
+        begins = isinstance(event.body, gateway.TurnStarted | delivery.AttemptStarted)
+        name = event.turn if isinstance(event.body, gateway.TurnStarted | gateway.TurnEnded) else event.intent
         with self._lock:
             if begins:
                 self._open.add(name or "")
@@ -143,8 +302,6 @@ class InProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Serving:
-    """A server that accepts connections."""
-
     #: its address, e.g. ``http://127.0.0.1:8420``
     url: str
     #: the token of the token file; empty if there is no such file
@@ -157,7 +314,6 @@ class Serving:
 
     @property
     def settings(self) -> Settings:
-        """The settings that hold now."""
         return self.reloader.settings
 
 
@@ -181,16 +337,20 @@ async def serving(
     async with AsyncExitStack() as stack:
         listening = stack.enter_context(listen(host, port))
         log = EventLog(env.now, keep=False)
+        recording: RotatingRecording | None = None
         if (record := settings.record) is not None:
-            stack.enter_context(closing(RotatingRecording(record, log)))
+            recording = stack.enter_context(closing(RotatingRecording(record, log)))
         if logs is not None:
             logs.watch = EventLogLines(log, LOGGER.level).set_level
         progress = InProgress(log)
         served = _served(settings, agents, log, env)
+        if recording is not None:
+            served.admin.forget_events.append(recording.delete)
         app = build_app(served, http, more=streams(served))
         if logs is not None:
             served.admin.redact = logs.redaction.of
-        reloader = _reloader(settings, served, app, http, logs)
+        reloader = Reloader(settings=settings, gateway=served.gateway, tokens=app.state.tokens, http=http, logs=logs)
+        served.admin.reload = reloader.reload
         made = Serving(
             url=url_of(listening, host, tls=http.tls is not None),
             token=tokens[0].secret if settings.token_file is not None else "",
@@ -223,7 +383,7 @@ def _opened(log: EventLog) -> anyio.Event:
     """Set once the store is open: this process has it, or waits for it."""
     opened = anyio.Event()
     # The keeper of the lease records both on the loop.
-    log.subscribe(lambda _event: opened.set(), LeaseTaken, LeaseAwaited)
+    log.subscribe(lambda _event: opened.set(), leases.LeaseTaken, leases.LeaseAwaited)
     return opened
 
 
@@ -234,8 +394,9 @@ def _served(settings: Settings, agents: dict[str, Agent], log: EventLog, env: En
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise ConfigError(f"the store {path}: its folder cannot be made: {error.strerror or error}") from error
+    check_writable(path)
     store = SqliteStore(lambda: connect_file(path), events)
-    gateway = Gateway(
+    served_gateway = Gateway(
         config=settings.config.gateway,
         store=store,
         adapters=adapters_of(settings, store, env, events),
@@ -244,15 +405,9 @@ def _served(settings: Settings, agents: dict[str, Agent], log: EventLog, env: En
         env=env,
         events=events,
     )
-    served = Served.of(gateway=gateway, store=store, log=log, env=env)
+    served = Served.of(gateway=served_gateway, store=store, log=log, env=env)
     meter(agents, served.metrics)
     return served
-
-
-def _reloader(settings: Settings, served: Served, app: Starlette, http: HttpSettings, logs: Logs | None) -> Reloader:
-    reloader = Reloader(settings=settings, gateway=served.gateway, tokens=app.state.tokens, http=http, logs=logs)
-    served.admin.reload = reloader.reload
-    return reloader
 
 
 async def _stop(server: HttpServer, progress: InProgress, made: Serving) -> None:
@@ -273,4 +428,7 @@ async def _stop(server: HttpServer, progress: InProgress, made: Serving) -> None
             group.cancel_scope.cancel()
     if limit.cancelled_caught:
         LOGGER.warning("stopping: %d turns and sends are left to the next process", len(progress))
+    made.gateway.refuse_waiting("the gateway is stopping: repeat it with the same message id")
+    with anyio.move_on_after(_ANSWER, shield=True):
+        await server.ended.wait()
     server.stop(at_once=True)

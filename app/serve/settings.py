@@ -1,6 +1,4 @@
-"""What a server is started with: the configuration file, and what the command line says instead."""
-
-from __future__ import annotations
+"""The start of a server: the configuration file, and what the command line says instead."""
 
 import os
 from collections.abc import Mapping
@@ -54,7 +52,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def store(self) -> Path:
-        """The store file."""
         return self.state / STORE if self.config.store is None else self.folder / self.config.store
 
     @property
@@ -126,7 +123,12 @@ def load_file(path: Path) -> ServeConfig:
     report = ProblemReport(os.fspath(path))
     text = read_text(report, "a configuration file")
     # JSON may be indented with tabs, YAML may not; JSON strings cannot contain a raw tab.
-    tree = parse(text.replace("\t", " ") if path.name.endswith(".json") else text, report, begin=_BEGIN)
+    return read_config(text.replace("\t", " ") if path.name.endswith(".json") else text, report)
+
+
+def read_config(text: str, report: ProblemReport) -> ServeConfig:
+    """Read the text of a configuration file. Raises `FileError` with every problem."""
+    tree = parse(text, report, begin=_BEGIN)
     if not isinstance(tree, dict):
         report.add((), f"expected a mapping, found {shown(tree)}", _BEGIN)
         raise report.error()

@@ -1,6 +1,4 @@
-"""Standard output and error: some encodings lack characters, and a disk may be full."""
-
-from __future__ import annotations
+"""Standard output and error: some encodings lack characters, and a disk may be full. A progress bar."""
 
 import codecs
 import errno
@@ -8,9 +6,11 @@ import os
 import re
 import sys
 import unicodedata
-from contextlib import suppress
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from functools import partial
 from io import TextIOWrapper
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 #: the disk is full, a limit is reached, the device fails, or the stream is closed
 UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
@@ -93,3 +93,32 @@ def discard_output() -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, output)
         os.close(nowhere)
+
+
+# A progress bar on standard error, at a terminal.
+
+if TYPE_CHECKING:
+    from rich.progress import ProgressColumn
+
+
+@contextmanager
+def progress_bar(
+    what: str, total: float | None, *columns: "ProgressColumn", own_thread: bool = False
+) -> Generator[Callable[..., object] | None]:
+    """Show a bar while the block runs, and give what updates it, as `rich.progress.Progress.update` does.
+
+    None where standard error is no terminal. Without a thread of its own the bar is drawn at updates that ask for it:
+    the thread would be copied into the processes that are forked meanwhile.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    # Printed lines go above the bar when both are on the screen, else straight to standard output.
+    on_screen, console = sys.stdout.isatty(), Console(stderr=True)
+    with Progress(
+        *columns, console=console, transient=True, redirect_stdout=on_screen, auto_refresh=own_thread
+    ) as progress:
+        yield partial(progress.update, progress.add_task(what, total=total))

@@ -1,10 +1,8 @@
 """Terminal text: cleaning, cutting, padding and wrapping by cell width."""
 
-from __future__ import annotations
-
 import shlex
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 
@@ -84,6 +82,13 @@ def pad(text: str, width: int) -> str:
     return set_cell_size(cut(text, width), width)
 
 
+def aligned(cells: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Rows of a table as lines, with their cells in columns."""
+    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        yield "  ".join(pad(text, width) for text, width in zip(row, widths, strict=True)).rstrip()
+
+
 def middle_cut(text: str, width: int) -> str:
     """Cut the middle to fit `width` cells, because keys differ at both ends."""
     if cell_len(text) <= width or width < 5:
@@ -137,6 +142,11 @@ def seconds(at: float) -> str:
         with suppress(OverflowError, ValueError, OSError):
             return datetime.fromtimestamp(at).astimezone().strftime("%H:%M:%S")
     return f"{at:.3f}"
+
+
+def brief_seconds(at: float) -> str:
+    """A virtual time in eight cells: far away, milliseconds do not matter."""
+    return seconds(at) if abs(at) < 1000 or at >= WALL_CLOCK else f"{at:.0f}"
 
 
 def count(number: int, noun: str, plural: str = "") -> str:

@@ -1,6 +1,4 @@
-"""One line of an explanation: for the Why pane, for reports and for the command line."""
-
-from __future__ import annotations
+"""A line of an explanation: for the Why pane, for reports and for the command line."""
 
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
@@ -12,8 +10,6 @@ from trunkline.core.reasons import Reason
 
 
 class Tone(StrEnum):
-    """How a line is colored."""
-
     PLAIN = "plain"
     GOOD = "good"
     BAD = "bad"
@@ -61,6 +57,5 @@ def reason_text(reason: Reason) -> str:
     return f"{reason}: {reason.sentence}"
 
 
-def because(reason: Reason | None, seq: int = 0, label: str = "because") -> Fact:
-    """A fact that gives a reason."""
-    return Fact(label, reason_text(reason) if reason else "no reason was recorded", seq)
+def because(reason: Reason | None, seq: int = 0) -> Fact:
+    return Fact("because", reason_text(reason) if reason else "no reason was recorded", seq)

@@ -1,7 +1,5 @@
 """The terminal app. Only this package imports Textual, and only for `launch`."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -1,39 +1,85 @@
 """The app: one workspace, the screens that show it, the clock that plays, and the themes."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from time import monotonic
-from typing import cast
+from typing import Any, cast
 
 from textual.actions import ActionParseResult
 from textual.binding import Binding
-from textual.command import CommandPalette
+from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
 from textual.dom import DOMNode
 from textual.filter import LineFilter
+from textual.markup import escape
 from textual.theme import BUILTIN_THEMES
 from textual.timer import Timer
 
 from trunkline.app.gc_policy import IdleCollector
 from trunkline.app.runs.live_run import LiveRun
 from trunkline.app.runs.model import Run, RunSource, ScenarioEntry
-from trunkline.app.text.cells import error_text
-from trunkline.app.tui.command_palette import KeyTableCommands
+from trunkline.app.text.cells import clean
 from trunkline.app.tui.host import HostApp
-from trunkline.app.tui.platform.harmless_lines import HarmlessLines
-from trunkline.app.tui.platform.key_queue import KeyQueue
-from trunkline.app.tui.platform.terminal_lifecycle import TerminalLifecycle
-from trunkline.app.tui.screen_registry import SCREENS
-from trunkline.app.tui.screens.dialog_base import Dialog
-from trunkline.app.tui.screens.dialogs.help import HelpDialog
+from trunkline.app.tui.keys import SCREENS, keys_of, show
+from trunkline.app.tui.platform.terminal_lifecycle import HarmlessLines, KeyQueue, TerminalLifecycle
+from trunkline.app.tui.screens.dialogs.search_dialogs import HelpDialog
 from trunkline.app.tui.screens.picker.screen import PickerScreen
 from trunkline.app.tui.screens.run_screen import RunScreen
-from trunkline.app.tui.state.notifications import NotificationLog
+from trunkline.app.tui.screens.screen_base import Dialog
 from trunkline.app.tui.state.workspace import Workspace
-from trunkline.app.tui.theme import CYCLE, OWN_THEMES, Palette, palette_of
+from trunkline.app.tui.theme import CYCLE, OWN_THEMES
 from trunkline.app.view.index.places import PlaceKey
+from trunkline.app.view.timeline.filters import read_speed
 from trunkline.core.errors import UsageError
+
+# The command palette: everything that keys do on the screen below, and every scenario.
+
+#: moments and speeds in the syntax of `trunkline.app.view.timeline.filters`
+_TYPED = re.compile(r"(?:(?:t|speed|[x×#])\s*)?\d*\.?\d+\.?\s*s?", re.IGNORECASE)
+#: score above every other match
+FIRST = 1e6
+_HOW = "t 1.27 is a time in seconds, #14 an event, x8 a speed"
+#: the group of keys that are no commands
+_MOVES = "move"
+
+
+class KeyTableCommands(Provider):
+    """Commands made from the key table. The palette reads its texts as markup, and titles are from strangers."""
+
+    def _commands(self) -> Iterator[tuple[str, str, Callable[[], Any]]]:
+        screen = self.screen
+        app = cast("TrunklineApp", screen.app)
+        name = getattr(screen, "name_in_keys", "")
+        for key in keys_of(name):
+            if key.group != _MOVES and key.id != "palette":
+                yield key.help, show(key.keys[0]), partial(screen.run_action, key.action)
+        for entry in app.workspace.source.scenarios() if name else ():
+            yield clean(f"scenario {entry.title}"), clean(entry.id), partial(app.open_entry, entry)
+
+    async def discover(self) -> Hits:
+        if hasattr(self.screen, "go_to"):
+            yield DiscoveryHit(
+                "t 1.27  #14  x8: type a moment to go to, or a speed", partial(self.screen.notify, _HOW), help=_HOW
+            )
+        for title, extra, run in self._commands():
+            yield DiscoveryHit(escape(title), run, text=title, help=escape(extra))
+
+    async def search(self, query: str) -> Hits:
+        """The commands that match the query; a moment (``t 1.27``, ``#14``) or a speed (``x8``) comes first."""
+        go = getattr(self.screen, "go_to", None)
+        if go is not None and _TYPED.fullmatch(query.strip()):
+            what = "play at this speed" if read_speed(query) is not None else "go to this moment"
+            yield Hit(FIRST, escape(f"{what}: {query.strip()}"), partial(go, query), help=_HOW)
+        matcher = self.matcher(query)
+        for title, extra, run in self._commands():
+            score = matcher.match(f"{title} {extra}")
+            if score > 0:
+                # What is highlighted is read as markup too.
+                shown = Content(title) if "[" in title else matcher.highlight(title)
+                yield Hit(score, shown, run, text=title, help=escape(extra))
+
 
 #: frames per second while the run plays
 FRAMES = 30
@@ -41,7 +87,7 @@ FRAMES = 30
 LONGEST_FRAME = 0.25
 
 
-class TrunklineApp(KeyQueue, NotificationLog, TerminalLifecycle, HostApp):
+class TrunklineApp(KeyQueue, TerminalLifecycle, HostApp):
     """Moves over a computed run. `clocked=False` starts no timer; tests move time themselves."""
 
     CSS_PATH = "app.tcss"
@@ -67,7 +113,6 @@ class TrunklineApp(KeyQueue, NotificationLog, TerminalLifecycle, HostApp):
             self.register_theme(own)
         self.workspace = workspace
         self.ascii_only = ascii_only
-        self._palette: Palette | None = None
         self._harmless_lines = HarmlessLines()
         self._play = play
         self._clocked = clocked
@@ -79,11 +124,9 @@ class TrunklineApp(KeyQueue, NotificationLog, TerminalLifecycle, HostApp):
         self._run_screens: dict[str, RunScreen] = {}
         #: the current screen, and where `-` leads from there
         self._current = first
-        self._previous = "sessions" if first == "timeline" else "timeline"
+        self.previous = "sessions" if first == "timeline" else "timeline"
         if theme is not None:
             self.theme = theme
-
-    # ------------------------------------------------------------ screens
 
     async def on_mount(self) -> None:
         self._idle_collector.start()
@@ -91,7 +134,7 @@ class TrunklineApp(KeyQueue, NotificationLog, TerminalLifecycle, HostApp):
         self.theme_changed_signal.subscribe(self, lambda _theme: self._repaint())
         await self.push_screen(self._run_screen(self._current))
         if self.workspace.open_run is None:
-            self.open_picker()
+            self.action_open_picker()
         elif self.workspace.live is not None:
             self.clock(running=True)
         elif self._play:
@@ -109,24 +152,25 @@ class TrunklineApp(KeyQueue, NotificationLog, TerminalLifecycle, HostApp):
             self.install_screen(screen, name)  # pyright: ignore[reportUnknownMemberType]
         return self._run_screens[name]
 
-    def show(self, screen: str) -> None:
+    def action_show(self, screen: str, thing: str | PlaceKey = "") -> None:
         if screen != self._current:
-            self._previous, self._current = self._current, screen
+            self.previous, self._current = self._current, screen
             # Not awaited: the caller is the screen that is replaced, which would wait for itself.
             self.switch_screen(self._run_screen(screen))  # pyright: ignore[reportUnknownMemberType]
+        if thing:
+            self.call_after_refresh(self._select_on_screen, thing)
 
-    def select_on_screen(self, thing: str | PlaceKey) -> None:
+    def _select_on_screen(self, thing: str | PlaceKey) -> None:
         if isinstance(self.screen, RunScreen):
             self.screen.choose(thing)
 
-    @property
-    def previous(self) -> str:
-        return self._previous
+    def action_show_previous(self) -> None:
+        self.action_show(self.previous)
 
-    def show_previous(self) -> None:
-        self.show(self._previous)
+    async def action_quit(self) -> None:
+        self.exit(0)
 
-    def open_picker(self) -> None:
+    def action_open_picker(self) -> None:
         self.push_screen(PickerScreen(self.workspace), self._picked)
 
     def _picked(self, opened: bool | None) -> None:
@@ -136,19 +180,16 @@ class TrunklineApp(KeyQueue, NotificationLog, TerminalLifecycle, HostApp):
         self.sync()
 
     def open_entry(self, entry: ScenarioEntry) -> None:
-        try:
+        with self.warn_on_error():
             self.workspace.open(entry, seed=self.workspace.seed_for(entry), bugs=entry.bugs)
-        except UsageError as error:
-            self.notify(error_text(error), severity="warning", markup=False)
-            return
-        self._picked(True)
+            self._picked(True)
 
-    def open_help(self, screen: str) -> None:
-        self.push_screen(HelpDialog(screen), self._run_screen_action)
+    def action_help(self) -> None:
+        self.push_screen(HelpDialog(getattr(self.screen, "name_in_keys", "")), self._act)
 
-    async def _run_screen_action(self, action: str | None) -> None:
+    async def _act(self, action: str | None) -> None:
         if action:
-            await self.run_action(f"screen.{action}")
+            await self.run_key(action)
 
     def action_command_palette(self) -> None:
         if not CommandPalette.is_open(self):  # pyright: ignore[reportArgumentType]
@@ -162,7 +203,7 @@ class TrunklineApp(KeyQueue, NotificationLog, TerminalLifecycle, HostApp):
 
     async def run_action(
         self,
-        action: str | ActionParseResult,
+        action: "str | ActionParseResult",
         default_namespace: DOMNode | None = None,
         namespaces: Mapping[str, DOMNode] | None = None,
     ) -> bool:
@@ -171,8 +212,6 @@ class TrunklineApp(KeyQueue, NotificationLog, TerminalLifecycle, HostApp):
         if isinstance(action, str):
             self.workspace.view_options.use(action, getattr(self.screen, "name_in_keys", ""))
         return await super().run_action(action, default_namespace, namespaces)
-
-    # ------------------------------------------------------------ time
 
     def clock(self, *, running: bool) -> None:
         if not self._clocked:
@@ -199,21 +238,13 @@ class TrunklineApp(KeyQueue, NotificationLog, TerminalLifecycle, HostApp):
             self.clock(running=False)
             self.sync()
 
-    # ------------------------------------------------------------ looks
-
     def get_line_filters(self) -> Sequence[LineFilter]:
         return (*super().get_line_filters(), self._harmless_lines)
 
-    @property
-    def palette(self) -> Palette:
-        if self._palette is None:
-            self._palette = palette_of(self.theme_variables, ansi=self.current_theme.ansi)
-        return self._palette
-
-    def next_theme(self) -> None:
+    def action_next_theme(self) -> None:
         index = CYCLE.index(self.theme) if self.theme in CYCLE else -1
         self.theme = CYCLE[(index + 1) % len(CYCLE)]
-        self.notify(f"theme {self.theme}", timeout=2, markup=False)
+        self.notify(f"theme {self.theme}", timeout=2)
 
     def _repaint(self) -> None:
         self._palette = None
@@ -244,24 +275,22 @@ def launch(
     bugs: tuple[str, ...] = (),
     ascii: bool = False,  # noqa: A002
     theme: str | None = None,
-    at_violation: bool = False,
     first: str = "timeline",
     speed: float = 1.0,
 ) -> int:
     """Open the app on a run, or on the picker, and return the exit code. Prints nothing on standard output.
 
     An `entry` without a `run` is computed first. Raises `UsageError` if it cannot be computed or if there is no such
-    theme. The run plays from its start, or stops at its first violation with `at_violation`; `first` is the screen
-    that opens, `speed` the initial speed.
+    theme. The run plays from its start; `first` is the screen that opens, `speed` the initial speed.
     """
     if theme is not None:
         check_theme(theme)
-    workspace = Workspace(source, entry=entry, run=run, seed=seed, bugs=bugs, at_violation=at_violation)
+    workspace = Workspace(source, entry=entry, run=run, seed=seed, bugs=bugs)
     if run is None and entry is not None:
-        workspace.open(entry, seed=seed, bugs=bugs, at_violation=at_violation)
+        workspace.open(entry, seed=seed, bugs=bugs)
     if workspace.open_run is not None:
         workspace.run.playback.set_speed(speed)
-    app = TrunklineApp(workspace, ascii_only=ascii, theme=theme, play=not at_violation, first=first)
+    app = TrunklineApp(workspace, ascii_only=ascii, theme=theme, play=True, first=first)
     app.owns_process = True
     app.run()
     return app.return_value or app.return_code or 0

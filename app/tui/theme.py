@@ -3,8 +3,6 @@
 Every text colour is moved away from its background until it can be read, so that themes cannot break it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import msgspec
@@ -13,7 +11,7 @@ from textual.color import Color
 from textual.theme import Theme
 
 from trunkline.app.text.fact import Tone
-from trunkline.app.view.rows.row import Look
+from trunkline.app.view.rows.lanes import Look
 
 #: least contrast of text, and of what lies in the future
 CONTRAST = 4.5
@@ -55,8 +53,6 @@ CYCLE = ("textual-dark", "textual-light", "high-contrast", "colour-blind", "ansi
 
 
 class Palette(msgspec.Struct, frozen=True, kw_only=True):
-    """Every style that the drawn widgets use, resolved for one theme."""
-
     base: Style
     dim: Style
     #: text of events after the cursor or outside the lit chain
@@ -198,9 +194,9 @@ def readable(colour: Color, back: Color, least: float = CONTRAST) -> Color:
     return card_target
 
 
-def contrast(one: Color, other: Color) -> float:
+def contrast(color: Color, other: Color) -> float:
     """The contrast ratio of two colours, 1 to 21, as the web's accessibility rules define it."""
-    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
+    light, dark = sorted((_luminance(color), _luminance(other)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 
 

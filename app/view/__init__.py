@@ -1,1 +1,1 @@
-"""What the screens show, computed from a trace without Textual."""
+"""The contents of the screens, computed from a trace without Textual."""

@@ -1,7 +1,5 @@
 """The catalogue of actions: each is declared once. Which channels have it, and what they need: `core.channels`."""
 
-from __future__ import annotations
-
 from trunkline.core.action_names import Action
 from trunkline.core.actions.spec import ActionKind, ActionSpec, TargetMode
 

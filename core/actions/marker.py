@@ -1,6 +1,6 @@
 """The mark that says where a message from another context comes from."""
 
-from __future__ import annotations
+import re
 
 import msgspec
 
@@ -10,6 +10,7 @@ from trunkline.core.values import Address, ChatKind, WorkKind
 #: what the templates of a mark contain for the name of the place
 CHANNEL = "{channel}"
 _LONGEST_NAME = 60
+_ANY_NAME = r"[^\n]{1,200}?"
 #: turns that work in no conversation, by the names that people know
 _NAMES = {WorkKind.WAKE: "wake-up", WorkKind.CALLBACK: "a task", WorkKind.CRON: "schedule"}
 
@@ -41,6 +42,13 @@ def make_mark(label: str, prefix: str, suffix: str, *, embeds: bool) -> ContextM
         return ContextMark(label=label, embed=f"From {label}")
     before, after = prefix.replace(CHANNEL, label), suffix.replace(CHANNEL, label)
     return ContextMark(label=label, prefix=before, suffix=after) if (before + after).strip() else None
+
+
+def unmarked(text: str, prefix: str, suffix: str) -> str:
+    """A text without the mark of two templates; unchanged without a mark."""
+    before, after = (re.escape(part).replace(re.escape(CHANNEL), _ANY_NAME) for part in (prefix, suffix))
+    found = re.fullmatch(f"{before}(.*){after}", text, re.DOTALL)
+    return text if found is None else found[1]
 
 
 def label_of(origin: Address | None, name: str, work: WorkKind, target: Address) -> str:

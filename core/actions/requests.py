@@ -1,6 +1,4 @@
-"""What an adapter is asked to do for an action that is no message, and what an intent stores of it."""
-
-from __future__ import annotations
+"""Requests to an adapter for actions that are no messages, and their part that an intent stores."""
 
 import msgspec
 

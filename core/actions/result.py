@@ -1,6 +1,4 @@
-"""What an agent gets back from the message tool. It says ``ok`` only for what is done or durable."""
-
-from __future__ import annotations
+"""The result that an agent gets from the message tool. It says ``ok`` only for what is done or durable."""
 
 from enum import StrEnum
 from typing import Any
@@ -50,7 +48,7 @@ class ActionResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     #: what it says; only of a call of an earlier run (`Turn.done_before`)
     said: str | None = None
     #: of a broadcast: one for each target, in order
-    results: tuple[ActionResult, ...] = ()
+    results: "tuple[ActionResult, ...]" = ()
 
     @property
     def ok(self) -> bool:

@@ -1,6 +1,4 @@
-"""What an action is on every channel: its target, its kind, and whether the cross-context policy guards it."""
-
-from __future__ import annotations
+"""Actions as every channel has them: target, kind, and whether the cross-context policy guards them."""
 
 from enum import StrEnum
 

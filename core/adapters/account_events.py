@@ -1,15 +1,18 @@
 """The events of an account of a real platform: connections, dropped updates, failed deliveries, refused webhooks."""
 
-from __future__ import annotations
+from collections.abc import Callable
+from typing import Any
 
+from trunkline.core.adapters.own_names import OwnPost
 from trunkline.core.adapters.port import AdapterHost
+from trunkline.core.events import Body
 from trunkline.core.events.adapters import AdapterConnected, DeliveryFailed, UpdateDropped, WebhookRefused
 from trunkline.core.reasons import Reason
+from trunkline.core.values import Address
 from trunkline.core.well_formed import well_formed
 
 #: refused webhooks in a period of so many seconds that are events; the next event counts the others
 MOST, PERIOD = 10, 60.0
-#: characters of a text from outside
 _LONGEST = 300
 
 
@@ -22,37 +25,34 @@ class AccountEvents:
     def __init__(self, host: AdapterHost, channel: str) -> None:
         self._host = host
         self._channel = channel
+        #: the names of the gateway's accounts on the platform
+        self.own = host.own.of(channel, host.account)
+        #: called with each place that the platform has opened again
+        self.reopened: Callable[[Address], None] = lambda _: None
         self._began = 0.0
         #: refused webhooks in this period that are events, and those since the last event that are not
         self._refused = self._counted = 0
 
     def record_connection(self, by: str) -> None:
         """Record the start of receiving. `by`: how the account receives, e.g. ``polling``."""
-        self._host.events.record(AdapterConnected(channel=self._channel, account=self._host.account, by=by))
+        self._record(AdapterConnected, by=by)
 
-    def record_drop(self, update: str, detail: str, reason: Reason = Reason.BAD_UPDATE) -> None:
-        """Record a dropped update. `update`: the platform's id of the update."""
-        body = UpdateDropped(
-            channel=self._channel,
-            account=self._host.account,
-            reason=reason,
-            update=_storable(update),
-            detail=_storable(detail),
-        )
-        self._host.events.record(body)
+    def record_drop(
+        self, update: str, detail: str, reason: Reason = Reason.BAD_UPDATE, opened: Address | None = None
+    ) -> None:
+        """Record a dropped update. `update`: the id on the platform; `opened`: the place that is open again by it."""
+        if opened is not None:
+            self.reopened(opened)
+        self._record(UpdateDropped, reason=reason, update=_storable(update), detail=_storable(detail))
+
+    def record_own(self, update: str, post: OwnPost) -> None:
+        """Record a post of another account of the gateway. Those of the account itself have the events of sends."""
+        if post.account != self._host.account:
+            self.record_drop(update, str(post), Reason.OWN_ECHO)
 
     def record_failure(self, message_id: str, recipient: str, *, code: str, detail: str) -> None:
-        """Record a failed delivery of an accepted message to a recipient."""
-        body = DeliveryFailed(
-            channel=self._channel,
-            account=self._host.account,
-            reason=Reason.REFUSED,
-            message_id=message_id,
-            recipient=recipient,
-            code=code,
-            detail=detail,
-        )
-        self._host.events.record(body)
+        why = {"reason": Reason.REFUSED, "code": code, "detail": detail}
+        self._record(DeliveryFailed, message_id=message_id, recipient=recipient, **why)
 
     def record_refusal(self, reason: Reason, detail: str) -> None:
         """Record a refused call of the webhook, or count the call."""
@@ -64,10 +64,10 @@ class AccountEvents:
             return
         self._refused += 1
         before, self._counted = self._counted, 0
-        body = WebhookRefused(
-            channel=self._channel, account=self._host.account, reason=reason, detail=_storable(detail), before=before
-        )
-        self._host.events.record(body)
+        self._record(WebhookRefused, reason=reason, detail=_storable(detail), before=before)
+
+    def _record(self, kind: Callable[..., Body], **facts: Any) -> None:
+        self._host.events.record(kind(channel=self._channel, account=self._host.account, **facts))
 
 
 def _storable(text: str) -> str:

@@ -1,7 +1,5 @@
 """Which account is on which platform: the values of `accounts` in the file of `trunkline serve`."""
 
-from __future__ import annotations
-
 from pydantic import Field, model_validator
 
 from trunkline.core.adapters.discord.config import DiscordConfig
@@ -43,7 +41,7 @@ class AccountConfig(Model):
     """A business number of WhatsApp, by the Cloud API."""
 
     @model_validator(mode="after")
-    def _exactly_one(self) -> AccountConfig:
+    def _exactly_one(self) -> "AccountConfig":
         given = [name for name in ("channel", *PLATFORMS) if getattr(self, name) is not None]
         if len(given) != 1:
             found = f"it has {' and '.join(f'`{name}`' for name in given)}" if given else "it has none of them"
@@ -58,5 +56,4 @@ class AccountConfig(Model):
 
     @property
     def on(self) -> str:
-        """The channel."""
         return self.channel or next(name for name in PLATFORMS if getattr(self, name) is not None)

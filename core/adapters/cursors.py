@@ -1,7 +1,5 @@
 """The cursors of an account in the gateway's own store."""
 
-from __future__ import annotations
-
 from trunkline.core.store.cursors import FindCursor, SaveCursor
 from trunkline.core.store.port import Store, answer
 
@@ -15,10 +13,8 @@ class StoreCursors:
         self._account = account
 
     async def load(self, name: str) -> str | None:
-        """The last saved value."""
         return await self._store.read(FindCursor(channel=self._channel, account=self._account, name=name))
 
     async def save(self, name: str, value: str) -> None:
-        """Save a value durably."""
         command = SaveCursor(channel=self._channel, account=self._account, name=name, value=value)
         await self._store.write(command, answer)

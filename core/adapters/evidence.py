@@ -4,8 +4,6 @@ Decided by the type of the library's error and by the status of the response, ne
 not be opened carried nothing. Once a request may have been written, only a response ends the doubt.
 """
 
-from __future__ import annotations
-
 import math
 from typing import TYPE_CHECKING
 
@@ -44,7 +42,7 @@ def wait_in(retry_after: str | None) -> float | None:
     return wait if 0 <= wait < math.inf else None
 
 
-def of_httpx(error: httpx.HTTPError | httpx.InvalidURL) -> PlatformError:
+def of_httpx(error: "httpx.HTTPError | httpx.InvalidURL") -> PlatformError:
     """The error of a request of httpx without a response."""
     import httpx
 
@@ -60,7 +58,7 @@ def of_httpx(error: httpx.HTTPError | httpx.InvalidURL) -> PlatformError:
     return _of(error, isinstance(error, before))
 
 
-def of_aiohttp(error: aiohttp.ClientError | TimeoutError | OSError) -> PlatformError:
+def of_aiohttp(error: "aiohttp.ClientError | TimeoutError | OSError") -> PlatformError:
     """The error of a request of aiohttp without a response. A plain `TimeoutError` ends the whole request."""
     import aiohttp
 

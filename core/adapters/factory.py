@@ -1,6 +1,4 @@
-"""Makes the adapter of an account on a real platform, and imports the library of that platform only."""
-
-from __future__ import annotations
+"""Makes the adapter of an account on a real platform, and imports only the library of the platform."""
 
 from importlib import import_module
 
@@ -17,11 +15,6 @@ _ADAPTERS = {
     "signal": ("trunkline.core.adapters.signal.adapter", "SignalAdapter"),
     "whatsapp": ("trunkline.core.adapters.whatsapp.adapter", "WhatsAppAdapter"),
 }
-
-
-def module_of(platform: str) -> str:
-    """The name of the module with the adapter of a platform."""
-    return _ADAPTERS[platform][0]
 
 
 def make_adapter(account: AccountConfig, host: AdapterHost) -> PlatformAdapter:

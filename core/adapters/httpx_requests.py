@@ -1,11 +1,9 @@
-"""Single requests by httpx, for platforms without a client library: a call is exactly one request, and each ends.
+"""Single requests by httpx, for platforms without a client library: a call is a single request, and each ends.
 
 Its errors are those of the contract (`core.adapters.evidence`). Nothing is retried, no redirect is followed, and no
 connection is used twice: a connection that the server closes just when a request is written to it would leave a send in
 doubt, and these platforms have no keys by which the doubt could be ended. A handshake for each message is cheaper.
 """
-
-from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager

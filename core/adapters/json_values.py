@@ -1,7 +1,5 @@
 """JSON of which nothing is known yet, read without surprises. Pure."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any, cast
@@ -10,7 +8,6 @@ import msgspec
 
 from trunkline.core.errors import Refused
 
-#: a JSON object
 Json = dict[str, Any]
 #: strings, so that what is in them does not count, and the ends of objects and lists
 _TOKENS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
@@ -64,7 +61,6 @@ def as_list(value: object) -> list[object]:
 
 
 def as_objects(value: object) -> list[Json]:
-    """The objects in a list."""
     return [cast("Json", entry) for entry in as_list(value) if isinstance(entry, dict)]
 
 
@@ -74,7 +70,6 @@ def as_text(value: object) -> str:
 
 
 def as_texts(value: object) -> list[str]:
-    """The texts in a list."""
     return [entry for entry in as_list(value) if isinstance(entry, str)]
 
 

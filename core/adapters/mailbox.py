@@ -5,16 +5,15 @@ people write comes by `Gateway.receive`. Any channel can have such an account: t
 platform.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, AsyncIterator, Generator
 from contextlib import asynccontextmanager, contextmanager
 
 import anyio
 
+from trunkline.core import values
 from trunkline.core.action_names import Action
 from trunkline.core.actions.spec import Feature
-from trunkline.core.adapters.account_adapter import AccountAdapter
+from trunkline.core.channels.account_adapter import AccountAdapter
 from trunkline.core.channels.registry import rules_for
 from trunkline.core.channels.rules import ChannelRules
 from trunkline.core.env import Env
@@ -22,41 +21,32 @@ from trunkline.core.errors import Ambiguous, Refused, StoreError
 from trunkline.core.records.bindings import Placement, PlaceState
 from trunkline.core.store.mailbox import MailboxMessage, MailboxPage, PostToMailbox, ReadMailbox
 from trunkline.core.store.port import Store
-from trunkline.core.values import (
-    Address,
-    Capabilities,
-    Capability,
-    ChatKind,
-    Envelope,
-    Idempotency,
-    Identity,
-    Receipt,
-    SendRequest,
-)
 
 #: characters of one message, where the channel has no limit of its own
 _TEXT_LIMIT = 32_000
-_PLAIN = frozenset({Capability.TEXT, Capability.MEDIA, Capability.THREADS, Capability.MESSAGE_IDS})
+_PLAIN = frozenset(
+    {values.Capability.TEXT, values.Capability.MEDIA, values.Capability.THREADS, values.Capability.MESSAGE_IDS}
+)
 #: what the messages of a platform can have -> what its bridge gets as data
 _PARTS = {
-    Feature.BUTTONS: frozenset({Capability.BUTTONS}),
-    Feature.CARDS: frozenset({Capability.CARDS}),
-    Feature.COMPONENTS: frozenset({Capability.COMPONENTS, Capability.EMBEDS}),
-    Feature.SILENT: frozenset({Capability.SILENT}),
+    Feature.BUTTONS: frozenset({values.Capability.BUTTONS}),
+    Feature.CARDS: frozenset({values.Capability.CARDS}),
+    Feature.COMPONENTS: frozenset({values.Capability.COMPONENTS, values.Capability.EMBEDS}),
+    Feature.SILENT: frozenset({values.Capability.SILENT}),
 }
 
 
-def mailbox_capabilities(channel: str) -> Capabilities:
+def mailbox_capabilities(channel: str) -> values.Capabilities:
     """The capabilities of a mailbox account of a channel: what people there are really shown.
 
     On the web chat that is what its page shows. On a platform with rules of its own a bridge gets what the platform
     can show, within its limits; on any other channel, what the page shows, and payloads, which only its client reads.
     """
     rules = rules_for(channel)
-    return Capabilities(
+    return values.Capabilities(
         can=_can(rules),
         # A message is found under its key for as long as anything of its intent is kept.
-        idempotency=Idempotency.KEY,
+        idempotency=values.Idempotency.KEY,
         in_flight_seconds=0.0,
         poll_options=rules.capabilities.poll_options,
         caption_limit=rules.capabilities.caption_limit,
@@ -65,14 +55,18 @@ def mailbox_capabilities(channel: str) -> Capabilities:
     )
 
 
-def _can(rules: ChannelRules) -> frozenset[Capability]:
+def _can(rules: ChannelRules) -> frozenset[values.Capability]:
     if rules.internal:
-        return _PLAIN | {Capability.BUTTONS}
+        return _PLAIN | {values.Capability.BUTTONS}
     if rules.generic:
-        return _PLAIN | {Capability.BUTTONS, Capability.PAYLOAD}
-    can = _PLAIN & (rules.capabilities.can | {Capability.TEXT, Capability.MESSAGE_IDS}) | {Capability.PAYLOAD}
+        return _PLAIN | {values.Capability.BUTTONS, values.Capability.PAYLOAD}
+    can = _PLAIN & (rules.capabilities.can | {values.Capability.TEXT, values.Capability.MESSAGE_IDS}) | {
+        values.Capability.PAYLOAD
+    }
     polls = Action.POLL in rules.actions and not rules.without_table
-    return can.union({Capability.POLL} if polls else (), *(_PARTS.get(feature, ()) for feature in rules.features))
+    return can.union(
+        {values.Capability.POLL} if polls else (), *(_PARTS.get(feature, ()) for feature in rules.features)
+    )
 
 
 class MailboxAdapter(AccountAdapter):
@@ -89,13 +83,13 @@ class MailboxAdapter(AccountAdapter):
         self._waiting: dict[str | None, set[anyio.Event]] = {}
 
     @asynccontextmanager
-    async def connect(self) -> AsyncGenerator[AsyncIterator[Envelope]]:
+    async def connect(self) -> AsyncGenerator[AsyncIterator[values.Envelope]]:
         yield _no_messages()
 
-    async def ack(self, envelope: Envelope) -> None:
+    async def ack(self, envelope: values.Envelope) -> None:
         """Does nothing: `Gateway.receive` returns only when the message is durable."""
 
-    async def send(self, request: SendRequest) -> Receipt:
+    async def send(self, request: values.SendRequest) -> values.Receipt:
         self.check_sendable(request)
         message = MailboxMessage(
             key=request.key,
@@ -118,36 +112,23 @@ class MailboxAdapter(AccountAdapter):
             )
         except StoreError as error:
             raise Ambiguous(error.facts) from error
-        return Receipt(provider_id=str(n), address=request.address)
+        return values.Receipt(provider_id=str(n), address=request.address)
 
-    def check_sendable(self, request: SendRequest) -> None:
-        """Raise `Refused` also for a text that is too long, and for a thread on a channel without threads."""
-        super().check_sendable(request)
-        limit, where = self.capabilities.text_limit, f"to a mailbox of {self.channel}"
-        if len(request.text) > limit:
-            raise Refused(f"a text of {len(request.text)} characters {where}, which takes {limit}")
-        if request.address.thread is not None and Capability.THREADS not in self.capabilities.can:
-            raise Refused(f"a thread {where}, which has none")
-
-    # ------------------------------------------------------------ bindings
-
-    async def open_child(self, parent: Address, title: str, key: str) -> Address:
+    async def open_child(self, parent: values.Address, title: str, key: str) -> values.Address:
         raise Refused("threads of a mailbox are opened by its clients")
 
-    async def inspect(self, place: Address) -> PlaceState:
+    async def inspect(self, place: values.Address) -> PlaceState:
         """Always open: what nobody reads yet is kept."""
         return PlaceState.OPEN
 
-    async def reopen(self, place: Address) -> None:
+    async def reopen(self, place: values.Address) -> None:
         """Do nothing: no conversation of a mailbox is archived."""
 
-    async def identity(self, place: Address, name: str) -> Identity | None:
+    async def identity(self, place: values.Address, name: str) -> values.Identity | None:
         """None: a mailbox has no webhooks."""
 
-    # ------------------------------------------------------------ clients
-
     async def read(
-        self, *, after: int = 0, conversation: str | None = None, kind: ChatKind | None = None, limit: int = 100
+        self, *, after: int = 0, conversation: str | None = None, kind: values.ChatKind | None = None, limit: int = 100
     ) -> MailboxPage:
         """The messages behind number `after`, of all conversations, of a single conversation, or of a kind."""
         return await self._store.read(
@@ -162,7 +143,7 @@ class MailboxAdapter(AccountAdapter):
         )
 
     async def next(
-        self, *, after: int = 0, conversation: str | None = None, kind: ChatKind | None = None, limit: int = 100
+        self, *, after: int = 0, conversation: str | None = None, kind: values.ChatKind | None = None, limit: int = 100
     ) -> MailboxPage:
         """As `read`, but waits until there is a message."""
         while True:
@@ -191,8 +172,7 @@ class MailboxAdapter(AccountAdapter):
                 posted.set()
 
 
-async def _no_messages() -> AsyncIterator[Envelope]:
-    """The stream of inbound messages, which has none."""
+async def _no_messages() -> AsyncIterator[values.Envelope]:
     await anyio.sleep_forever()
     for envelope in ():
         yield envelope

@@ -1,7 +1,5 @@
 """The host of an adapter of a real platform, and the protocols of such adapters in addition to `ChannelAdapter`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -9,6 +7,7 @@ from typing import Protocol, runtime_checkable
 
 import msgspec
 
+from trunkline.core.adapters.own_names import OwnNames
 from trunkline.core.channels.adapter import ChannelAdapter
 from trunkline.core.config.secrets import Secret
 from trunkline.core.env import Env
@@ -33,7 +32,6 @@ class Cursors(Protocol):
 class AdapterHost(msgspec.Struct, frozen=True, kw_only=True):
     """The resources of an adapter, from the program around the gateway."""
 
-    #: name of the account
     account: str
     #: clocks, ids and random numbers
     env: Env
@@ -44,6 +42,8 @@ class AdapterHost(msgspec.Struct, frozen=True, kw_only=True):
     folder: Path
     #: environment variables with secrets
     environ: Mapping[str, str]
+    #: of all accounts of the gateway
+    own: OwnNames = msgspec.field(default_factory=OwnNames)
 
     def secret(self, secret: Secret) -> str:
         """The text of a secret. Raises `ConfigError`."""
@@ -51,7 +51,7 @@ class AdapterHost(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlatformAdapter(ChannelAdapter, Protocol):
-    """An adapter with connections of its own."""
+    """An adapter with own connections."""
 
     def running(self) -> AbstractAsyncContextManager[object]:
         """Hold the adapter's resources; entered before the gateway runs, left after the gateway has stopped.

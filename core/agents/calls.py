@@ -1,8 +1,6 @@
 """The tools of a turn for agents outside of the process: calls by name with JSON parameters, and what comes back."""
 
-from __future__ import annotations
-
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -10,15 +8,26 @@ from trunkline.core.agent import DoneBefore, Turn
 from trunkline.core.agents.earlier_calls import EarlierCalls
 from trunkline.core.agents.turn_document import history_of
 from trunkline.core.agents.turn_limits import TurnLimits
-from trunkline.core.errors import AgentFailed, PlatformError, TrunklineError, UsageError
+from trunkline.core.errors import AgentFailed, PlatformError, UsageError
 from trunkline.core.message_tool.schema import NAME as MESSAGE
 from trunkline.core.reasons import Reason
-from trunkline.core.untrusted import check_json
+from trunkline.core.untrusted import check_ids, check_json
 
 #: the tool that reads more of the transcript than the document of the turn has
 HISTORY = "history"
 #: bounds of what that tool returns
 _LINES, _CHARACTERS = 1000, 1_000_000
+
+
+class RequestedCall(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A call of a tool. `call` is the caller's own id, which comes back with the result."""
+
+    call: Annotated[str, msgspec.Meta(max_length=200)]
+    tool: str
+    params: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
+
+    def __post_init__(self) -> None:
+        check_ids(self, "call")
 
 
 class CallOutcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -34,16 +43,12 @@ class CallOutcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class _Made(msgspec.Struct, frozen=True, kw_only=True):
-    """A completed call."""
-
     tool: str
     params: dict[str, Any]
     outcome: CallOutcome
 
 
 class CallRunner:
-    """Carries out and counts the calls of a turn, in order."""
-
     def __init__(self, turn: Turn, limits: TurnLimits) -> None:
         self._turn = turn
         self._most = limits.max_calls
@@ -85,8 +90,9 @@ class CallRunner:
         try:
             return CallOutcome(ok=True, result=await self._result(tool, params))
         except (UsageError, PlatformError) as error:
-            reason: object = getattr(error, "reason", None)
-            return CallOutcome(ok=False, error=_words(error), reason=reason if isinstance(reason, Reason) else None)
+            found: object = getattr(error, "reason", None)
+            reason = found if isinstance(found, Reason) else None
+            return CallOutcome(ok=False, error=error.facts or str(error), reason=reason)
 
     async def _result(self, tool: str, params: dict[str, Any]) -> Any:
         if tool == MESSAGE:
@@ -110,7 +116,3 @@ def _limit(params: dict[str, Any]) -> int:
     if set(params) - {"limit"} or type(limit) is not int or not 1 <= limit <= _LINES:
         raise UsageError(f"`history` takes one parameter, `limit`: the number of lines, from 1 to {_LINES}")
     return limit
-
-
-def _words(error: TrunklineError) -> str:
-    return error.facts or str(error)

@@ -1,7 +1,5 @@
 """Which implementation an agent has: the values of `agents` in the file of `trunkline serve`."""
 
-from __future__ import annotations
-
 from pydantic import Field, model_validator
 
 from trunkline.core.agents.openai.config import OpenAIConfig
@@ -33,7 +31,7 @@ class AgentImplementation(Model):
     """A URL to which each turn is posted."""
 
     @model_validator(mode="after")
-    def _exactly_one(self) -> AgentImplementation:
+    def _exactly_one(self) -> "AgentImplementation":
         given = [kind for kind in KINDS if getattr(self, kind) is not None]
         if len(given) != 1:
             found = f"it has {' and '.join(f'`{kind}`' for kind in given)}" if given else "it has none of them"
@@ -42,5 +40,4 @@ class AgentImplementation(Model):
 
     @property
     def kind(self) -> str:
-        """The name of the given field."""
         return next(kind for kind in KINDS if getattr(self, kind) is not None)

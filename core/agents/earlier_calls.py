@@ -6,8 +6,6 @@ whatever its number. A call that has the number of one that was made, and not it
 the same after all, such as a file, a poll, or a text that a hook has changed. `instead` has what was made in its place.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from trunkline.core.action_names import Action
@@ -37,7 +35,6 @@ class EarlierCalls:
         self.instead: str | None = None
 
     async def message(self, params: dict[str, Any]) -> ActionResult:
-        """Call the message tool, as `Turn.message` does."""
         self.instead = None
         known = next((sent for sent in self._sent_before if self._is_same(sent, params)), None)
         if known is not None:
@@ -54,7 +51,6 @@ class EarlierCalls:
             # The number belongs to a call that has been repeated already; the next number may be free.
 
     async def hand_call(self, name: str, params: dict[str, Any]) -> str:
-        """Call a tool for hands, as `Turn.call_hand_tool` does."""
         self.instead = None
         if name == HandTool.SEND_ASYNC:
             asked = (params.get("agent_id"), params.get("message"))
@@ -74,7 +70,7 @@ class EarlierCalls:
     def _is_same(self, done: ActionResult, params: dict[str, Any]) -> bool:
         """Whether a call asks for what an earlier run has queued already."""
         text = params.get("message") or params.get("emoji") or ""
-        same = params.get("action") == done.action.value and _words(str(text)) == _words(done.said or "")
+        same = params.get("action") == done.action.value and str(text).split() == (done.said or "").split()
         return same and (params.get("target") is not None or done.place == self._turn.place)
 
 
@@ -85,7 +81,3 @@ def _is_text(params: dict[str, Any]) -> bool:
 
 def _accepted(given: GivenTask) -> str:
     return Delegated(delegation=given.delegation, hand=given.hand).for_model
-
-
-def _words(text: str) -> list[str]:
-    return text.split()

@@ -1,7 +1,5 @@
 """Makes an agent from a configuration, and runs the resources of agents while a gateway runs."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -9,22 +7,47 @@ from typing import Protocol, runtime_checkable
 
 import anyio
 
-from trunkline.core.agent import Agent
+from trunkline.core.agent import Agent, Turn
 from trunkline.core.agents.config import AgentImplementation
-from trunkline.core.agents.echo import EchoAgent
 from trunkline.core.agents.usage import ModelUsage
-from trunkline.core.agents.webhook.config import WebhookConfig
 from trunkline.core.env import Env
 from trunkline.core.errors import ConfigError
+from trunkline.core.values import ChatKind, WorkKind
+
+# An agent which echoes the text of each message: for trying out a gateway without a model.
+
+#: the role of what the agent said, in transcripts
+_OWN = "assistant"
 
 
-@runtime_checkable
-class Closable(Protocol):
-    """An agent with connections."""
+class EchoAgent:
+    """Answers a message with the same text, and in a conversation of several people with the name of the author.
 
-    async def aclose(self) -> None:
-        """Close the connections, after the last turn."""
-        ...
+    The result of a hand is passed on with the hand's name. Nobody wrote a wake-up, so it gets no answer.
+    """
+
+    def __init__(self, introduction: str = "") -> None:
+        self._introduction = introduction.strip()
+
+    async def turn(self, turn: Turn) -> str | None:
+        said = _said(turn)
+        if said is None or not self._introduction or turn.work is not WorkKind.MESSAGE:
+            return said
+        if any(line.role == _OWN for line in await turn.history()):
+            return said
+        return f"{said}\n\n{self._introduction}"
+
+
+def _said(turn: Turn) -> str | None:
+    if turn.callback is not None:
+        return f"{turn.callback.hand} ({turn.callback.outcome.value}): {turn.text}"
+    if turn.work is WorkKind.TASK:
+        return turn.text
+    if turn.work is not WorkKind.MESSAGE or not turn.text.strip():
+        return None
+    if turn.place is None or turn.place.kind is ChatKind.DIRECT:
+        return turn.text
+    return f"{turn.peer.name or turn.peer.id}: {turn.text}"
 
 
 @runtime_checkable
@@ -38,8 +61,6 @@ class Preparing(Protocol):
 
 @runtime_checkable
 class Metered(Protocol):
-    """An agent which counts the use of a model."""
-
     @property
     def usage(self) -> ModelUsage: ...
 
@@ -75,22 +96,17 @@ def make_agent(
 
             return ProgramAgent(agent_id, implementation.program, launch_of(implementation.program, folder, environ))
         if implementation.webhook is not None:
-            return _webhook(agent_id, implementation.webhook, folder, environ, env)
+            try:
+                from trunkline.core.agents.webhook.agent import make_webhook
+            except ImportError as error:
+                raise ConfigError("a webhook needs the package httpx: install trunkline[http]") from error
+            return make_webhook(agent_id, implementation.webhook, folder=folder, environ=environ, env=env)
     except ConfigError as error:
         raise ConfigError(f"agents.{agent_id}.{implementation.kind}: {error.facts}") from error
     raise AssertionError("an implementation has exactly one kind")
 
 
-def _webhook(agent_id: str, config: WebhookConfig, folder: Path, environ: Mapping[str, str], env: Env) -> Agent:
-    try:
-        from trunkline.core.agents.webhook.agent import make_webhook
-    except ImportError as error:
-        raise ConfigError("a webhook needs the package httpx: install trunkline[http]") from error
-    return make_webhook(agent_id, config, folder=folder, environ=environ, env=env)
-
-
 def used_by(agents: Mapping[str, Agent]) -> dict[str, ModelUsage]:
-    """The use of models by agents, by id."""
     return {name: agent.usage for name, agent in agents.items() if isinstance(agent, Metered)}
 
 
@@ -111,8 +127,6 @@ async def running(agents: Iterable[Agent]) -> AsyncGenerator[None, None]:
         for agent in agents:
             if isinstance(agent, Lasting):
                 await stack.enter_async_context(agent.running())
-            elif isinstance(agent, Closable):
-                stack.push_async_callback(agent.aclose)
         try:
             yield
         except Exception as error:  # noqa: BLE001 -- raised again below

@@ -1,13 +1,11 @@
 """The lines of a transcript for a turn: the lines before the turn's message, from the newest back."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import msgspec
 
 from trunkline.core.agent import Turn
-from trunkline.core.delivery.notes import ROLE as NOTE
+from trunkline.core.records.messages import NOTE
 from trunkline.core.values import TranscriptLine, TurnId
 
 #: the roles of what went out, and of notes about it; every other line is work of a turn of its own

@@ -1,7 +1,5 @@
 """Output of programs and services, made fit for a log: bounded, rationed, and without control characters."""
 
-from __future__ import annotations
-
 import logging
 
 #: everything about agents that ship; `extra` has the agent's id
@@ -28,7 +26,6 @@ class Ration:
         self._at = now
 
     def spend(self, units: float, now: float) -> bool:
-        """Use units if there are enough."""
         self._fill(now)
         if self._left < units:
             return False

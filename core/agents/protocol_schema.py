@@ -1,7 +1,5 @@
 """The JSON Schema of what programs and webhooks exchange with the gateway."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

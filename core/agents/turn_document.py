@@ -1,7 +1,5 @@
 """A turn for programs and webhooks: a JSON document."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec
@@ -9,6 +7,7 @@ import msgspec
 from trunkline.core.agent import Turn
 from trunkline.core.agents.history import earlier_lines, lines_around, newest_lines
 from trunkline.core.agents.turn_limits import TurnLimits
+from trunkline.core.message_parts import Part
 from trunkline.core.prompts import Prompt
 from trunkline.core.records.rows import CallbackFacts
 from trunkline.core.values import Address, Peer, TranscriptLine, WorkKind
@@ -55,6 +54,8 @@ class TurnDocument(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", 
     text: str
     #: the same for a model: the result of a hand is marked as data
     for_model: str
+    #: what the message has beside the person's own words; `text` names each in words
+    parts: tuple[Part, ...]
     #: the author of the text; a hand is ``hand:<id>``
     peer: Peer
     #: the person for whom the turn is done
@@ -74,7 +75,6 @@ class TurnDocument(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", 
 
 
 async def document_of(turn: Turn, limits: TurnLimits) -> TurnDocument:
-    """The document of a turn, within the limits."""
     past, cut = await history_of(turn, limits.history.lines, limits.history.characters)
     return TurnDocument(
         id=turn.id,
@@ -83,6 +83,7 @@ async def document_of(turn: Turn, limits: TurnLimits) -> TurnDocument:
         session=SessionFacts(id=turn.session_id, key=turn.session_key),
         work=turn.work,
         text=turn.text,
+        parts=turn.parts,
         for_model=turn.for_model,
         peer=turn.peer,
         asked_by=turn.asked_by,

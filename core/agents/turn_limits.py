@@ -1,12 +1,12 @@
 """The limits shared by programs and webhooks: how much of a session a turn contains, and how many calls are allowed."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field
 
-from trunkline.core.config.base import Duration, Model
+from trunkline.core.config.base import Duration, Flag, Model
+from trunkline.core.errors import AgentFailed
+from trunkline.core.reasons import Reason
 
 
 class HistoryLimits(Model):
@@ -32,5 +32,12 @@ class TurnLimits(Model):
     match_calls: Literal["order", "content"] = "order"
     """How a turn that runs again after a crash recognises calls that were made before: by their order, or by what they
     say and whom they ask, for agents that ask a model and so may call in another order."""
-    tools: bool = True
+    tools: Flag = True
     """Give the agent the definitions of its tools with each turn, as JSON Schema. It may call them without, too."""
+
+    def checked_answer(self, text: str | None) -> str | None:
+        """The text of an answer. Raises `AgentFailed` beyond `max_answer`."""
+        if text is not None and len(text) > self.max_answer:
+            facts = f"{len(text)} characters; `max_answer` is {self.max_answer}"
+            raise AgentFailed(facts, Reason.ANSWER_TOO_LONG)
+        return text

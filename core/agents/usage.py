@@ -1,7 +1,5 @@
 """The use of a model by an agent."""
 
-from __future__ import annotations
-
 from typing import cast
 
 import msgspec
@@ -14,8 +12,7 @@ class ModelUsage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     prompt_tokens: int = 0
     completion_tokens: int = 0
 
-    def plus(self, other: ModelUsage) -> ModelUsage:
-        """The sum."""
+    def plus(self, other: "ModelUsage") -> "ModelUsage":
         return ModelUsage(
             answers=self.answers + other.answers,
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,

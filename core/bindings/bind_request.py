@@ -1,7 +1,5 @@
 """The request to bind a conversation, and the validation before anything happens."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from enum import StrEnum
@@ -24,8 +22,6 @@ E = TypeVar("E", bound=StrEnum)
 OPERATOR = "operator"
 #: requester of a binding for delegated work
 SPAWN = "spawn"
-#: maximum length of a note about an end
-_NOTE = 500
 NO_SESSION = "no session is named: give the key of the session that receives the messages"
 
 
@@ -223,18 +219,6 @@ def check_owner(place: Address, owner: SessionBindingRecord | None) -> None:
             " first, or set thread_bindings.owner to account"
         )
         raise BindingError(facts, Reason.BOUND_TO_OTHER_ACCOUNT)
-
-
-def end_reason(reason: Reason | str, note: str) -> tuple[Reason, str]:
-    """The code to store for the end of a binding, and the note. Raises `BindingError` for anything but texts."""
-    if not isinstance(reason, str) or not isinstance(note, str):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers need not be typed
-        facts = f"the reason and the note of an end are texts, not {type(reason).__name__} and {type(note).__name__}"
-        raise BindingError(facts, Reason.BAD_END_REASON)
-    try:
-        code = Reason(reason)
-    except ValueError:
-        code, note = Reason.UNBOUND, f"{reason}: {note}" if note else reason
-    return code, note if len(note) <= _NOTE else f"{note[: _NOTE - 1]}…"
 
 
 def is_same(asked: BindRequest, place: Address, had: SessionBindingRecord) -> bool:

@@ -4,8 +4,6 @@ It holds the bindings that are durable and not ended. A look-up takes constant t
 the expired ones: a touch does not move the heap entry; an entry that comes up too early is put back.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Iterator
 

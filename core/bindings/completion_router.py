@@ -9,8 +9,6 @@ the only binding of a thread under it, then the only one on its channel and acco
 channel or account, and without a requester nothing is guessed unless the caller fails open.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
@@ -117,11 +115,7 @@ class BoundDeliveryRouter:
         self._now = now
 
     def resolve_destination(
-        self,
-        event_kind: str,
-        target_session_key: str,
-        requester: Requester,
-        fail_closed: bool = True,
+        self, event_kind: str, target_session_key: str, requester: Requester, fail_closed: bool = True
     ) -> RouterDecision:
         key = target_session_key.strip()
         return self._resolve(

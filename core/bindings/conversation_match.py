@@ -4,16 +4,11 @@ A binding belongs to the full reference: channel, account, conversation and thre
 Thread ids alone are not enough: they are unique only within a channel.
 """
 
-from __future__ import annotations
-
 from trunkline.core.channels import ChannelRules, Hints, rules_for
 from trunkline.core.channels.rules import DEFAULT_ACCOUNT, KIND_WORDS
 from trunkline.core.errors import TargetError
-from trunkline.core.records.bindings import ConversationRef
+from trunkline.core.records.bindings import TOPIC, ConversationRef
 from trunkline.core.values import Address, ChatKind
-
-_TOPIC = ":topic:"
-
 
 #: channel, account, conversation and thread in the form to compare
 PlaceId = tuple[str, str, str, str]
@@ -56,17 +51,6 @@ def _as(like: Address, place: Address) -> Address:
     )
 
 
-def ref_of(place: Address) -> ConversationRef:
-    """The reference of a place."""
-    tail = "" if place.thread is None else f"{_TOPIC}{place.thread}"
-    return ConversationRef(
-        channel=place.channel,
-        account_id=place.account,
-        conversation_id=f"{place.conversation}{tail}",
-        parent_conversation_id=place.parent if place.thread is None else place.conversation,
-    )
-
-
 def place_of(ref: ConversationRef) -> Address:
     """The place named by a reference, with any prefix in the ids.
 
@@ -99,9 +83,9 @@ def _read(rules: ChannelRules, text: str) -> tuple[ChatKind, str, str | None]:
         target = rules.read(text, Hints())
     except TargetError:
         word, bare = rules.kind_word(rules.strip(text, repeat=True))
-        base, topic, thread = bare.rpartition(_TOPIC)
+        base, topic, thread = bare.rpartition(TOPIC)
         kind = KIND_WORDS.get(word, ChatKind.CHANNEL)
         return (kind, base, thread) if base and topic and thread else (kind, bare or text, None)
-    if target.thread is None and (parts := target.id.rpartition(_TOPIC))[0] and parts[2]:
+    if target.thread is None and (parts := target.id.rpartition(TOPIC))[0] and parts[2]:
         return target.kind, parts[0], parts[2]
     return target.kind, target.id, target.thread

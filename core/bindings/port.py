@@ -4,8 +4,6 @@ It hides how Discord and Telegram create threads, unarchive them and post under 
 `trunkline.core.errors.PlatformError`.
 """
 
-from __future__ import annotations
-
 from typing import Protocol, runtime_checkable
 
 from trunkline.core.records.bindings import Placement, PlaceState

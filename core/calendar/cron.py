@@ -1,8 +1,6 @@
 """When an entry of the schedule is due: once at a time, at intervals, or by a cron expression of five fields."""
 
-from __future__ import annotations
-
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 
 import msgspec
 
@@ -62,10 +60,17 @@ def next_fire(timing: Timing, after: float, zones: Zones, *, since: float) -> fl
         return due if due > after else due + timing.every
     zone = zones.of(timing.timezone)
     if timing.at is not None:
-        at = _time(timing.at, zone).timestamp()
+        at = _shown(_time(timing.at, zone)).timestamp()
         return at if at > after else None
     found = _next(timing.cron or "", datetime.fromtimestamp(after, zone))
     return None if found is None else found.timestamp()
+
+
+def _shown(at: datetime) -> datetime:
+    """A time as the clock shows times: the change instead of a skipped time, as for an expression."""
+    if at.astimezone(UTC).astimezone(at.tzinfo).replace(tzinfo=None) == at.replace(tzinfo=None):
+        return at
+    return _next(f"{at.minute} {at.hour} {at.day} {at.month} *", at - timedelta(days=1)) or at
 
 
 def _next(expression: str, after: datetime) -> datetime | None:

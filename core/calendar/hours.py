@@ -1,7 +1,5 @@
 """Active hours: the time of day at which heartbeats run."""
 
-from __future__ import annotations
-
 import re
 from datetime import datetime
 

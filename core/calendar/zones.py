@@ -1,7 +1,5 @@
 """Time zones by name."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 

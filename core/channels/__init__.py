@@ -1,5 +1,6 @@
 """Channels: the rules of each platform, and the contract of adapters."""
 
+from trunkline.core.channels.account_adapter import TextAndMediaChannel
 from trunkline.core.channels.adapter import (
     Actions,
     ChannelAdapter,
@@ -9,21 +10,15 @@ from trunkline.core.channels.adapter import (
     Queries,
     Readiness,
     Ready,
-    Recipients,
+    Reopenings,
     Resolved,
 )
-from trunkline.core.channels.capabilities import (
-    check_capabilities,
-    check_poll,
-    for_action,
-    for_notice,
-    require,
-    require_action,
-)
+from trunkline.core.channels.capabilities import check_capabilities, require_action
 from trunkline.core.channels.directory import DirectoryEntry, find_in_directory
 from trunkline.core.channels.registry import (
     ChannelRulebook,
     known_channels,
+    nearest_channel,
     register_channel,
     registered_channel,
     rules_for,
@@ -32,12 +27,10 @@ from trunkline.core.channels.rules import (
     ChannelRules,
     CurrentConversation,
     Hints,
-    InboundPlace,
     OutboundPlace,
     ParsedTarget,
     TargetText,
 )
-from trunkline.core.channels.text_and_media import TextAndMediaChannel
 
 __all__ = [
     "Actions",
@@ -48,7 +41,6 @@ __all__ = [
     "Directory",
     "DirectoryEntry",
     "Hints",
-    "InboundPlace",
     "InboundStream",
     "OutboundPlace",
     "ParsedTarget",
@@ -56,19 +48,16 @@ __all__ = [
     "Queries",
     "Readiness",
     "Ready",
-    "Recipients",
+    "Reopenings",
     "Resolved",
     "TargetText",
     "TextAndMediaChannel",
     "check_capabilities",
-    "check_poll",
     "find_in_directory",
-    "for_action",
-    "for_notice",
     "known_channels",
+    "nearest_channel",
     "register_channel",
     "registered_channel",
-    "require",
     "require_action",
     "rules_for",
 ]

@@ -1,13 +1,11 @@
 """The contract between the gateway and a platform: one small protocol, easy to fake and to wrap.
 
 Every adapter implements `ChannelAdapter`. Optional abilities are separate protocols, recognised by their methods:
-`Readiness`, `PlaceReadiness`, `Directory`, `Recipients`, `Actions`, `Queries`. `core.testing.adapter_kit` checks an
-adapter against the whole contract.
+`Readiness`, `PlaceReadiness`, `Reopenings`, `Directory`, `Recipients`, `Actions`, `Queries`. `core.testing.adapter_kit`
+checks an adapter against the whole contract.
 """
 
-from __future__ import annotations
-
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol, runtime_checkable
 
@@ -41,7 +39,7 @@ class ChannelAdapter(Protocol):
     def capabilities(self) -> Capabilities:
         """The capabilities of this account on the platform; constant while the gateway runs.
 
-        ``can``: what may be requested; anything else is refused before it is stored (`core.channels.require`).
+        ``can``: what may be requested; anything else is refused before it is stored (`capabilities.require`).
         ``mode``: the transports. ``direct`` and ``gateway`` adapters have one, which every request names. A ``hybrid``
         adapter has both: the gateway requests the direct one first, and the gateway path only after `NotSent`. So an
         adapter must raise `NotSent` only if the request provably never reached the platform.
@@ -102,6 +100,15 @@ class PlaceReadiness(Protocol):
 
         A place that takes no message ever again is ready: `ChannelAdapter.send` says so. Waiting uses no attempt.
         """
+        ...
+
+
+@runtime_checkable
+class Reopenings(Protocol):
+    """An adapter whose platform says when a closed place is open again."""
+
+    def connect_reopened(self, call: Callable[[Address], None]) -> None:
+        """Call `call` with each such place from now on. A place without a thread stands for all its threads."""
         ...
 
 

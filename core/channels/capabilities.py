@@ -1,7 +1,5 @@
 """Checks of capabilities: whether they are consistent, and whether a send may use them. Pure."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 
@@ -17,7 +15,6 @@ from trunkline.core.reasons import Reason
 from trunkline.core.values import Capabilities, Capability, DeliveryMode, Idempotency, Poll
 from trunkline.core.well_formed import well_formed
 
-#: minimum number of poll options
 _LEAST_OPTIONS = 2
 
 
@@ -40,7 +37,7 @@ def require_action(adapter: object, capabilities: Capabilities, action: Action, 
 
 
 def for_action(capabilities: Capabilities, action: Action) -> Capabilities:
-    """What an adapter offers for a change.
+    """The support of an adapter for a change.
 
     A repeatable change in doubt is made again, as often as needed, but not while the first request may still arrive:
     it would overtake the next change. Any other one is parked. Its request carries no mark, its receipt need not name a
@@ -57,14 +54,17 @@ def for_action(capabilities: Capabilities, action: Action) -> Capabilities:
     )
 
 
-def for_notice(capabilities: Capabilities) -> Capabilities:
-    """What an adapter offers for a notice of the gateway itself.
+def for_notice(capabilities: Capabilities, *, again: bool) -> Capabilities:
+    """The support of an adapter for a notice of the gateway itself. `again`: the second request, after a doubt.
 
     Where nobody can find out whether it was accepted, it is sent again, like something under a key that lasts: to read
-    it twice harms nobody, and without it a person may never hear that an answer is missing.
+    it twice harms nobody, and without it a person may never hear that an answer is missing. A third time it is not
+    sent, not even with a mark: as if the adapter could send no text.
     """
     if capabilities.idempotency is Idempotency.LOOKUP:
         return capabilities
+    if again and capabilities.idempotency is Idempotency.NONE:
+        return msgspec.structs.replace(capabilities, can=capabilities.can - {Capability.TEXT})
     return msgspec.structs.replace(capabilities, idempotency=Idempotency.KEY, key_seconds=None)
 
 

@@ -3,8 +3,6 @@
 What an action needs: ``messageId`` is required; of ``text|message`` one is; ``pollOption>=2`` has at least two values.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import msgspec
@@ -15,14 +13,11 @@ from trunkline.core.actions.spec import ActionKind, Feature
 
 #: the error of platforms with a handler of their own
 NO_HANDLER = "Action {action} is not supported for provider {channel}."
-#: the options of a vote
 VOTE = "pollOption|pollOptionIndex|pollOptionIndexes|pollOptionId|pollOptionIds"
 _FILE = "media|path|filePath|buffer"
 
 
 class ChannelAction(msgspec.Struct, frozen=True, kw_only=True):
-    """What one platform has of one action."""
-
     #: required parameters; the first that is missing is reported
     needs: tuple[str, ...] = ()
     #: the switch in the platform's configuration; None: it is always on
@@ -37,11 +32,9 @@ class ChannelAction(msgspec.Struct, frozen=True, kw_only=True):
     errors: Mapping[str, str] = {}
     #: the whole error with all missing parameters, joined in place of ``{}``
     all_missing: str = ""
-    #: only in groups
     group_only: bool = False
 
     def missing(self, lacking: tuple[str, ...]) -> str:
-        """The error for missing parameters."""
         first = lacking[0]
         if self.all_missing and first in self.needs:
             labels = (self.labels.get(need, need) for need in lacking if need in self.needs)
@@ -52,7 +45,7 @@ class ChannelAction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PollFeatures(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What a platform's polls can say besides question and options."""
+    """The fields of a platform's polls besides question and options."""
 
     #: close after some hours
     hours: bool = False
@@ -75,12 +68,7 @@ class PollFeatures(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 ActionTable = Mapping[Action, ChannelAction]
 
 
-def action(
-    *needs: str,
-    gate: str | None = None,
-    on: bool = True,
-    of_others: str | None = None,
-) -> ChannelAction:
+def action(*needs: str, gate: str | None = None, on: bool = True, of_others: str | None = None) -> ChannelAction:
     """The usual entry of a table."""
     return ChannelAction(needs=needs, gate=gate, on=on, of_others=of_others)
 

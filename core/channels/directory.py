@@ -1,7 +1,5 @@
 """Finds a target by its name among the entries of a platform's directory. Pure: the adapter knows the entries."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 
@@ -19,8 +17,6 @@ _SHOWN = 5
 
 
 class DirectoryEntry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A person, group or channel of a platform."""
-
     #: the target text that means it, e.g. ``user:1``
     target: str
     kind: ChatKind
@@ -31,7 +27,6 @@ class DirectoryEntry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All that it may be named by, in lower case."""
         return tuple(one.lower().lstrip("#@") for one in (self.name, self.handle) if one.strip())
 
 

@@ -1,7 +1,5 @@
 """Places that the configuration lists: a channel, or a conversation of it."""
 
-from __future__ import annotations
-
 import functools
 
 import msgspec

@@ -3,58 +3,20 @@
 These are ours. A profile with other rules has a `ChannelRulebook`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Generator
 from contextlib import contextmanager
 from copy import copy
+from difflib import get_close_matches
 from functools import lru_cache
 
-from trunkline.core.channels.platforms.bluebubbles import BlueBubbles
-from trunkline.core.channels.platforms.discord import Discord
-from trunkline.core.channels.platforms.feishu import Feishu
-from trunkline.core.channels.platforms.googlechat import GoogleChat
-from trunkline.core.channels.platforms.imessage import IMessage
-from trunkline.core.channels.platforms.matrix import Matrix
-from trunkline.core.channels.platforms.mattermost import Mattermost
-from trunkline.core.channels.platforms.msteams import MsTeams
-from trunkline.core.channels.platforms.nextcloud_talk import NextcloudTalk
-from trunkline.core.channels.platforms.nostr import Nostr
-from trunkline.core.channels.platforms.signal import Signal
-from trunkline.core.channels.platforms.slack import Slack
-from trunkline.core.channels.platforms.telegram import Telegram
-from trunkline.core.channels.platforms.tlon import Tlon
-from trunkline.core.channels.platforms.voice import Voice
-from trunkline.core.channels.platforms.whatsapp import WhatsApp
-from trunkline.core.channels.platforms.zalo import Zalo
-from trunkline.core.channels.platforms.zalouser import ZaloPersonal
+from trunkline.core.channels import platforms
 from trunkline.core.channels.rules import ChannelRules
+from trunkline.core.declared import classes_in
 from trunkline.core.errors import ChannelConflict, UsageError
+from trunkline.core.values import Address, ChatKind, Receipt
 
-_KNOWN = {
-    rules.channel: rules
-    for rules in (
-        BlueBubbles(),
-        Discord(),
-        Feishu(),
-        GoogleChat(),
-        IMessage(),
-        Matrix(),
-        Mattermost(),
-        MsTeams(),
-        NextcloudTalk(),
-        Nostr(),
-        Signal(),
-        Slack(),
-        Telegram(),
-        Tlon(),
-        Voice(),
-        WhatsApp(),
-        Zalo(),
-        ZaloPersonal(),
-    )
-}
+_KNOWN = {kind.channel: kind() for kind in classes_in(platforms.__path__, platforms.__name__, ChannelRules, "channel")}
 #: rules that were registered; they take precedence
 _registered: dict[str, ChannelRules] = {}
 #: the generic rules of channels without rules of their own
@@ -65,6 +27,13 @@ _NAME = re.compile(r"[a-z][a-z0-9_.-]*")
 def rules_for(channel: str) -> ChannelRules:
     """The rules of a channel: registered, else of its module, else the generic ones."""
     return _registered.get(channel) or _KNOWN.get(channel) or _generic(channel)
+
+
+def nearest_channel(name: str) -> str | None:
+    """The known channel that a name probably stands for: one with that prefix for its targets, or a similar one."""
+    known = known_channels()
+    by_prefix = (channel for channel in known if name in rules_for(channel).prefixes)
+    return next(by_prefix, None) or next(iter(get_close_matches(name, known, n=1)), None)
 
 
 class ChannelRulebook:
@@ -84,7 +53,6 @@ class ChannelRulebook:
         self._theirs = lru_cache(maxsize=256)(self._remade)
 
     def of(self, channel: str) -> ChannelRules:
-        """The rules of a channel."""
         ours = rules_for(channel)
         return self._theirs(ours) if self._kinds else ours
 
@@ -142,3 +110,18 @@ def registered_channel(rules: ChannelRules, *, replace: bool = False) -> Generat
             _registered.pop(rules.channel, None)
         else:
             _registered[rules.channel] = before
+
+
+def is_misplaced(asked: Address, receipt: Receipt) -> bool:
+    """Whether a receipt shows another place than the requested one.
+
+    A direct conversation may have several ids on its platform, so only its thread is compared.
+    """
+    if receipt.address == asked:
+        return False
+    found, rules = receipt.address, rules_for(asked.channel)
+    if found.thread != asked.thread:
+        return True
+    if asked.kind is ChatKind.DIRECT:
+        return False
+    return rules.fold(asked.kind, found.conversation) != rules.fold(asked.kind, asked.conversation)

@@ -1,4 +1,4 @@
-"""What differs between platforms, one object per platform: target grammar, peer kinds, threads, From/To, limits.
+"""Rules of a platform, one object each: target grammar, peer kinds, threads, From/To, limits.
 
 A *target* is the text by which an agent, an operator or an API client names where a message goes, e.g. ``channel:C1``.
 `read` parses it into a `ParsedTarget`, `place` adds the thread, and `write` is the inverse: for every place that an
@@ -6,8 +6,6 @@ inbound message can come from, reading the written form gives the same place (in
 the generic rule set, for platforms without a module of their own. A profile with other rules has subclasses of these
 (`trunkline.core.channels.registry.ChannelRulebook`).
 """
-
-from __future__ import annotations
 
 import functools
 import re
@@ -36,10 +34,7 @@ DEFAULT_ACCOUNT = "default"
 #: the gateway's own web chat, a channel where an account serves it
 WEB_CHAT = "webchat"
 #: chunker and usual chunk length of platforms without a module
-_CHUNKS = {
-    "line": (Chunker.MARKDOWN, 5000),
-    "twitch": (Chunker.TEXT, 500),
-}
+_CHUNKS = {"line": (Chunker.MARKDOWN, 5000), "twitch": (Chunker.TEXT, 500)}
 #: Unicode categories that no id has: control characters, surrogates, line and paragraph separators
 _UNREADABLE = ("Cc", "Cs", "Zl", "Zp")
 
@@ -50,7 +45,7 @@ def given(text: str | None) -> str | None:
 
 
 class Hints(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Facts about a target besides its text."""
+    """Facts about a target besides the text."""
 
     #: its kind according to a directory
     kind: ChatKind | None = None
@@ -61,8 +56,6 @@ class Hints(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ParsedTarget(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The parsed form of a target."""
-
     #: kind of the conversation in session keys
     kind: ChatKind
     #: the platform's own id, byte for byte
@@ -78,8 +71,6 @@ class ParsedTarget(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class OutboundPlace(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A target with its thread: the place of a message, and its written forms."""
-
     conversation: str
     thread: str | None = None
     parent: str | None = None
@@ -106,8 +97,6 @@ class CurrentConversation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class TargetText(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A place as text: a target and a thread."""
-
     target: str
     thread: str | None = None
 
@@ -120,7 +109,6 @@ class InboundPlace(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     is_thread_reply: bool = False
     #: the message that an answer replies to: the root of the thread, else the message itself
     reply_to: str | None = None
-    #: the thread for an answer
     message_thread: str | None = None
     #: whether a thread's new session starts with the transcript of its room
     inherits_parent: bool = False
@@ -185,7 +173,6 @@ class ChannelRules:
 
     @property
     def generic(self) -> bool:
-        """Whether these are the rules of a platform without a module."""
         return type(self) is ChannelRules
 
     @property
@@ -205,17 +192,14 @@ class ChannelRules:
         return self.capabilities.text_limit
 
     def action(self, which: Action) -> ChannelAction | None:
-        """What the platform has of an action of the message tool; None: nothing."""
+        """The platform's support for an action of the message tool; None if it has none."""
         return self.actions.get(which)
-
-    # ------------------------------------------------------------ ids and keys
 
     def fold(self, kind: ChatKind, id: str) -> str:  # noqa: A002 -- the word
         """The form of an id in session keys: lower case where case is insignificant."""
         return id if self.case_sensitive else id.lower()
 
     def key_thread(self, address: Address) -> tuple[str, str] | None:
-        """The thread of a place in its session key."""
         return None if address.thread is None else (self.thread_word, self.fold(address.kind, address.thread))
 
     def thread_on(self, place: Address, message_id: str) -> Address:
@@ -230,7 +214,12 @@ class ChannelRules:
             return msgspec.structs.replace(thread, thread=None)
         return msgspec.structs.replace(thread, conversation=thread.parent or thread.conversation, parent=None)
 
-    # ------------------------------------------------------------ targets
+    def unusable_reference(self, action: Action, place: Address, message_id: str, *, author: bool) -> str | None:
+        """What the platform lacks in order to find the message that an action means; None if nothing.
+
+        `author`: whether it is known who wrote the message.
+        """
+        return None
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
         """Parse a target. Raises `TargetError`, or `AmbiguousTarget` if the text is not specific enough."""
@@ -272,8 +261,6 @@ class ChannelRules:
     def to(self, target: ParsedTarget) -> str:
         """To: the conversation as a target."""
         return f"{'user' if target.kind is ChatKind.DIRECT else target.kind.value}:{target.id}"
-
-    # ------------------------------------------------------------ helpers for reading
 
     def clean(self, text: str) -> str:
         """The text without surrounding spaces. Raises `TargetError` if it is blank or has control characters."""

@@ -1,7 +1,5 @@
 """Parses chat commands: ``/focus <session>``, ``/unfocus``, ``/agents``, ``/tasks``, ``/cancel <task>``."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from enum import StrEnum
 

@@ -1,7 +1,5 @@
 """Permissions to bind and unbind conversations by chat commands, and the replies."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from trunkline.core.config import ControlConfig
@@ -16,21 +14,30 @@ def person(place: Address, peer: Peer) -> str:
     return f"{place.channel}:{peer.id}"
 
 
-def is_owner(who: str, config: ControlConfig) -> bool:
-    """Whether a person may bind and unbind every conversation."""
-    return who in config.owners
+def is_owner(who: str, config: ControlConfig, *, claimed: bool) -> bool:
+    """Whether a person may bind and unbind every conversation. `claimed`: only a client says who they are."""
+    return who in config.owners and not claimed
 
 
-def check_focus(who: str, config: ControlConfig) -> None:
+def check_focus(who: str, config: ControlConfig, *, claimed: bool) -> None:
     """Raise `BindingError` unless the person is an owner: a session holds the messages of others."""
-    if not is_owner(who, config):
-        raise BindingError("only an owner of this gateway may do that", Reason.NOT_PERMITTED)
+    if not is_owner(who, config, claimed=claimed):
+        raise BindingError(f"only an owner of this gateway may do that{_unproven(who, config)}", Reason.NOT_PERMITTED)
 
 
-def check_unfocus(who: str, had: SessionBindingRecord, config: ControlConfig) -> None:
+def check_unfocus(who: str, had: SessionBindingRecord, config: ControlConfig, *, claimed: bool) -> None:
     """Raise `BindingError` unless the person is an owner or bound the conversation."""
-    if not is_owner(who, config) and had.bound_by != who:
-        raise BindingError(f"only an owner or {had.bound_by}, who bound it, may do that", Reason.NOT_PERMITTED)
+    binder = had.bound_by == who and not (claimed and who in config.owners)
+    if not is_owner(who, config, claimed=claimed) and not binder:
+        whose = f"only an owner or {had.bound_by}, who bound it, may do that"
+        raise BindingError(f"{whose}{_unproven(who, config)}", Reason.NOT_PERMITTED)
+
+
+def _unproven(who: str, config: ControlConfig) -> str:
+    """The remedy for an owner whose token proves nobody."""
+    if who not in config.owners:
+        return ""
+    return f", and nothing proves that this is one: the token of this message needs `people: [{who}]` or `operate`"
 
 
 def choose_target(argument: str, main: str, known: Sequence[SessionBindingRecord]) -> str:

@@ -1,7 +1,5 @@
 """The delegations behind ``/tasks`` and ``/cancel``, and the replies: delegations requested by a person."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from trunkline.core.records.delegations import DelegationRow

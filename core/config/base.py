@@ -1,8 +1,7 @@
-"""What all configuration models share: their base class, times, and ids that files write as numbers."""
-
-from __future__ import annotations
+"""Parts of all configuration models: base class, times, addresses, and ids in the form of numbers."""
 
 import re
+from ipaddress import ip_address
 from typing import Annotated
 
 from pydantic import (
@@ -13,6 +12,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     PlainSerializer,
+    Strict,
     WithJsonSchema,
 )
 from pydantic.alias_generators import to_camel
@@ -54,8 +54,20 @@ def _http_address(text: str) -> str:
     return text.rstrip("/")
 
 
+def is_loopback(host: str) -> bool:
+    """Whether a host of an address is this machine, and reached by nobody else."""
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
 #: an address on the web, without a slash at the end
 HttpAddress = Annotated[str, AfterValidator(_http_address)]
+
+
+#: a boolean of a file: `true` or `false`. Nothing else opens a policy: not `yes`, not `on`, not 1.
+Flag = Annotated[bool, Strict()]
 
 
 class Model(BaseModel):

@@ -1,13 +1,11 @@
 """Configuration of platforms and their accounts."""
 
-from __future__ import annotations
-
 import re
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from trunkline.core.config.base import Duration, Model, id_text
+from trunkline.core.config.base import Duration, Flag, Model, id_text
 from trunkline.core.config.heartbeat import VisibilityConfig
 from trunkline.core.values import ChunkMode
 
@@ -28,9 +26,9 @@ class ChannelAccountConfig(Model):
 class ThreadBindingsConfig(Model):
     """How conversations of a platform are bound to sessions."""
 
-    enabled: bool = True
+    enabled: Flag = True
     """Whether conversations of this platform can be bound."""
-    spawn_subagent_sessions: bool = False
+    spawn_subagent_sessions: Flag = False
     """Work that an agent delegates in a channel gets its own session and a thread bound to it; the completion goes only
     to that thread. If off, the completion goes to the requester's session."""
     idle_timeout: Duration = 86400.0
@@ -46,11 +44,11 @@ class ThreadBindingsConfig(Model):
     """After this many such messages in a row the bot posts in the thread until it is bound again."""
     owner: Literal["channel", "account"] = "channel"
     """Which accounts answer in a bound group or thread: only the one it was bound through, or each by its own rules."""
-    unarchive: bool = True
+    unarchive: Flag = True
     """Unarchive an archived thread, where allowed, before posting in it."""
     fallback: Literal["none", "requester"] = "none"
     """Where a completion goes if its bound conversation cannot be used: nowhere, or visibly to the requester."""
-    notice: bool = True
+    notice: Flag = True
     """Notify the requester, without the content, of a message that cannot be delivered to its bound conversation."""
     farewell: str = ""
     """Message posted in a conversation when its binding expires; empty for none."""
@@ -81,9 +79,9 @@ class ChannelConfig(Model):
     """System prompt of turns that answer on this platform, after the agent's own. It is read when the turn starts."""
     prompts: dict[str, str] = Field(default_factory=dict)
     """The same by agent, instead of `prompt`; an empty one for none."""
-    auto_thread: bool = False
+    auto_thread: Flag = False
     """Answer a top-level message of a group or channel in a thread opened on that message."""
-    reply_reference: bool = False
+    reply_reference: Flag = False
     """An answer quotes the message that it answers if both are in the same place."""
     text_limit: Annotated[int, Field(gt=0)] | None = None
     """Maximum length of one message, in UTF-16 code units; the default is the platform's usual limit, or less if its
@@ -96,7 +94,7 @@ class ChannelConfig(Model):
     """Slack: ids of multi-person direct messages, which look like channels."""
     rooms: tuple[str, ...] = ()
     """Slack: ids that are channels even if they look otherwise."""
-    actions: Annotated[dict[str, bool], BeforeValidator(_gates)] = Field(default_factory=dict)
+    actions: Annotated[dict[str, Flag], BeforeValidator(_gates)] = Field(default_factory=dict)
     """Switches of actions of the message tool, e.g. `moderation: true`; docs/message-tool.md lists them."""
     default_account: str | None = None
     """The account that sends if none is named; the default is the only account, else `default`."""
@@ -110,7 +108,6 @@ class ChannelConfig(Model):
     the first one here. It does not restrict who may write to the gateway."""
 
     def account(self, name: str) -> ChannelAccountConfig:
-        """Settings of an account; account names are case-insensitive."""
         if not self.accounts:
             return _ACCOUNT_DEFAULTS
         folded = name.lower()

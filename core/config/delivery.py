@@ -1,12 +1,10 @@
 """Configuration of delivery."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from trunkline.core.config.base import Duration, Model
+from trunkline.core.config.base import Duration, Flag, Model
 
 
 class DeliveryConfig(Model):
@@ -49,15 +47,20 @@ class DeliveryConfig(Model):
     The lease is renewed three times as often, and is never shorter than three times `request_timeout`."""
     watch: Duration = 20.0
     """A running gateway applies an operator's changes to the store file within this time."""
-    failed_notice: str = ""
+    failed_notice: str = "Sorry, my answer could not be delivered."
     """Text to the person whose answer could not be delivered, at the same place; empty: none. It is not sent to a place
     where nothing can be posted any more."""
-    doubt_notice: str = ""
+    doubt_notice: str = "Sorry, my answer may not have arrived. Please ask again if it has not."
     """Text to the person whose answer is parked, because nobody can find out whether it has arrived, at the same place;
     empty: none."""
-    notice_in_room: bool = False
-    """Whether notices about an answer go to the room of its thread, if nothing can be posted in the thread any more."""
-    notify_agent: bool = False
+    closed_notice: str = (
+        "Sorry, my answer cannot be posted while its thread is closed. It follows if it is opened again."
+    )
+    """Text in the room of a thread that is closed when an answer for it is ready; empty: none. Needs `notice_in_room`.
+    The answer is tried again until it is older than `max_age`."""
+    notice_in_room: Flag = True
+    """Whether notices about an answer go to the room of its thread, if nothing can be posted in the thread."""
+    notify_agent: Flag = False
     """Whether a message that could not be delivered starts a turn of its agent. The transcript gets a line of it in any
     case."""
     retention: Duration = 30 * 86400.0

@@ -1,49 +1,39 @@
 """The whole configuration of a gateway."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
-from pydantic import Field, PrivateAttr, model_validator
+from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from trunkline.core.calendar.cron import check_expression, check_time
 from trunkline.core.calendar.hours import minutes
 from trunkline.core.calendar.zones import LOCAL, USER, zone
 from trunkline.core.channels import ChannelRulebook, known_channels, rules_for
 from trunkline.core.channels.rules import WEB_CHAT
-from trunkline.core.config.agents import AgentConfig
-from trunkline.core.config.base import Model
+from trunkline.core.config.base import Flag, Model
 from trunkline.core.config.channels import ChannelConfig
 from trunkline.core.config.delivery import DeliveryConfig
-from trunkline.core.config.heartbeat import LAST, NONE, OWNER, HeartbeatConfig
+from trunkline.core.config.heartbeat import LAST, NONE, OWNER, ActiveHoursConfig, HeartbeatConfig
 from trunkline.core.config.routing import RouteRuleConfig, RuleSessionConfig, SessionConfig
 from trunkline.core.config.schedule import CronConfig
 from trunkline.core.config.tools import MessageToolConfig, ToolsConfig, merged
 from trunkline.core.config.work import ControlConfig, HandsConfig, TurnsConfig
-from trunkline.core.errors import KeyFormatError
+from trunkline.core.errors import KeyFormatError, UnknownName
 from trunkline.core.keys import canonical_key
 from trunkline.core.profile_rules import Profile, ProfileRules, profile_rules
-
-if TYPE_CHECKING:
-    from trunkline.core.config.heartbeat import ActiveHoursConfig, HeartbeatConfig
-    from trunkline.core.config.schedule import CronConfig
-
 
 #: the entry of `channels` that holds for all of them
 DEFAULTS = "defaults"
 
 
-def deliverable_channels(config: GatewayConfig) -> tuple[str, ...]:
+def deliverable_channels(config: "GatewayConfig") -> tuple[str, ...]:
     """The channels that a target may name: those configured, in their order, then those with rules of their own."""
     named = (name.strip().lower() for name in config.channels if name != DEFAULTS)
     routed = (binding.match.channel.strip().lower() for binding in config.bindings)
     return tuple(dict.fromkeys((*named, *routed, *known_channels())))
 
 
-def _sections(config: GatewayConfig) -> Iterator[tuple[str, HeartbeatConfig, str]]:
-    """Each `heartbeat` section with its path and its agent."""
+def _sections(config: "GatewayConfig") -> Iterator[tuple[str, HeartbeatConfig, str]]:
     if config.heartbeat is not None:
         yield "heartbeat", config.heartbeat, config.default_agent
     for index, agent in enumerate(config.agents):
@@ -51,7 +41,7 @@ def _sections(config: GatewayConfig) -> Iterator[tuple[str, HeartbeatConfig, str
             yield f"agents[{index}].heartbeat", agent.heartbeat, agent.id
 
 
-def heartbeat_agents(config: GatewayConfig) -> tuple[str, ...]:
+def heartbeat_agents(config: "GatewayConfig") -> tuple[str, ...]:
     """The agents that have a heartbeat: those with a section of their own, else the default agent."""
     own = tuple(agent.id for agent in config.agents if agent.heartbeat is not None)
     return own or ((config.default_agent,) if config.heartbeat is not None else ())
@@ -60,7 +50,7 @@ def heartbeat_agents(config: GatewayConfig) -> tuple[str, ...]:
 class ConfigChecks:
     """The checks of a configuration under a profile. A check raises `ValueError` for a value that cannot be meant."""
 
-    def accepts_agent(self, name: str, config: GatewayConfig) -> bool:
+    def accepts_agent(self, name: str, config: "GatewayConfig") -> bool:
         """Whether a name of an agent can be meant: there is an agent that has it."""
         return any(agent.id == name for agent in config.agents)
 
@@ -68,7 +58,7 @@ class ConfigChecks:
         """Whether a channel can be meant to have a gate."""
         return name in gates
 
-    def check_heartbeat(self, path: str, heartbeat: HeartbeatConfig, agent: str, config: GatewayConfig) -> None:
+    def check_heartbeat(self, path: str, heartbeat: HeartbeatConfig, agent: str, config: "GatewayConfig") -> None:
         """Check a `heartbeat` section of an agent."""
         if heartbeat.file is not None and heartbeat.text is not None:
             raise ValueError(f"{path}: `file` and `text` are both given; keep one of them")
@@ -81,8 +71,7 @@ class ConfigChecks:
         if heartbeat.session is not None:
             _check_session(f"{path}.session", heartbeat.session, agent)
 
-    def check_agents(self, config: GatewayConfig) -> None:
-        """Check the agents, and the route rules that name them."""
+    def check_agents(self, config: "GatewayConfig") -> None:
         ids = [agent.id for agent in config.agents]
         if not ids:
             raise ValueError(f"agents: there are none; the profile {config.profile.value} needs at least one")
@@ -96,7 +85,7 @@ class ConfigChecks:
                 )
 
 
-def check_heartbeats(config: GatewayConfig) -> None:
+def check_heartbeats(config: "GatewayConfig") -> None:
     """Raise `ValueError` for what cannot be meant."""
     for path, heartbeat, agent in _sections(config):
         config.rules[ConfigChecks].check_heartbeat(path, heartbeat, agent, config)
@@ -151,7 +140,7 @@ def _at(path: str, more: str = "") -> Generator[None]:
         raise ValueError(f"{path}: {error}{more}") from None
 
 
-def _check_target(path: str, target: str | None, to: str | None, config: GatewayConfig) -> None:
+def _check_target(path: str, target: str | None, to: str | None, config: "GatewayConfig") -> None:
     if target is None or target in (LAST, NONE, OWNER):
         if to is not None and target in (NONE, OWNER):
             raise ValueError(
@@ -168,7 +157,7 @@ def _check_target(path: str, target: str | None, to: str | None, config: Gateway
         )
 
 
-def _check_entry(path: str, entry: CronConfig, config: GatewayConfig) -> None:
+def _check_entry(path: str, entry: CronConfig, config: "GatewayConfig") -> None:
     given = [name for name in ("at", "every", "cron") if getattr(entry, name) is not None]
     if len(given) != 1:
         raise ValueError(f"{path}: it needs one of `at`, `every` and `cron`, and has {' and '.join(given) or 'none'}")
@@ -194,6 +183,29 @@ def _check_entry(path: str, entry: CronConfig, config: GatewayConfig) -> None:
         raise ValueError(f"{path}.target: the heartbeat delivers to its own target; remove `target`, or remove `wake`")
 
 
+class AgentConfig(Model):
+    """An agent that the gateway can route messages to."""
+
+    id: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")
+    """Lower case letters, digits, `-` and `_`; not `agent`, the first word of upstream session keys."""
+    default: Flag = False
+    """Answers messages that no route rule matches. If no agent is the default, the first one is."""
+    prompt: str = ""
+    """Base system prompt of its turns. Those of the channel and of a callback follow it."""
+    tools: ToolsConfig = ToolsConfig()
+    """Settings of its tools; each that is given replaces the one in `tools`."""
+    heartbeat: HeartbeatConfig | None = None
+    """Its heartbeat; each setting that is given replaces the one in `heartbeat`. If any agent has this section, only
+    agents with it have heartbeats."""
+
+    @field_validator("id")
+    @classmethod
+    def _not_the_marker(cls, name: str) -> str:
+        if name == "agent":
+            raise ValueError("an agent cannot be called 'agent': upstream session keys begin with that word")
+        return name
+
+
 class GatewayConfig(Model):
     """The whole configuration of a gateway."""
 
@@ -202,8 +214,10 @@ class GatewayConfig(Model):
     agents: tuple[AgentConfig, ...] = (AgentConfig(id="main"),)
     """At least one. The `openclaw` profiles also accept none: route rules may then name any agent."""
     bindings: tuple[RouteRuleConfig, ...] = ()
+    """Rules that say which agent answers where. The most specific one wins."""
     session: SessionConfig = SessionConfig()
     channels: dict[str, ChannelConfig] = Field(default_factory=dict)
+    """Settings of channels, by the name of the channel."""
     delivery: DeliveryConfig = DeliveryConfig()
     hands: HandsConfig = HandsConfig()
     turns: TurnsConfig = TurnsConfig()
@@ -218,7 +232,6 @@ class GatewayConfig(Model):
 
     @property
     def rules(self) -> ProfileRules:
-        """The rules of the profile."""
         return profile_rules(self.profile)
 
     @property
@@ -226,14 +239,13 @@ class GatewayConfig(Model):
         """Number of this configuration in its process: 1 at start, incremented by each reload."""
         return self._revision
 
-    def numbered(self, revision: int) -> GatewayConfig:
-        """A copy of this configuration with a revision number."""
+    def numbered(self, revision: int) -> "GatewayConfig":
         copy = self.model_copy()
         copy._revision = revision
         return copy
 
     @model_validator(mode="after")
-    def _names_fit(self) -> GatewayConfig:
+    def _names_fit(self) -> "GatewayConfig":
         ids = [agent.id for agent in self.agents]
         if len(set(ids)) != len(ids):
             raise ValueError(f"agents: two agents share an id: {', '.join(sorted(ids))}")
@@ -246,7 +258,7 @@ class GatewayConfig(Model):
         return self
 
     @model_validator(mode="after")
-    def _second_channels_exist(self) -> GatewayConfig:
+    def _second_channels_exist(self) -> "GatewayConfig":
         for name, channel in self.channels.items():
             second = channel.after_call
             if second is None:
@@ -260,7 +272,7 @@ class GatewayConfig(Model):
         return self
 
     @model_validator(mode="after")
-    def _gates_exist(self) -> GatewayConfig:
+    def _gates_exist(self) -> "GatewayConfig":
         agents = [agent.id for agent in self.agents]
         for name, channel in self.channels.items():
             for agent in channel.prompts:
@@ -281,11 +293,17 @@ class GatewayConfig(Model):
 
     @property
     def quoting(self) -> tuple[str, ...]:
-        """The channels whose answers quote the message that they answer."""
+        """The channels whose answers quote the answered message."""
         return tuple(sorted(name for name, channel in self.channels.items() if channel.reply_reference))
 
+    def known_agent(self, named: str | None) -> str:
+        """The named agent, else the default agent. Raises `UnknownName`."""
+        known = [agent.id for agent in self.agents]
+        if named and named not in known:
+            raise UnknownName(f"no agent {named!r}; there are: {', '.join(known)}")
+        return named or self.default_agent
+
     def accepts_agent(self, name: str) -> bool:
-        """Whether a name of an agent can be meant."""
         return self.rules[ConfigChecks].accepts_agent(name, self)
 
     def message_tool(self, agent: str) -> MessageToolConfig:
@@ -294,7 +312,6 @@ class GatewayConfig(Model):
         return merged(self.tools.message, own) if own is not None and own.model_fields_set else self.tools.message
 
     def channel(self, name: str) -> ChannelConfig:
-        """Settings of a platform."""
         return self.channels.get(name, _CHANNEL_DEFAULTS)
 
 

@@ -1,14 +1,12 @@
 """Configuration of heartbeats: when they run, what they are asked, and where they deliver."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, PlainSerializer
 
 from trunkline.core.calendar.hours import ActiveHours
 from trunkline.core.calendar.zones import LOCAL, USER
-from trunkline.core.config.base import Duration, Model, parse_duration
+from trunkline.core.config.base import Duration, Flag, Model, parse_duration
 
 #: targets of a heartbeat that are no channel: the last conversation, nowhere, the owner
 LAST, NONE, OWNER = "last", "none", "owner"
@@ -49,7 +47,6 @@ class ActiveHoursConfig(Model):
 
     @property
     def hours(self) -> ActiveHours:
-        """The same as a value of the core."""
         return ActiveHours(start=self.start, end=self.end, timezone=self.timezone)
 
 
@@ -82,20 +79,20 @@ class HeartbeatConfig(Model):
     """The time zone of the user: an IANA name, or `local`."""
     direct_policy: Literal["allow", "block"] = "allow"
     """Whether the answer may go to a direct chat."""
-    include_reasoning: bool = False
+    include_reasoning: Flag = False
     """Whether a paragraph of the answer that begins with `Reasoning:` is delivered before the rest, or dropped."""
     response_prefix: str = ""
     """Text before each delivered answer."""
-    skip_when_busy: bool = False
+    skip_when_busy: Flag = False
     """Wait while any session of the agent is busy, not only that of the heartbeat."""
 
 
 class VisibilityConfig(Model):
-    """What people see of heartbeats: each setting of the account, else of the channel, else of `channels.defaults`."""
+    """Visibility of heartbeats: each setting of the account, else of the channel, else of `channels.defaults`."""
 
-    show_ok: bool | None = None
+    show_ok: Flag | None = None
     """Deliver `HEARTBEAT_OK` when there is nothing to say; off if nothing is set."""
-    show_alerts: bool | None = None
+    show_alerts: Flag | None = None
     """Deliver everything else; on if nothing is set."""
-    use_indicator: bool | None = None
+    use_indicator: Flag | None = None
     """Record how the run ended for indicators; on if nothing is set."""

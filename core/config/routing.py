@@ -1,7 +1,5 @@
 """Configuration of routing: which agent gets a conversation, and which conversations share a session."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Annotated
 
@@ -50,7 +48,9 @@ class RouteMatch(Model):
     """Account id; `*` for every account; if omitted, the default account only."""
     peer: PeerMatch | None = None
     guild: Annotated[str | None, BeforeValidator(id_text)] = None
+    """Id of a server of Discord."""
     team: Annotated[str | None, BeforeValidator(id_text)] = None
+    """Id of a workspace of Slack."""
     roles: tuple[Annotated[str, BeforeValidator(id_text)], ...] = ()
     """The sender must hold at least one of them."""
 
@@ -66,6 +66,7 @@ class RouteRuleConfig(Model):
     """A route rule: gives conversations to an agent."""
 
     agent: str
+    """The agent that answers."""
     name: str = ""
     """Name in explanations; by default its position, e.g. `bindings[0]`."""
     match: RouteMatch

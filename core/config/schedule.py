@@ -1,7 +1,5 @@
 """Configuration of the schedule."""
 
-from __future__ import annotations
-
 from datetime import date
 from typing import Annotated, Literal
 
@@ -46,5 +44,4 @@ class CronConfig(Model):
 
     @property
     def timing(self) -> Timing:
-        """When the entry is due."""
         return Timing(at=self.at, every=self.every, cron=self.cron, timezone=self.timezone)

@@ -1,7 +1,5 @@
 """Secrets that a configuration names without containing them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -23,7 +21,7 @@ class Secret(Model):
     """Path of a file, relative to the configuration file; spaces and line ends around its text are ignored."""
 
     @model_validator(mode="after")
-    def _one_of_both(self) -> Secret:
+    def _one_of_both(self) -> "Secret":
         if (self.env is None) == (self.file is None):
             raise ValueError("a secret has either `env`, the name of a variable, or `file`, the path of a file")
         return self

@@ -1,23 +1,21 @@
 """Configuration of the agents' tools: what the message tool may do, and where it may write."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, field_validator
 
 from trunkline.core.action_names import Action
 from trunkline.core.channels.listed_place import listed_place
-from trunkline.core.config.base import Model
+from trunkline.core.config.base import Flag, Model
 from trunkline.core.errors import TargetError
 
 
 class MarkerConfig(Model):
     """The mark that says where a message from another conversation comes from."""
 
-    enabled: bool = True
+    enabled: Flag = True
     """Mark what an agent sends to another platform. Off: nothing is marked that comes from a conversation."""
-    within_provider: bool = False
+    within_provider: Flag = False
     """Also mark what it sends to another conversation of the same platform."""
     prefix: str = "[from {channel}] "
     """Text before the message. Every `{channel}` becomes the name of the place that the message comes from. Where a
@@ -29,9 +27,9 @@ class MarkerConfig(Model):
 class CrossContextConfig(Model):
     """Where a turn that works in a conversation may write besides that conversation."""
 
-    allow_within_provider: bool = True
+    allow_within_provider: Flag = True
     """To other conversations of the same platform."""
-    allow_across_providers: bool = False
+    allow_across_providers: Flag = False
     """To other platforms."""
     marker: MarkerConfig = MarkerConfig()
 
@@ -43,7 +41,7 @@ class WithoutOriginConfig(Model):
     """Everywhere, only to the conversation in which somebody wrote to the agent last, or nowhere."""
     targets: tuple[str, ...] = ()
     """Where it may write in any case: a platform (`whatsapp`), or a target on it (`slack:channel:C1`)."""
-    marked: bool = True
+    marked: Flag = True
     """Mark what it sends with where it comes from, e.g. `[from heartbeat] `, in the form of `cross_context.marker`."""
 
     @field_validator("targets")
@@ -60,7 +58,7 @@ class WithoutOriginConfig(Model):
 class BroadcastConfig(Model):
     """Sends to several targets at once."""
 
-    enabled: bool = True
+    enabled: Flag = True
     """Whether agents may broadcast. Each target is still decided on by itself."""
     max_sends: Annotated[int, Field(gt=0)] = 100
     """Maximum number of sends of one broadcast: its targets times its channels."""
@@ -69,7 +67,7 @@ class BroadcastConfig(Model):
 class MessageToolConfig(Model):
     """The message tool: which actions an agent has, and what may cross from one conversation into another."""
 
-    allow_cross_context_send: bool = False
+    allow_cross_context_send: Flag = False
     """Formerly: allow everything that leaves a conversation."""
     cross_context: CrossContextConfig = CrossContextConfig()
     without_origin: WithoutOriginConfig = WithoutOriginConfig()

@@ -1,19 +1,17 @@
 """Configuration of hands, turns and chat commands."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from trunkline.core.config.base import Duration, Model
+from trunkline.core.config.base import Duration, Flag, Model
 
 
 class HandConfig(Model):
     """Settings of one hand."""
 
-    worker: bool = False
+    worker: Flag = False
     """Whether workers outside take its tasks and answer later, by `Gateway.inject_callback`, from any process."""
     callers: tuple[str, ...] | None = None
     """The agents that may use it; if omitted, all."""
@@ -63,7 +61,7 @@ class HandsConfig(Model):
     """Whether the agent that delegated gets a turn for a hand that timed out."""
     on_cancel: Literal["report", "silent"] = "report"
     """The same for one that a person or an operator cancelled. The agent that cancels one itself knows it already."""
-    agents: bool = True
+    agents: Flag = True
     """Whether agents of this gateway are hands, too: by their ids, each task in a session of its own."""
     watch: Duration = 1.0
     """While tasks of workers are open, an answer that another process leaves in the store file is taken within this
@@ -74,7 +72,6 @@ class HandsConfig(Model):
     """Settings by hand id."""
 
     def of(self, hand: str) -> HandConfig:
-        """Settings of one hand."""
         return self.each.get(hand, self.defaults)
 
     def usable_by(self, agent: str, names: Iterable[str]) -> tuple[str, ...]:
@@ -84,17 +81,27 @@ class HandsConfig(Model):
 
 
 class TurnsConfig(Model):
-    """What happens to turns that fail, or that take the process down."""
+    """Settings for turns that fail, or that take the process down."""
 
     max_attempts: int = Field(default=3, gt=1)
-    """How often a turn is run if the process dies each time. Then it ends as failed. An orderly stop does not count."""
+    """How often a turn is run if the process dies each time. Then it ends as failed. From the second run on, a death
+    counts if nothing else ran, or if it followed the start of the run within 10 s, and that of no other; without that,
+    ten times as many deaths are allowed. An orderly stop does not count."""
     failed_notice: str = "Sorry, I could not answer this message."
     """What the person then gets instead of an answer; empty for nothing."""
-    await_answer: Duration = 0.0
+    await_answer: Duration = 10.0
     """How long a turn waits at most until the answer of the turn before in its session has been accepted, also the
-    answer that a process before a restart has left. Without it an agent that is asked again in that moment does not see
-    that it has answered, and a model may answer once more."""
-    error_notice: str = ""
+    answer that a process before a restart has left; 0 for not at all. Then an agent that is asked again in that moment
+    does not see that it has answered, and a model may answer once more."""
+    chain: int = Field(default=20, gt=0)
+    """How many turns may follow from each other without a new message of a person: a result that the agent delegates
+    again, a bot that answers the agent. Then nothing further is delegated, or heard of bots there. Where each of them
+    delegates several tasks, the square of this is the most that one message may lead to."""
+    chain_pause: Annotated[Duration, Field(gt=0)] = 3600.0
+    """After so long without a turn in a session, what a bot writes there begins a new chain."""
+    chain_notice: str = "I have stopped here: this has gone on without you for a while. Write to me to go on."
+    """What people then get, once; empty for nothing."""
+    error_notice: str = "Sorry, something went wrong, and I cannot answer this message."
     """What the person gets instead of an answer when the agent fails: it raises, its model cannot be reached or
     refuses, it exceeds a limit, or its answer is unusable. Empty for nothing."""
 
@@ -102,7 +109,7 @@ class TurnsConfig(Model):
 class ControlConfig(Model):
     """Chat commands to the gateway itself: `/focus`, `/unfocus`, `/agents`."""
 
-    enabled: bool = False
+    enabled: Flag = False
     """Whether messages that begin with a command are handled by the gateway instead of an agent."""
     owners: tuple[str, ...] = ()
     """People who may bind and unbind any conversation, as `<channel>:<id>`."""

@@ -6,8 +6,6 @@ result is stored, and every later attempt sends it. `message_sent` hooks are not
 that entered the first kind, including cancelled and failed ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import cast
@@ -173,7 +171,7 @@ def apply(so_far: HookResult, hook: SendingHook, answer: object, *, change_only:
 
 
 def _wrong(answer: object, change_only: bool) -> str:
-    """What is wrong with an answer. Hooks are not type-checked."""
+    """The defect of a hook's answer. Hooks are not type-checked."""
     if not isinstance(answer, Change):
         return "expected Change(text), Cancel(why) or None"
     if not (answer.text is UNSET or isinstance(answer.text, str)):  # pyright: ignore[reportUnnecessaryIsInstance]

@@ -1,15 +1,13 @@
 """Decides what an ended change does to the transcript line of the message that it changed. Pure."""
 
-from __future__ import annotations
-
 import msgspec
 
 from trunkline.core.action_names import Action
-from trunkline.core.delivery.mirror_text import mirror_text
-from trunkline.core.delivery.policy import is_misplaced
+from trunkline.core.channels.registry import is_misplaced
 from trunkline.core.reasons import Reason
 from trunkline.core.records.messages import REMOVES, OwnMessage
 from trunkline.core.records.rows import IntentRow
+from trunkline.core.text.mirror_text import mirror_text
 from trunkline.core.values import Address, IntentId, IntentState
 
 
@@ -28,7 +26,7 @@ class LineChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def line_change(row: IntentRow) -> LineChange | None:
-    """What a change that ended as `row` does to a transcript; none: nothing. Reactions and pins leave no line."""
+    """Changes of a transcript by the change that ended as `row`. Reactions and pins leave no line."""
     part = row.extra.action
     if part is None or part.of is None:
         return None
@@ -41,5 +39,5 @@ def line_change(row: IntentRow) -> LineChange | None:
 
 
 def edited_text(change: LineChange, media: tuple[str, ...]) -> str:
-    """The line of an edited message: with files it has their names, as before."""
+    """The line of an edited message: the names of its files stay."""
     return mirror_text(change.text, media) or ""

@@ -1,20 +1,17 @@
-"""What is said about a delivery that ended badly: a note to the agent, and a notice to the person.
+"""Texts about a delivery that ended badly: a note to the agent, and a notice to the person.
 
 A note is a line of the transcript with the role ``delivery``. It has no text of the message: the session remembers what
 people saw, and this is what they did not see. Notices are messages; nothing is ever said about the end of a notice, but
 one that finds its thread gone may go to the room.
 """
 
-from __future__ import annotations
-
 from trunkline.core.channels import rules_for
 from trunkline.core.config.delivery import DeliveryConfig
 from trunkline.core.reasons import Reason
+from trunkline.core.records.messages import NOTE
 from trunkline.core.records.rows import IntentRow, Work
 from trunkline.core.values import Address, InboundId, IntentKind, IntentState, Peer, WorkKind
 
-#: role of the transcript lines
-ROLE = "delivery"
 #: in a note, of a message that is parked
 MAY_NOT_HAVE_ARRIVED = "may not have arrived"
 #: a partial delivery has its mirror, which is marked as a part
@@ -38,12 +35,14 @@ _NOTHING_SEEN = frozenset({IntentState.FAILED, IntentState.DEAD, IntentState.EXP
 #: reasons that would end a notice at the same place too
 _DEAD_PLACE = frozenset(
     {
-        *(Reason.PLACE_GONE, Reason.CALL_ENDED, Reason.NO_SECOND_CHANNEL),
+        *(Reason.PLACE_GONE, Reason.PLACE_CLOSED, Reason.CALL_ENDED, Reason.NO_SECOND_CHANNEL),
         *(Reason.UNAUTHORIZED, Reason.NO_ADAPTER, Reason.BROKEN_ROW),
     }
 )
 #: end of the id of a notice about an answer: about one that ended badly, or instead of one
 NOTICE_SUFFIX = ".notice"
+#: end of the id of a notice about an answer that waits for its place
+CLOSED_SUFFIX = f".closed{NOTICE_SUFFIX}"
 #: part of the id of work that such an end starts
 _WOKEN = "undelivered"
 
@@ -75,7 +74,7 @@ def work_about(row: IntentRow, note: str) -> Work | None:
         agent=row.agent,
         # The store sets the key: that of the session which has the note.
         session_key=row.mirror_key or "",
-        peer=Peer(id=ROLE, name=ROLE),
+        peer=Peer(id=NOTE, name=NOTE),
         text=note,
     )
 
@@ -87,9 +86,11 @@ def notice_of(row: IntentRow, state: IntentState, reason: Reason, config: Delive
     """
     if row.kind is IntentKind.NOTICE:
         return _moved_notice(row, state, reason, config)
-    text = config.doubt_notice if state is IntentState.UNKNOWN else config.failed_notice
+    # An answer that an equal send in doubt has replaced is as much in doubt.
+    in_doubt = state is IntentState.UNKNOWN or (state is IntentState.CANCELLED and reason is Reason.PARKED)
+    text = config.doubt_notice if in_doubt else config.failed_notice
     surely_missing = state in _NOTHING_SEEN and not row.progress.acked
-    if not text or row.kind is not IntentKind.REPLY or not (surely_missing or state is IntentState.UNKNOWN):
+    if not text or row.kind is not IntentKind.REPLY or not (surely_missing or in_doubt):
         return None
     if reason not in _DEAD_PLACE:
         return row.address, text
@@ -108,6 +109,17 @@ def _moved_notice(
     return None if room is None else (room, row.content.text)
 
 
+def closed_notice_of(row: IntentRow, config: DeliveryConfig) -> tuple[Address, str] | None:
+    """The room of a closed thread, and the notice there about an answer for the thread; None: no notice.
+
+    Answers behind it in the same thread wait with it, without a notice of their own.
+    """
+    room = _room_instead(row, Reason.PLACE_CLOSED, config)
+    waits = row.kind is IntentKind.REPLY and not row.progress.acked
+    return (room, config.closed_notice) if waits and room is not None and config.closed_notice else None
+
+
 def _room_instead(row: IntentRow, reason: Reason, config: DeliveryConfig) -> Address | None:
     room = rules_for(row.address.channel).room_above(row.address)
-    return room if config.notice_in_room and reason is Reason.PLACE_GONE and room != row.address else None
+    unusable = reason in (Reason.PLACE_GONE, Reason.PLACE_CLOSED)
+    return room if config.notice_in_room and unusable and room != row.address else None

@@ -6,29 +6,21 @@ is parked for an operator. A failure that provably never reached the platform is
 `trunkline.core.errors.PlatformError` classifies wire failures.
 """
 
-from __future__ import annotations
-
+import re
+from collections.abc import Sequence
 from enum import StrEnum
 
 import msgspec
 
-from trunkline.core.channels import rules_for
 from trunkline.core.config import DeliveryConfig
-from trunkline.core.delivery.backoff import is_permanent, wait_after
-from trunkline.core.errors import Ambiguous, NotSent, PlaceArchived, PlatformError
+from trunkline.core.errors import Ambiguous, NotSent, PlatformError
 from trunkline.core.reasons import Reason
 from trunkline.core.states.intent import DeliveryEvent
-from trunkline.core.values import (
-    Address,
-    Capabilities,
-    Capability,
-    ChatKind,
-    DeliveryMode,
-    Idempotency,
-    Receipt,
-    Transport,
-)
+from trunkline.core.values import Capabilities, Capability, DeliveryMode, Idempotency, Receipt, Transport
 from trunkline.core.well_formed import words_of
+
+#: seconds after which a closed place is tried again at the latest
+CLOSED_WAIT = 600.0
 
 
 class NextStep(StrEnum):
@@ -66,8 +58,6 @@ class AttemptOutcome(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     unsent: bool = False
     #: seconds that the platform asks to wait
     retry_after: float | None = None
-    #: the thread is archived and could be unarchived
-    archived: bool = False
     detail: str = ""
 
 
@@ -90,6 +80,8 @@ class AttemptFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     best_effort: bool = False
     #: a webhook posts it, and the bot may do so instead
     bot_instead: bool = False
+    #: while its place is closed, it waits until it is too old
+    waits: bool = True
 
 
 class DeliveryDecision(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -114,7 +106,6 @@ def outcome_of(error: PlatformError) -> AttemptOutcome:
         retryable=error.retryable,
         ambiguous=error.ambiguous,
         unsent=isinstance(error, NotSent),
-        archived=isinstance(error, PlaceArchived),
         retry_after=error.retry_after,
         detail=error.facts,
     )
@@ -135,27 +126,17 @@ def outcome_of_error(error: Exception) -> AttemptOutcome:
     return known or outcome_of(Ambiguous(f"{type(error).__name__}: {words}"))
 
 
-def is_misplaced(asked: Address, receipt: Receipt) -> bool:
-    """Whether a receipt shows another place than the requested one.
-
-    A direct conversation may have several ids on its platform, so only its thread is compared.
-    """
-    if receipt.address == asked:
-        return False
-    found, rules = receipt.address, rules_for(asked.channel)
-    if found.thread != asked.thread:
-        return True
-    if asked.kind is ChatKind.DIRECT:
-        return False
-    return rules.fold(asked.kind, found.conversation) != rules.fold(asked.kind, asked.conversation)
-
-
 def counted_attempts(attempts: int, interrupted: int, config: DeliveryConfig) -> int:
     """How many attempts of a chunk count against `max_attempts`.
 
     Those during which the process ended say nothing of the message, unless there are many: it may be what ends it.
     """
     return attempts - min(interrupted, config.max_interrupted)
+
+
+def counted_at_closed(attempts: int) -> int:
+    """How many attempts of a chunk are stored once a closed place has refused the last one: only the first counts."""
+    return max(attempts - 1, 1)
 
 
 def key_is_lost(doubt_at: float, at: float, can: Capabilities, config: DeliveryConfig) -> bool:
@@ -263,17 +244,45 @@ def _not_taken(
     can: Capabilities,
     config: DeliveryConfig,
 ) -> DeliveryDecision:
-    """This attempt was not accepted. With an earlier one in doubt, that is no proof that the chunk was not."""
+    """An attempt that was not accepted. With an earlier one in doubt, that is no proof that the chunk was not."""
     if outcome.reason is Reason.IDENTITY_GONE and tried.bot_instead and doubt is None:
         return DeliveryDecision(next=NextStep.AS_BOT, event=DeliveryEvent.DEFER, reason=outcome.reason, at=now)
-    if not outcome.retryable:
+    is_closed = outcome.reason is Reason.PLACE_CLOSED
+    if not outcome.retryable or (is_closed and (tried.best_effort or not tried.waits)):
         return _give_up(DeliveryEvent.REFUSE, outcome.reason, doubt)
+    if is_closed:
+        return _wait_for_place(outcome, tried, doubt, now, can, config)
     if tried.best_effort or tried.attempts >= config.max_attempts:
         return _give_up(DeliveryEvent.EXHAUST, Reason.ATTEMPTS_EXHAUSTED, doubt)
     at = now + max(wait_after(tried.attempts, config.backoff), outcome.retry_after or 0.0)
     if doubt is not None and key_is_lost(doubt, at, can, config):
         return _park(Reason.KEY_EXPIRED)
     return _again(outcome.reason, at, tried, doubt, config)
+
+
+def _wait_for_place(
+    outcome: AttemptOutcome,
+    tried: AttemptFacts,
+    doubt: float | None,
+    now: float,
+    can: Capabilities,
+    config: DeliveryConfig,
+) -> DeliveryDecision:
+    """Try again, as long as a message may live: the place may be opened again. No number of attempts ends this.
+
+    The waits grow with the age of the message, so that a day has some hundred attempts. The age limit also holds for a
+    message that people have begun to read.
+    """
+    age, limit = now - tried.created_at, tried.created_at + config.max_age
+    if now >= limit:
+        return _give_up(DeliveryEvent.EXPIRE, outcome.reason, doubt)
+    wait = max(min(max(age, 1.0), CLOSED_WAIT), config.backoff[0], outcome.retry_after or 0.0)
+    at = min(now + wait, limit)
+    if doubt is not None and key_is_lost(doubt, at, can, config):
+        return _park(Reason.KEY_EXPIRED)
+    return DeliveryDecision(
+        next=NextStep.RETRY, event=DeliveryEvent.DEFER, reason=outcome.reason, at=at, doubt_at=doubt
+    )
 
 
 def _again(
@@ -293,10 +302,60 @@ def _give_up(event: DeliveryEvent, reason: Reason, doubt: float | None) -> Deliv
     That its place is gone is kept as the reason: what is said about the intent must not go there either.
     """
     if doubt is not None:
-        refused = event is DeliveryEvent.REFUSE and reason is not Reason.PLACE_GONE
+        refused = event is DeliveryEvent.REFUSE and reason not in (Reason.PLACE_GONE, Reason.PLACE_CLOSED)
         return _park(Reason.PARKED if refused else reason)
     return DeliveryDecision(next=NextStep.FAIL, event=event, reason=reason)
 
 
+def reason_of_end(reason: Reason, last: Reason | None) -> Reason:
+    """The reason of an end. `last`: why the intent was deferred; a closed place says more than an age."""
+    return Reason.PLACE_CLOSED if reason is Reason.TOO_OLD and last is Reason.PLACE_CLOSED else reason
+
+
 def _park(reason: Reason) -> DeliveryDecision:
     return DeliveryDecision(next=NextStep.PARK, event=DeliveryEvent.PARK, reason=reason)
+
+
+def wait_after(failures: int, waits: Sequence[float]) -> float:
+    """The wait after a number of failures: none before the first; the last one repeats.
+
+    >>> [wait_after(failures, (5, 25, 120)) for failures in (0, 1, 2, 3, 4)]
+    [0, 5, 25, 120, 120]
+    """
+    return waits[min(failures, len(waits)) - 1] if failures > 0 else 0
+
+
+#: parts that follow one another in one line of a permanent error, in lower case
+_PERMANENT = (
+    ("no conversation reference found",),
+    ("chat not found",),
+    ("user not found",),
+    ("bot", "not", "member"),
+    ("bot was blocked by the user",),
+    ("forbidden: bot was kicked",),
+    ("chat_id is empty",),
+    ("recipient is not a valid",),
+    ("ambiguous ", " recipient"),
+    ("user ", " not in room"),
+)
+_LINE_END = re.compile("[\n\r\u2028\u2029]")
+
+
+def is_permanent(text: str) -> bool:
+    """Whether an error message, in any case, says that retrying is pointless.
+
+    >>> is_permanent("Bad Request: chat not found"), is_permanent("rate limited")
+    (True, False)
+    """
+    return any(_follow(line, parts) for line in _LINE_END.split(text.lower()) for parts in _PERMANENT)
+
+
+def _follow(line: str, parts: Sequence[str]) -> bool:
+    """Whether the parts occur in a line in this order. A regular expression backtracks for hours on some long lines."""
+    at = 0
+    for part in parts:
+        found = line.find(part, at)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return True

@@ -3,10 +3,12 @@
 A `Recipe` says how texts of one account are prepared for its platform: what is stripped, how they are split into
 chunks, and in which markup. It follows from the configuration, the channel's rules and the adapter's capabilities; see
 `docs/delivery.md`.
+
+Beside files and buttons, a platform takes fewer characters than in a message of its own. A text that is too long for a
+caption follows its files as messages of its own. A text with buttons is cut shorter: buttons need a text above them.
 """
 
-from __future__ import annotations
-
+import html
 import re
 from collections.abc import Iterator
 from enum import Enum, auto
@@ -15,10 +17,10 @@ import msgspec
 
 from trunkline.core.channels import ChannelRulebook, ChannelRules
 from trunkline.core.config import ChannelAccountConfig, ChannelConfig, GatewayConfig
+from trunkline.core.text.chunking.chunks import BETWEEN, Span, chunk, grouped, spans_of, together, with_line_ends
 from trunkline.core.text.chunking.own_chunker import Split, checked_split
-from trunkline.core.text.chunking.plain_text import BETWEEN, Span, chunk, grouped, spans_of, together, with_line_ends
 from trunkline.core.text.chunking.utf16 import fits, units, visible
-from trunkline.core.text.markup.renderers import StyledText, escaped, page, rebased, styled
+from trunkline.core.text.markup import StyledText, escaped, page, rebased, styled
 from trunkline.core.values import Capabilities, Chunker, ChunkMode, Markup, Piece
 from trunkline.core.well_formed import well_formed
 
@@ -30,7 +32,7 @@ _PART = 16_384
 
 
 class Leading(Enum):
-    """What becomes of white space before a text."""
+    """The handling of white space before a text."""
 
     KEPT = auto()
     NO_BLANK_LINES = auto()
@@ -159,6 +161,27 @@ def _paragraphs(whole: StyledText, recipe: Recipe) -> Iterator[list[Span]]:
             yield from ([span] for span in spans_of(recipe.chunker)(whole.text, recipe.limit, *group[0]))
 
 
-def chunk_text(text: str, limit: int) -> tuple[str, ...]:
-    """The chunks of a plain text that have visible characters."""
-    return tuple(one for one in chunk(text, limit) if visible(one))
+_TAG = re.compile(r"<[^>]*>")
+#: the chunk of files that go without a text
+_NO_CAPTION = Piece(text="")
+
+
+def beside(recipe: Recipe, *, files: bool, buttons: bool) -> Recipe:
+    """The recipe of a text with files or buttons: its limit is lower where the buttons must stay with a text."""
+    if not buttons:
+        return recipe
+    limits = (recipe.button_text, recipe.caption if files else None)
+    limit = min((one for one in limits if one is not None), default=recipe.limit)
+    return recipe if limit >= recipe.limit else msgspec.structs.replace(recipe, limit=limit)
+
+
+def captioned(found: tuple[Piece, ...], recipe: Recipe) -> tuple[Piece, ...]:
+    """The chunks of a text with files: the first one is the caption; one that is too long follows the files."""
+    if not found or recipe.caption is None or fits(_shown(found[0]), recipe.caption):
+        return found
+    return (_NO_CAPTION, *found)
+
+
+def _shown(piece: Piece) -> str:
+    """The visible text of a chunk."""
+    return piece.text if piece.html is None else html.unescape(_TAG.sub("", piece.html))

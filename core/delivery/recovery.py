@@ -5,15 +5,12 @@ an attempt may have left since the last write: `needs_mark` says which attempts 
 attempt of a chunk may have left unmarked, where the platform has keys that do not age, or look-up.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 import msgspec
 
 from trunkline.core.config import DeliveryConfig
-from trunkline.core.delivery.backoff import wait_after
-from trunkline.core.delivery.policy import counted_attempts, is_too_old, key_is_lost, takes_mark
+from trunkline.core.delivery.policy import counted_attempts, is_too_old, key_is_lost, takes_mark, wait_after
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Capabilities, Idempotency, IntentState
 
@@ -93,9 +90,11 @@ def doubt_of(intent: InterruptedIntent, can: Capabilities | None) -> float | Non
     """
     if intent.doubt_at is not None:
         return intent.doubt_at
-    if intent.state is IntentState.SENDING or _may_have_left(intent, can) or intent.reason in _IN_DOUBT:
-        return intent.updated_at if intent.head else None
-    return None
+    if intent.state is IntentState.SENDING:
+        # Wherever it stands now: what an operator has reopened comes before it.
+        return intent.updated_at
+    left = intent.head and (_may_have_left(intent, can) or intent.reason in _IN_DOUBT)
+    return intent.updated_at if left else None
 
 
 def _may_have_left(intent: InterruptedIntent, can: Capabilities | None) -> bool:

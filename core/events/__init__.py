@@ -1,6 +1,6 @@
 """Events, the ordered log of events, and the trace file format."""
 
-from trunkline.core.events import actions, bindings, delivery, gateway, hands, heartbeat, leases
+from trunkline.core.events import actions, adapters, bindings, delivery, gateway, hands, heartbeat, leases
 from trunkline.core.events.base import BODIES, Body
 from trunkline.core.events.log import Event, EventLog, EventSink, Recorder
 from trunkline.core.events.trace import (
@@ -30,6 +30,7 @@ __all__ = [
     "TraceError",
     "TraceHeader",
     "actions",
+    "adapters",
     "bindings",
     "decode_event",
     "delivery",

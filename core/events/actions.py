@@ -1,7 +1,5 @@
 """Events of the message tool: calls, policy decisions, questions, and what edits and deletions do to transcripts."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from trunkline.core.action_names import Action

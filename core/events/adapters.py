@@ -1,7 +1,5 @@
 """Events of the accounts of real platforms: what came from a platform and is no message for the gateway."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from trunkline.core.events.base import Body

@@ -1,13 +1,11 @@
 """The base of event bodies, the registry of their kinds, and the event at the end of every whole trace."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import msgspec
 
 #: every body type by its kind, in the order of declaration
-BODIES: dict[str, type[Body]] = {}
+BODIES: "dict[str, type[Body]]" = {}
 
 
 class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

@@ -1,7 +1,5 @@
 """Events of session bindings, the completion router, identities and chat commands."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import msgspec

@@ -1,7 +1,5 @@
 """Outbound events of the gateway: explicit sends, hooks, intents, attempts, receipts, mirrors."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from trunkline.core.action_names import Action
@@ -200,6 +198,8 @@ class IntentSuppressed(Body, frozen=True, kw_only=True):
     kind: ClassVar[str] = "intent.suppressed"
     reason: Reason
     text: str = ""
+    #: what went wrong, of a notice that could not be prepared
+    detail: str = ""
 
 
 class AttemptStarted(Body, frozen=True, kw_only=True):

@@ -1,7 +1,5 @@
 """Events of the gateway: processes, inbound messages, sessions and turns."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import msgspec
@@ -126,6 +124,8 @@ class InboundReceived(Body, frozen=True, kw_only=True):
     peer: Peer
     message_id: str
     text: str
+    #: what it has beside its text, each in words
+    parts: tuple[str, ...] = ()
     #: a platform thread id that names a reply chain, not a thread, and is left out of `address` (B090)
     reply_chain: str | None = None
     #: the message whose button was pressed; none: a message was written
@@ -193,7 +193,7 @@ class InboundAckFailed(Body, frozen=True, kw_only=True):
 
 
 class InboundDropped(Body, frozen=True, kw_only=True):
-    """The message starts no turn, for the reason given. `first` is the repeated inbound.
+    """The message starts no turn, for the reason given. `first`: the repeated inbound, or the first of the act.
 
     A message with unusable fields has no `inbound.received` and no id; `detail` says what is wrong with it.
     """

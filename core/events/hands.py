@@ -1,7 +1,5 @@
 """Events of delegations: accepted, run, finished, and how their results are reported."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import msgspec

@@ -1,7 +1,5 @@
 """Events of heartbeats and of the schedule: when they are due, what every guard said, and how they ended."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import msgspec

@@ -1,7 +1,5 @@
 """Events of maintenance: leases, retention, and later installed adapters."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from trunkline.core.events.base import Body
@@ -41,6 +39,16 @@ class LeaseGone(Body, frozen=True, kw_only=True):
     reason: Reason
 
 
+class PersonErased(Body, frozen=True, kw_only=True):
+    """Committed: what a person wrote and got was removed for a legal request. Nothing says whom."""
+
+    kind: ClassVar[str] = "person.erased"
+    #: the token that asked for it
+    by: str
+    #: rows that were removed
+    rows: int
+
+
 class StorePruned(Body, frozen=True, kw_only=True):
     """Committed: rows past their retention were removed; the numbers of each kind."""
 
@@ -55,6 +63,14 @@ class StorePruned(Body, frozen=True, kw_only=True):
     delegations: int = 0
     #: messages for people who are reached through the API
     mailbox: int = 0
+
+
+class StoreWarned(Body, frozen=True, kw_only=True):
+    """An operator should look at the store file: new, with several names, gone or damaged."""
+
+    kind: ClassVar[str] = "store.warned"
+    reason: Reason
+    detail: str
 
 
 class AdapterInstalled(Body, frozen=True, kw_only=True):

@@ -1,7 +1,5 @@
 """The event, the numbering log of events, and the recorder of a node."""
 
-from __future__ import annotations
-
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -55,14 +53,20 @@ class EventSink(Protocol):
         ...
 
 
-class _Journal:
-    """The events and subscribers of a log. Recorders write directly here."""
+class EventLog:
+    """The ordered list of all events of a run, with subscribers, which see each event in order when recorded.
+
+    Durable facts are recorded from the thread that committed them, so recording takes a lock. `start` continues the
+    numbers of an earlier process. `keep=False` only numbers and forwards: for long-lived gateways that write a file.
+    Recorders write directly here.
+    """
 
     __slots__ = ("by_body", "clock", "delivering", "events", "keep", "lock", "pending", "seq", "subscribers")
 
-    def __init__(self, clock: Callable[[], float], start: int, *, keep: bool) -> None:
+    def __init__(self, clock: Callable[[], float], *, start: int = 0, keep: bool = True) -> None:
         self.clock = clock
         self.lock = threading.RLock()
+        #: the seq of the newest event; `start` before the first
         self.seq = start
         self.keep = keep
         self.events: list[Event] = []
@@ -87,41 +91,30 @@ class _Journal:
             self.by_body[body] = found
         return found
 
-
-class EventLog:
-    """The ordered list of all events of a run, with subscribers, which see each event in order when recorded.
-
-    Durable facts are recorded from the thread that committed them, so recording takes a lock. `start` continues the
-    numbers of an earlier process. `keep=False` only numbers and forwards: for long-lived gateways that write a file.
-    """
-
-    def __init__(self, clock: Callable[[], float], *, start: int = 0, keep: bool = True) -> None:
-        self._journal = _Journal(clock, start, keep=keep)
-        self.events = self._journal.events
-
-    @property
-    def seq(self) -> int:
-        """The seq of the newest event; `start` before the first."""
-        return self._journal.seq
-
     def subscribe(self, see: Callable[[Event], None], *bodies: type[Body]) -> None:
         """Call `see` with every later event, in order, during the recording; optionally only for some bodies."""
-        with self._journal.lock:
-            self._journal.subscribers.append((bodies, see))
-            self._journal.by_body.clear()
+        with self.lock:
+            self.subscribers.append((bodies, see))
+            self.by_body.clear()
 
-    def recorder(self, node: str, generation: int = 0) -> Recorder:
+    def resubscribe(self, see: Callable[[Event], None], instead: Callable[[Event], None]) -> None:
+        """Call `instead` with every event from now on, where `see` was called until now."""
+        with self.lock:
+            self.subscribers[:] = [(bodies, instead if known == see else known) for bodies, known in self.subscribers]
+            self.by_body.clear()
+
+    def recorder(self, node: str, generation: int = 0) -> "Recorder":
         """A sink for the events of `node`."""
-        return Recorder(self._journal, node, generation)
+        return Recorder(self, node, generation)
 
 
 class Recorder:
     """An `EventSink` for an incarnation of a node."""
 
-    __slots__ = ("_journal", "generation", "node")
+    __slots__ = ("_log", "generation", "node")
 
-    def __init__(self, journal: _Journal, node: str, generation: int = 0) -> None:
-        self._journal = journal
+    def __init__(self, log: EventLog, node: str, generation: int = 0) -> None:
+        self._log = log
         self.node = node
         self.generation = generation
 
@@ -138,7 +131,7 @@ class Recorder:
     ) -> int:
         """Number an event and deliver to the subscribers."""
         # One call per event: passing all this on would cost a third of it.
-        log = self._journal
+        log = self._log
         with log.lock:
             log.seq = seq = log.seq + 1
             event = Event(

@@ -4,8 +4,6 @@ Header: ``{"trunkline_trace": 1, "scenario": ..., "title": ..., "seed": ..., "bu
 with ``run.ended``; a file without it was cut. Same scenario and seed give the same bytes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextlib import suppress
 from itertools import pairwise
@@ -43,6 +41,8 @@ class TraceHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     crashes: tuple[str, ...] = ()
     #: steps added to the script of the file, in order, each as a line of a scenario file
     steps: tuple[str, ...] = ()
+    #: modules of plug-ins that were named for the run
+    plugins: tuple[str, ...] = ()
     #: recorded from a gateway that runs: there is no seed, and no command repeats it
     of_gateway: bool = False
     #: the platforms were servers on loopback, and the adapters real ones: another run need not give the same trace

@@ -13,8 +13,6 @@ Nothing is synced to disk, so that the store never waits for a trace. Written li
 process may lose the last ones or half a line, and `trunkline report --cut` reads such a trace.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 import sys
@@ -112,7 +110,7 @@ class Recording:
         self._log = log
         log.subscribe(self._see)
 
-    def __enter__(self) -> Recording:
+    def __enter__(self) -> "Recording":
         return self
 
     def __exit__(

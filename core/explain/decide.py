@@ -1,17 +1,13 @@
-"""What the gateway would decide, without running it: calls the decision functions of `core` with a question.
+"""Decisions of the gateway without running it: calls the decision functions of `core` with a question.
 
 The answers hold the event bodies that the gateway records, so `app.view.explain.route_facts` shows both alike.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 import msgspec
 
-from trunkline.core.channels import known_channels, rules_for
+from trunkline.core.channels import known_channels, nearest_channel, rules_for
 from trunkline.core.channels.rules import DEFAULT_ACCOUNT
 from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import Decisions, route_decided
@@ -90,7 +86,7 @@ class SendAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KeyAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What a session key means."""
+    """The meaning of a session key."""
 
     text: str
     key: SessionKey
@@ -192,14 +188,9 @@ def channel_notes(channel: str, config: GatewayConfig) -> tuple[str, ...]:
     bound = (binding.match.channel.strip().lower() for binding in config.bindings)
     if channel in {*known, *(name.lower() for name in config.channels), *bound}:
         return ()
-    meant = _meant(channel, known)
+    meant = nearest_channel(channel)
     advice = f"did you mean {meant!r}? Otherwise the" if meant else "the"
     return (f"channel {channel!r} is unknown here: {advice} generic rules apply",)
-
-
-def _meant(channel: str, known: Iterable[str]) -> str | None:
-    by_prefix = (name for name in known if channel in rules_for(name).prefixes)
-    return next(by_prefix, None) or next(iter(get_close_matches(channel, list(known), n=1)), None)
 
 
 _V1, _LOOSE, _OLD = "v1", "v1, written in another way", "v1, with an old word"

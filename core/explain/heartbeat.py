@@ -1,6 +1,4 @@
-"""What an agent's heartbeat would do at a time, by the decision functions of `core.heartbeat`; nothing runs."""
-
-from __future__ import annotations
+"""The decision of an agent's heartbeat at a time, by the functions of `core.heartbeat`; nothing runs."""
 
 from datetime import datetime
 from functools import partial
@@ -39,7 +37,7 @@ class EntryAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HeartbeatAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What the heartbeat of an agent would do. Times are seconds since the epoch."""
+    """The decision of an agent's heartbeat. Times are seconds since the epoch."""
 
     profile: Profile
     agent: str
@@ -69,7 +67,9 @@ def decide_heartbeat(
     `at`: seconds since the epoch. `local`: the machine's time zone. `last`: where the session was last used, as
     ``<channel>:<target>``. Raises `UsageError`.
     """
-    name = _agent(agent, config)
+    if agent is not None and not config.accepts_agent(agent):
+        raise UsageError(f"no agent {agent!r}; there are: {', '.join(agent.id for agent in config.agents)}")
+    name = agent or config.default_agent
     heartbeat = heartbeat_of(config, name)
     zones = zones_of(config, name, local)
     target = resolve_heartbeat_target(target_question(config, name, last=_route(last), accounts={}))
@@ -100,7 +100,7 @@ def decide_heartbeat(
         heartbeat=heartbeat,
         session_key=key or config_key(SessionKey(agent=name), config),
         decision=decision,
-        guards=tuple(one for one in decision.guards if one.guard not in _RUNNING),
+        guards=tuple(guard for guard in decision.guards if guard.guard not in _RUNNING),
         times=tuple(times),
         target=target,
         visibility=visibility,
@@ -116,12 +116,6 @@ def time_of(text: str, zone: str) -> float:
     except ValueError:
         raise UsageError(f"--at {text!r} is no time: write 2026-11-23T09:00, or 2026-11-23T09:00+01:00") from None
     return (found if found.tzinfo is not None else found.replace(tzinfo=Zones(local=zone).of(zone))).timestamp()
-
-
-def _agent(agent: str | None, config: GatewayConfig) -> str:
-    if agent is not None and not config.accepts_agent(agent):
-        raise UsageError(f"no agent {agent!r}; there are: {', '.join(one.id for one in config.agents)}")
-    return agent or config.default_agent
 
 
 def _route(last: str | None) -> Route:

@@ -1,6 +1,4 @@
-"""What the cross-context policy would decide, and the setting that decides it."""
-
-from __future__ import annotations
+"""The decision of the cross-context policy, and the setting that decides it."""
 
 from dataclasses import dataclass
 
@@ -9,7 +7,7 @@ import msgspec
 from trunkline.core.action_names import Action
 from trunkline.core.config import GatewayConfig, Model
 from trunkline.core.decisions import Decisions
-from trunkline.core.errors import UnknownName, UsageError
+from trunkline.core.errors import UsageError
 from trunkline.core.events.actions import PolicyDecided
 from trunkline.core.explain.decide import channel_notes
 from trunkline.core.message_tool.policy import ContextDecision, ContextQuestion, policy_decided
@@ -66,7 +64,7 @@ class PolicyAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 def decide_policy(asked: PolicyQuestion, config: GatewayConfig) -> PolicyAnswer:
     """Ask the cross-context policy. Raises `UsageError` or `TargetError`."""
-    agent = _agent(asked.agent, config)
+    agent = config.known_agent(asked.agent)
     word = asked.from_.strip().lower()
     nowhere = next((kind for kind in NOWHERE if kind.value == word), None)
     question = ContextQuestion(
@@ -92,13 +90,6 @@ def decide_policy(asked: PolicyQuestion, config: GatewayConfig) -> PolicyAnswer:
     )
 
 
-def _agent(named: str | None, config: GatewayConfig) -> str:
-    agents = [agent.id for agent in config.agents]
-    if named is None or named in agents:
-        return named or config.default_agent
-    raise UnknownName(f"no agent {named!r}; there are: {', '.join(agents)}")
-
-
 def _action(text: str) -> Action:
     try:
         return Action(text.strip())
@@ -118,7 +109,7 @@ def _place(option: str, text: str, agent: str, config: GatewayConfig) -> Address
 def _setting(name: str, agent: str, config: GatewayConfig) -> DecidingSetting:
     """Where a setting below `tools.message` is given: for the agent, for all agents, or nowhere."""
     path = name.split(".")
-    number, own = next((n, one) for n, one in enumerate(config.agents) if one.id == agent)
+    number, own = next((n, known) for n, known in enumerate(config.agents) if known.id == agent)
     for at, model in ((f"agents[{number}].tools.message", own.tools.message), ("tools.message", config.tools.message)):
         if _given(model, path):
             return DecidingSetting(path=f"{at}.{name}", value=_value(model, path), default=False)

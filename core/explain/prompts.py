@@ -1,7 +1,5 @@
 """Which system prompts a turn would have, and the setting that gives each of them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import msgspec
@@ -9,7 +7,6 @@ import msgspec
 from trunkline.core.channels.rules import DEFAULT_ACCOUNT
 from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import Decisions
-from trunkline.core.errors import UnknownName
 from trunkline.core.explain.decide import channel_notes
 from trunkline.core.profile_rules import Profile
 from trunkline.core.prompts import Prompt, PromptKind, PromptQuestion, joined
@@ -31,7 +28,7 @@ class PromptsQuestion:
 
 
 class SourcedPrompt(msgspec.Struct, frozen=True, kw_only=True):
-    """One prompt of the turn, and where it is given."""
+    """A prompt of the turn, and the place of the text."""
 
     prompt: Prompt
     #: its path in the configuration
@@ -51,10 +48,7 @@ class PromptsAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 def decide_prompts(asked: PromptsQuestion, config: GatewayConfig) -> PromptsAnswer:
     """Compose the prompts of a turn. Raises `UnknownName` for an agent that the configuration does not have."""
-    agents = [agent.id for agent in config.agents]
-    if asked.agent is not None and asked.agent not in agents:
-        raise UnknownName(f"no agent {asked.agent!r}; there are: {', '.join(agents)}")
-    agent = asked.agent or config.default_agent
+    agent = config.known_agent(asked.agent)
     channel = None if asked.channel is None else asked.channel.strip().lower()
     to = (
         None
@@ -67,7 +61,7 @@ def decide_prompts(asked: PromptsQuestion, config: GatewayConfig) -> PromptsAnsw
     return PromptsAnswer(
         profile=config.profile,
         question=question,
-        given=tuple(SourcedPrompt(prompt=one, path=_path(one.kind, question, config)) for one in prompts),
+        given=tuple(SourcedPrompt(prompt=prompt, path=_path(prompt.kind, question, config)) for prompt in prompts),
         text=joined(prompts),
         notes=() if channel is None else channel_notes(channel, config),
     )
@@ -78,7 +72,7 @@ def _path(kind: PromptKind, question: PromptQuestion, config: GatewayConfig) -> 
     if kind is PromptKind.CALLBACK:
         return "hands.prompt" if "prompt" in config.hands.model_fields_set else "hands.prompt (the default)"
     if kind is PromptKind.BASE or question.reply_to is None:
-        number = next(n for n, one in enumerate(config.agents) if one.id == question.agent)
+        number = next(n for n, agent in enumerate(config.agents) if agent.id == question.agent)
         return f"agents[{number}].prompt"
     to = question.reply_to
     settings = config.channel(to.channel)

@@ -1,7 +1,5 @@
 """Decides whether a task may be delegated: all refusals are made here, before any work starts."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 
@@ -31,6 +29,9 @@ class AdmissionFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     #: open delegations of the session, and of the gateway
     in_session: int = 0
     in_all: int = 0
+    #: how many turns lead to the turn from the last message of a person, and whether that is as many as there may be
+    chain: int = 0
+    chain_over: bool = False
     #: the turn has a place, to which the answer goes
     has_place: bool = True
     #: the turn works on a delegation itself: the result goes to that work
@@ -39,19 +40,12 @@ class AdmissionFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     over: bool = False
 
 
-class Refusal(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Why a task may not be delegated; `detail` says what helps."""
-
-    reason: Reason
-    detail: str
-
-
-def admit_delegation(asked: DelegationRequest, facts: AdmissionFacts, config: HandsConfig) -> Refusal | None:
-    """The refusal of a task; None for an allowed task."""
+def admit_delegation(asked: DelegationRequest, facts: AdmissionFacts, config: HandsConfig) -> DelegationRefused | None:
+    """The refusal of a task, with its reason and what helps; None for an allowed task."""
     try:
         _check(asked, facts, config)
     except DelegationRefused as error:
-        return Refusal(reason=error.reason, detail=error.facts)
+        return error
     return None
 
 
@@ -65,6 +59,9 @@ def _check(asked: DelegationRequest, facts: AdmissionFacts, config: HandsConfig)
     if facts.depth + 1 > limits.depth:
         detail = f"{facts.depth} delegations stand above this turn already, and hands.limits.depth is {limits.depth}"
         raise DelegationRefused(detail, Reason.DEPTH_EXCEEDED)
+    if facts.chain_over:
+        detail = f"{facts.chain} turns have followed each other without a message of a person: answer without a hand"
+        raise DelegationRefused(detail, Reason.CHAIN_EXCEEDED)
     if facts.in_session >= limits.open_per_session:
         detail = f"this session has {facts.in_session} open delegations; wait for one, or cancel one"
         raise DelegationRefused(detail, Reason.SESSION_CAP)

@@ -1,12 +1,9 @@
 """The state of a callback by the messages of the delegation: a single event for all, or none yet."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 import msgspec
 
-from trunkline.core.delivery.notes import NOTICE_SUFFIX
 from trunkline.core.reasons import Reason
 from trunkline.core.states.delegation import CALLBACK_TRANSITIONS, CallbackEvent, CallbackState
 from trunkline.core.states.intent import OPEN
@@ -31,9 +28,9 @@ class ReportMessage(msgspec.Struct, frozen=True, gc=False):
     reason: Reason | None
 
     @property
-    def says_failure(self) -> bool:
-        """Whether the message is only a notice of another, undelivered message."""
-        return self.kind is IntentKind.NOTICE and self.id.endswith(NOTICE_SUFFIX)
+    def is_notice(self) -> bool:
+        """Whether the message is only about an undelivered message, or a withheld result."""
+        return self.kind is IntentKind.NOTICE
 
 
 class Folded(msgspec.Struct, frozen=True, gc=False):
@@ -76,7 +73,7 @@ def _reports(messages: Sequence[ReportMessage]) -> list[ReportMessage]:
         for message in messages
         if message.kind is IntentKind.SECOND and message.state is IntentState.DELIVERED
     }
-    return [message for message in messages if not message.says_failure and message.id not in instead]
+    return [message for message in messages if not message.is_notice and message.id not in instead]
 
 
 def _given_up(message: ReportMessage) -> bool:

@@ -11,8 +11,6 @@ What a hand returns may come from anywhere, so it may contain instructions. The 
 does not occur in it: no text can close its own fence.
 """
 
-from __future__ import annotations
-
 import hashlib
 import unicodedata
 

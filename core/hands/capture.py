@@ -1,10 +1,15 @@
-"""Captures the origin of what a turn delegates, from the turn alone."""
+"""The origin and the id of what a turn delegates, from the turn alone."""
 
-from __future__ import annotations
+import hashlib
+
+import msgspec
 
 from trunkline.core.records.origin import Origin
 from trunkline.core.records.rows import Work
-from trunkline.core.values import SessionId
+from trunkline.core.values import DelegationId, SessionId
+
+#: characters of ids of turns below that of their message, and digits of the hash of a longer one
+_LONGEST_PATH, _DIGITS = 96, 16
 
 
 def origin_of(work: Work, session: SessionId, now: float) -> Origin:
@@ -14,7 +19,7 @@ def origin_of(work: Work, session: SessionId, now: float) -> Origin:
     nothing.
     """
     if work.origin is not None:
-        return work.origin
+        return msgspec.structs.replace(work.origin, chain=work.chain)
     return Origin(
         agent=work.agent,
         session_key=work.session_key,
@@ -28,4 +33,17 @@ def origin_of(work: Work, session: SessionId, now: float) -> Origin:
         asked_by=work.asked_by,
         message_id=work.message_id,
         at=now,
+        chain=work.chain,
     )
+
+
+def delegation_id(work: Work, number: int) -> DelegationId:
+    """The id of what a turn delegates with a call: the same in every run, and of limited length in a chain of turns.
+
+    It begins with the id of the message that everything goes back to.
+    """
+    root = work.id if work.origin is None else work.origin.inbound
+    above: str = work.id
+    if len(above) - len(root) > _LONGEST_PATH:
+        above = f"{root}.{hashlib.sha256(above.encode()).hexdigest()[:_DIGITS]}"
+    return DelegationId(f"{above}.hand{number}")

@@ -5,8 +5,6 @@ origin that was fixed when the agent delegated. Work with its own session is rep
 router decides. A result is reported by exactly one path (invariant D2).
 """
 
-from __future__ import annotations
-
 import msgspec
 
 from trunkline.core.bindings.completion_router import RouterDecision
@@ -39,7 +37,7 @@ class HandCompletion(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     result: HandResult
     #: a turn of the requester's session is running
     requester_busy: bool
-    #: that session was reset since, so it is no longer the session that delegated (invariant S5)
+    #: that session was reset since, so it is no longer the session that delegated (invariant S4)
     requester_replaced: bool = False
     #: why it has no result of its own
     reason: Reason | None = None

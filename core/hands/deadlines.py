@@ -1,7 +1,5 @@
 """The deadlines of delegations, and the next of all."""
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Hashable
 from typing import Generic, TypeVar

@@ -1,7 +1,5 @@
 """A queue in which keys take turns: a key with a thousand items does not keep the others waiting."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Generic, TypeVar

@@ -1,13 +1,11 @@
 """The port through which the gateway runs hands."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Protocol, runtime_checkable
 
 import msgspec
 
-from trunkline.core.records.delegations import repr_without_ticket
+from trunkline.core.records.delegations import DelegationRow, repr_without_ticket
 from trunkline.core.states.delegation import CallbackState, WorkState
 from trunkline.core.values import Address, DelegationId, Peer
 
@@ -93,10 +91,25 @@ class HandTask(msgspec.Struct, frozen=True, kw_only=True):
     timeout: float | None = None
     #: for a worker: the secret that its answer must have
     ticket: str | None = None
-    progress: Callable[[str], Awaitable[None]] = _ignore_progress
+    progress: Callable[[str], Awaitable[object]] = _ignore_progress
 
     def __repr__(self) -> str:
         return repr_without_ticket(self, self.ticket)
+
+
+def task_of(
+    row: DelegationRow, timeout: float | None, progress: Callable[[str], Awaitable[object]], ticket: str | None = None
+) -> HandTask:
+    return HandTask(
+        delegation=row.id,
+        hand=row.hand,
+        task=row.task,
+        label=row.label,
+        asked_by=None if row.origin is None else row.origin.asked_by,
+        timeout=timeout,
+        ticket=ticket,
+        progress=progress,
+    )
 
 
 class HandRunner(Protocol):

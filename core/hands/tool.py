@@ -3,8 +3,6 @@
 Four small tools instead of one: a model chooses among names more reliably than among the values of a parameter.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum

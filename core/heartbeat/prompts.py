@@ -1,6 +1,4 @@
-"""What an agent is asked in a heartbeat or by the schedule."""
-
-from __future__ import annotations
+"""Prompts of a heartbeat and of the schedule."""
 
 from collections.abc import Sequence
 
@@ -30,7 +28,7 @@ _TASK = "The task:"
 
 
 class PromptFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What goes into the prompt of a heartbeat."""
+    """Parts of the prompt of a heartbeat."""
 
     kind: WakeKind
     #: that of the configuration; empty: the usual one

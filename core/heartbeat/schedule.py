@@ -1,23 +1,10 @@
 """When a heartbeat is due next: at multiples of its interval, which a restart does not move."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-
-import msgspec
 
 #: the most steps of a search for active hours
 _FAR = 20_000
 _MINUTE = 60.0
-
-
-class Plan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The next time of a heartbeat, in seconds since the epoch."""
-
-    #: None: never
-    next_at: float | None
-    #: it was due while no process ran; it runs once, however often it was due
-    missed: bool = False
 
 
 def next_due(phase: float, every: float, now: float) -> float:
@@ -29,20 +16,21 @@ def next_due(phase: float, every: float, now: float) -> float:
     return due
 
 
-def plan_at_start(every: float, now: float, *, stored: float | None = None, stored_every: float | None = None) -> Plan:
-    """The next run when a process starts or a configuration is loaded.
+def plan_at_start(
+    every: float, now: float, *, stored: float | None = None, stored_every: float | None = None
+) -> float | None:
+    """The next run when a process starts or a configuration is loaded, in seconds since the epoch; None: never.
 
     `stored`: the next run as an earlier process left it, with its interval. If that time has passed, the heartbeat is
     due now, once. Another interval counts from the last time that the heartbeat was due. Without them the times are the
     multiples of the interval since the epoch, whenever the process began: it may have ended before they were stored.
     """
     if every <= 0:
-        return Plan(next_at=None)
+        return None
     if stored is None or stored_every is None or stored_every <= 0:
-        return Plan(next_at=next_due(0.0, every, now))
+        return next_due(0.0, every, now)
     # A clock that was set back leaves times that lie too far ahead.
-    due = min(stored if stored_every == every else stored - stored_every + every, now + every)
-    return Plan(next_at=due, missed=due <= now)
+    return min(stored if stored_every == every else stored - stored_every + every, now + every)
 
 
 def first_active(at: float, every: float, active: Callable[[float], bool]) -> float:

@@ -1,7 +1,5 @@
 """The heartbeat of an agent as the configuration gives it, with the defaults of all agents."""
 
-from __future__ import annotations
-
 from trunkline.core.calendar.zones import Zones
 from trunkline.core.config import CronConfig, GatewayConfig, HeartbeatConfig
 from trunkline.core.config.gateway import deliverable_channels, heartbeat_agents
@@ -36,7 +34,6 @@ def target_question(
     *,
     last: Route,
     accounts: dict[str, tuple[str, ...]],
-    origin: Route | None = None,
     entry: CronConfig | None = None,
 ) -> TargetQuestion:
     """The question where an agent's heartbeat delivers, or where the turn of an entry of the schedule does.
@@ -52,7 +49,6 @@ def target_question(
         account=asked.account_id,
         direct_policy=heartbeat.direct_policy if entry is None else "allow",
         last=last,
-        origin=origin,
         recipients={name.strip().lower(): channel.recipients for name, channel in config.channels.items()},
         accounts=accounts,
         owners=config.control.owners,

@@ -1,7 +1,5 @@
 """Where a heartbeat delivers: channel, recipient and account, or the reason why there is none."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal
 
@@ -44,8 +42,6 @@ class TargetQuestion(msgspec.Struct, frozen=True, kw_only=True):
     direct_policy: Literal["allow", "block"] = "allow"
     #: where the session was last used by a person
     last: Route = Route()
-    #: the place of the wake request that started the run
-    origin: Route | None = None
     #: channel -> people that may be written to
     recipients: Mapping[str, tuple[str, ...]] = {}
     #: channel -> accounts, where they are known
@@ -78,7 +74,7 @@ class HeartbeatTarget(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class HeartbeatTargets:
-    """What a profile decides of the targets of heartbeats."""
+    """The rules of a profile for the targets of heartbeats."""
 
     #: the target if none is configured
     default: ClassVar[str] = OWNER
@@ -127,9 +123,8 @@ def _resolve(question: TargetQuestion) -> HeartbeatTarget:
     nowhere = HeartbeatTarget(account=account, reason=question.by[HeartbeatTargets].missing(target))
     if route.channel is None or route.to is None:
         return nowhere
-    return _recipient(
-        question, msgspec.structs.replace(route, account=account), nowhere, proven=_found_owner(target, question)
-    )
+    # An owner is looked for among direct chats only.
+    return _recipient(question, msgspec.structs.replace(route, account=account), nowhere, proven=target == OWNER)
 
 
 def _target(question: TargetQuestion) -> str:
@@ -165,9 +160,7 @@ def _room(place: Address | None) -> Address | None:
 
 
 def _owner(question: TargetQuestion) -> Route:
-    """Where the wake request came from, else a direct chat with the first owner, else with the first recipient."""
-    if (origin := question.origin) is not None and (channel := _channel(question, origin.channel)):
-        return msgspec.structs.replace(origin, channel=channel)
+    """A direct chat with the first owner, else with the first recipient."""
     last = _channel(question, question.last.channel)
     channels = tuple(dict.fromkeys((*((last,) if last else ()), *question.channels)))
     by_owner = [(channel, [o.partition(":")[2] for o in question.owners if _on(o, channel)]) for channel in channels]
@@ -180,11 +173,6 @@ def _owner(question: TargetQuestion) -> Route:
                 account = _given(question.last.account) if channel == last else None
                 return Route(channel=channel, to=person.strip(), account=account)
     return Route()
-
-
-def _found_owner(target: str, question: TargetQuestion) -> bool:
-    """Whether the recipient was looked for among direct chats only."""
-    return target == OWNER and question.origin is None
 
 
 def _on(owner: str, channel: str) -> bool:
@@ -236,7 +224,7 @@ def _id(text: str, rules: ChannelRules) -> str | None:
 
 
 def _kind(channel: str, to: str, by: ProfileRules) -> ChatKind | None:
-    """What kind of conversation a recipient is; None if its text does not prove one."""
+    """The kind of a recipient's conversation; None if its text does not prove one."""
     try:
         found = by[ChannelRulebook].of(channel).read(to, Hints())
     except AmbiguousTarget:

@@ -4,8 +4,6 @@ The block ``tasks:`` is a YAML list of ``name``, ``interval`` and ``prompt``. It
 blank, nor indented, nor a list item.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any, cast

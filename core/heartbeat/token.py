@@ -1,7 +1,5 @@
 """The token by which an agent says in a heartbeat that there is nothing to say, and how it is taken from a reply."""
 
-from __future__ import annotations
-
 import math
 import re
 from enum import StrEnum
@@ -43,7 +41,7 @@ class StrippedReply(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class TokenRules:
-    """What a profile decides of the token in a reply."""
+    """The rules of a profile for the token in a reply."""
 
     def is_whole(self, text: str, at: int) -> bool:
         """Whether the token at an index of a text, at its start or end, is a word of its own."""
@@ -54,7 +52,7 @@ class TokenRules:
         return bool(_without_markup(rest).strip(_WRAPPERS + BLANKS))
 
     def relayed(self, reply: str, found: StrippedReply) -> str:
-        """What is delivered of the result of a command."""
+        """The part of a command's result that is delivered."""
         return found.text
 
 

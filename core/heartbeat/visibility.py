@@ -1,6 +1,4 @@
-"""What people see of a heartbeat."""
-
-from __future__ import annotations
+"""Visibility of a heartbeat."""
 
 import msgspec
 
@@ -10,7 +8,7 @@ from trunkline.core.config.gateway import DEFAULTS
 
 
 class Visibility(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What people see of a heartbeat, each setting resolved."""
+    """Visibility of a heartbeat, each setting resolved."""
 
     #: an acknowledgement is delivered
     show_ok: bool = False
@@ -21,7 +19,7 @@ class Visibility(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def nothing(self) -> bool:
-        """Nobody would see anything, so there is no reason to run."""
+        """Whether a run would show nothing, so that there is no reason for it."""
         return not (self.show_ok or self.show_alerts or self.use_indicator)
 
 

@@ -1,7 +1,5 @@
 """Requests to wake an agent: which of several counts, when they run, and how many may."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
@@ -48,13 +46,7 @@ class WakeKind(StrEnum):
         return self in (WakeKind.CRON, WakeKind.WAKE, WakeKind.EXEC_EVENT, WakeKind.HOOK)
 
 
-_PRIORITIES = {
-    WakeKind.RETRY: 0,
-    WakeKind.INTERVAL: 1,
-    WakeKind.EXEC_EVENT: 3,
-    WakeKind.HOOK: 3,
-    WakeKind.MANUAL: 3,
-}
+_PRIORITIES = {WakeKind.RETRY: 0, WakeKind.INTERVAL: 1, WakeKind.EXEC_EVENT: 3, WakeKind.HOOK: 3, WakeKind.MANUAL: 3}
 
 
 class WakeRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -102,7 +94,7 @@ def _rank(wake: WakeRequest) -> tuple[int, float]:
     return wake.kind.priority, wake.at
 
 
-def take(queue: WakeQueue, now: float) -> tuple[WakeQueue, tuple[WakeRequest, ...]]:
+def take_due(queue: WakeQueue, now: float) -> tuple[WakeQueue, tuple[WakeRequest, ...]]:
     """The requests that run now, and the queue without them. While a pass runs, or before the time, there are none."""
     if queue.running or queue.due_at is None or now < queue.due_at:
         return queue, ()

@@ -1,9 +1,8 @@
 """The accounts of a running gateway: whether each is connected to its platform, and what failed last."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Mapping
+from typing import get_args
 
 import msgspec
 
@@ -15,8 +14,6 @@ from trunkline.core.events.gateway import AdapterEnded, AdapterFailed
 
 
 class LastFailure(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a connection of an account failed the last time."""
-
     #: seconds since 1970
     at: float
     #: a reason code, as events have it
@@ -55,18 +52,14 @@ class AccountStates:
     def __init__(self, adapters: Mapping[tuple[str, str], ChannelAdapter], log: EventLog) -> None:
         self._lock = threading.Lock()
         self._states = {(adapter.channel, adapter.account): _begin(adapter) for adapter in adapters.values()}
-        log.subscribe(
-            self._see, AdapterConnected, AdapterFailed, AdapterEnded, UpdateDropped, WebhookRefused, DeliveryFailed
-        )
+        log.subscribe(self._see, *get_args(AccountBody))
 
     def all(self) -> tuple[AccountState, ...]:
-        """The accounts by channel and name."""
         with self._lock:
             return tuple(self._states[name] for name in sorted(self._states))
 
     @property
     def disconnected(self) -> int:
-        """Accounts of platforms that are not connected."""
         return sum(not account.connected for account in self.all())
 
     def _see(self, event: Event) -> None:
@@ -85,7 +78,6 @@ def _begin(adapter: ChannelAdapter) -> AccountState:
 
 
 def _after(state: AccountState, at: float, body: AccountBody) -> AccountState:
-    """The state of an account after an event."""
     change = msgspec.structs.replace
     match body:
         case AdapterConnected(by=by):

@@ -1,28 +1,24 @@
 """Authentication: bearer tokens, compared in constant time."""
 
-from __future__ import annotations
-
 import hmac
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import anyio
 
-from trunkline.core.http.clients import Caller, Scope
+from trunkline.core.http.clients import Caller, Reach, Scope
 from trunkline.core.http.problems import Problem
 from trunkline.core.http.settings import Token
+from trunkline.core.values import Address
 
 _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="trunkline"'}
 
 
 class Tokens:
-    """The tokens that a server accepts."""
-
     def __init__(self, tokens: Sequence[Token]) -> None:
         self._replaced = anyio.Event()
         self.replace(tokens)
 
     def replace(self, tokens: Sequence[Token]) -> None:
-        """Replace the tokens: from now on no others are accepted."""
         self._tokens = tuple((token.secret.encode(), token.caller) for token in tokens if token.secret)
         before, self._replaced = self._replaced, anyio.Event()
         before.set()
@@ -47,11 +43,15 @@ class Tokens:
             )
         return found
 
-    async def until_revoked(self, secret: str | None, scope: Scope) -> None:
-        """Wait until a token is no longer accepted, or lacks the scope: connections that use it must then be closed."""
+    async def until_refused(self, secret: str | None, check: Callable[[Caller], None]) -> None:
+        """Wait until a token is no longer accepted, or `check` raises: connections that use it must then be closed."""
         while True:
             replaced, caller = self._replaced, None if secret is None else self.find(secret)
-            if caller is None or scope not in caller.scopes:
+            if caller is None:
+                return
+            try:
+                check(caller)
+            except Problem:
                 return
             await replaced.wait()
 
@@ -62,8 +62,44 @@ def bearer(headers: Mapping[str, str]) -> str | None:
     return token.strip() if scheme.lower() == "bearer" and token.strip() else None
 
 
-def require(caller: Caller, scope: Scope | None) -> None:
-    """Raise `Problem` 403 if the caller lacks a scope."""
-    if scope is not None and scope not in caller.scopes:
+def require(caller: Caller, scope: Scope | None, reach: Reach = Reach.GATEWAY) -> None:
+    """Raise `Problem` 403 if the caller lacks a scope, or is bound where the whole gateway is concerned."""
+    if scope is None:
+        return
+    if scope not in caller.scopes:
         detail = f"The token {caller.name!r} lacks the scope {scope.value!r}."
         raise Problem(403, "missing-scope", detail, scope=scope.value)
+    if caller.bound is not None and reach is Reach.GATEWAY:
+        detail = (
+            f"The token {caller.name!r} is bound to {caller.bound}, and this concerns the whole gateway. Ask with a"
+            " token that is not bound."
+        )
+        raise Problem(403, "bound-token", detail)
+
+
+def check_place(caller: Caller, place: Address) -> None:
+    """Raise `Problem` 403 if the caller is bound, and not to this place."""
+    if caller.bound is not None and not caller.bound.holds(place):
+        raise elsewhere(caller)
+
+
+def elsewhere(caller: Caller) -> Problem:
+    """The problem of a caller who asks for a place that its token is not bound to."""
+    detail = (
+        f"The token {caller.name!r} speaks and reads only for {caller.bound}, written exactly like that. Name one of"
+        " them (a person in a direct conversation), or ask for a token for others."
+    )
+    return Problem(403, "bound-token", detail)
+
+
+def check_proof(caller: Caller, channel: str, person: str) -> None:
+    """Raise `Problem` 403 unless a message with this token is certainly of this person."""
+    if not caller.proves(channel, person):
+        if caller.bound is not None:
+            raise elsewhere(caller)
+        detail = (
+            f"The token {caller.name!r} is bound to nobody, and the web chat shows all that is said to a person. Add"
+            f" `people: [{channel}:ID]` to the token under `http.tokens` of the configuration, one token for each"
+            " person, or the scope `operate` for a program that may be anybody; then reload."
+        )
+        raise Problem(403, "unbound-token", detail)

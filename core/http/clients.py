@@ -1,13 +1,13 @@
 """Clients of the API: what a token allows, whether a client has disconnected, and a request once it has ended."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
 from typing import Any
 
 import msgspec
+
+from trunkline.core.values import Address, ChatKind
 
 #: the route of requests that none matches
 NO_ROUTE = "none"
@@ -21,11 +21,48 @@ class Scope(StrEnum):
     OPERATE = "operate"
 
 
-class Caller(msgspec.Struct, frozen=True, kw_only=True):
-    """The client that a token identifies."""
+class Reach(StrEnum):
+    """The reach of an endpoint: whether a bound token gets anything there."""
 
+    #: the whole gateway: a bound token is refused. Also what nobody has thought about
+    GATEWAY = "gateway"
+    #: what is said in one place: the handler asks `check_place`
+    PLACE = "place"
+
+
+class Bound(msgspec.Struct, frozen=True, kw_only=True):
+    """The places that a token is bound to. Compared byte for byte: what another spelling means is never guessed."""
+
+    #: as channel, kind and id; that of a person is direct
+    conversations: frozenset[tuple[str, ChatKind, str]] = frozenset()
+    #: as channel and id; with everything that is said there
+    accounts: frozenset[tuple[str, str]] = frozenset()
+
+    def holds(self, place: Address) -> bool:
+        """Whether a place is one of them, or in one of them."""
+        conversation = (place.channel, place.kind, place.conversation)
+        return (place.channel, place.account) in self.accounts or conversation in self.conversations
+
+    def __str__(self) -> str:
+        """The places as the configuration names them."""
+        named = (
+            f"{channel}:{id_}" if kind is ChatKind.DIRECT else f"{channel}:{kind.value}:{id_}"
+            for channel, kind, id_ in self.conversations
+        )
+        return ", ".join([*sorted(named), *sorted(f"the account {':'.join(account)}" for account in self.accounts)])
+
+
+class Caller(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     scopes: frozenset[Scope]
+    #: the only places in which it speaks and reads; none: it is not bound
+    bound: Bound | None = None
+
+    def proves(self, channel: str, person: str) -> bool:
+        """Whether the token is bound to a person, or may operate: a message with it is certainly theirs."""
+        if self.bound is None:
+            return Scope.OPERATE in self.scopes
+        return (channel, ChatKind.DIRECT, person) in self.bound.conversations
 
 
 #: a client without a token, where none is needed
@@ -53,7 +90,6 @@ class Disconnect:
             self._callbacks.discard(act)
 
     def notify(self) -> None:
-        """Call all callbacks: the client has disconnected."""
         self.happened = True
         for act in tuple(self._callbacks):
             act()
@@ -74,8 +110,7 @@ class RequestSeen(msgspec.Struct, frozen=True, kw_only=True):
     stream: bool = False
 
     @classmethod
-    def from_scope(cls, scope: Mapping[str, Any], status: int, seconds: float, *, stream: bool) -> RequestSeen:
-        """The request of an ASGI scope."""
+    def from_scope(cls, scope: Mapping[str, Any], status: int, seconds: float, *, stream: bool) -> "RequestSeen":
         state = scope["state"]
         route = getattr(scope.get("route"), "path", None) or NO_ROUTE
         return cls(

@@ -1,13 +1,11 @@
 """Endpoints as values, of which the table of paths, the OpenAPI document and the commands of operators are made."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import msgspec
 
-from trunkline.core.http.clients import Caller, Disconnect, Scope
+from trunkline.core.http.clients import Caller, Disconnect, Reach, Scope
 
 if TYPE_CHECKING:
     from trunkline.core.http.served import OperatedGateway, Served
@@ -19,8 +17,7 @@ JSON = "application/json"
 class VerbCall(msgspec.Struct, frozen=True, kw_only=True):
     """A call of a verb, with parameters, query and body decoded: over HTTP, or by a command on a store file."""
 
-    #: the gateway that is operated
-    operated: OperatedGateway
+    operated: "OperatedGateway"
     caller: Caller
     #: parameters of the path, percent-decoded
     path: dict[str, str]
@@ -31,9 +28,7 @@ class VerbCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Call(VerbCall, frozen=True, kw_only=True):
-    """A request to an endpoint of a running gateway."""
-
-    served: Served
+    served: "Served"
     #: id of the request, in its log line and in the response
     request_id: str
     method: str = "GET"
@@ -72,6 +67,8 @@ class Endpoint(msgspec.Struct, frozen=True):
     path: str
     #: none: open to everybody
     scope: Scope | None
+    #: what a bound token gets
+    reach: Reach = Reach.GATEWAY
     #: a line for the OpenAPI document
     summary: str = ""
     description: str = ""
@@ -98,7 +95,6 @@ class Endpoint(msgspec.Struct, frozen=True):
 
     @property
     def heading(self) -> str:
-        """The heading in the OpenAPI document."""
         return self.tag or self.path.split("/")[2].capitalize()
 
     def __call__(self, run: Callable[[Call], Awaitable[Any]]) -> Self:

@@ -4,44 +4,20 @@ They have the times of what they show and are in the order of time, after `run.j
 nothing but a trace, also of a gateway that has run for days.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import msgspec
 
-from trunkline.core.delivery.mirror_text import said
-from trunkline.core.delivery.notes import ROLE
-from trunkline.core.events import Body, Event
-from trunkline.core.events.actions import TranscriptChanged
-from trunkline.core.events.bindings import BindingBound, BindingEnding
-from trunkline.core.events.delivery import (
-    AttemptEnded,
-    AttemptStarted,
-    ChunkAcked,
-    IntentPrepared,
-    IntentSettled,
-    MirrorAppended,
-)
-from trunkline.core.events.gateway import (
-    InboundAdmitted,
-    InboundReceived,
-    ProcessStarted,
-    RunJoined,
-    SessionCreated,
-    TranscriptAppended,
-)
-from trunkline.core.events.hands import (
-    CallbackChanged,
-    DelegationAccepted,
-    DelegationFinished,
-    DelegationProgressed,
-    DelegationStarted,
-)
+from trunkline.core.events import Body, Event, actions, bindings, delivery, gateway, hands
 from trunkline.core.reasons import Reason
 from trunkline.core.records.bindings import Placement, SessionBindingRecord
 from trunkline.core.records.delegations import DelegationRow
+from trunkline.core.records.messages import NOTE
 from trunkline.core.records.rows import StoredIntent, Work
+from trunkline.core.runtime.bindings.service import bound_event
+from trunkline.core.runtime.context import ids_of, prepared_event
+from trunkline.core.runtime.delegation.completions import ids_of_delegation
+from trunkline.core.runtime.delegation.delegations import accepted_event
 from trunkline.core.states.binding import BindingStatus
 from trunkline.core.states.delegation import CallbackState, WorkState
 from trunkline.core.store.operators.present import Present, PresentSession
@@ -52,8 +28,8 @@ NODE = "snapshot"
 _WHY = Reason.SHOWN_AS_STORED
 
 
-def snapshot_of(present: Present, started: ProcessStarted, now: float) -> list[Event]:
-    """The events that show the store, numbered from 1. `now`: when it was read."""
+def snapshot_of(present: Present, started: gateway.ProcessStarted, now: float) -> list[Event]:
+    """The events for the content of the store, numbered from 1. `now`: when the store was read."""
     shown = [
         *(event for session in present.sessions for event in _session(session, now)),
         *(event for binding in present.bindings for event in _binding(binding)),
@@ -64,39 +40,20 @@ def snapshot_of(present: Present, started: ProcessStarted, now: float) -> list[E
     # Stable: what belongs together keeps its order. A clock that was set back must not put the present before the past.
     shown.sort(key=lambda event: event.at)
     first = min([now, *(event.at for event in shown)])
-    head = (RunJoined(after=present.mark, joined_at=now, left_out=present.left_out), started)
+    head = (gateway.RunJoined(after=present.mark, joined_at=now, left_out=present.left_out), started)
     events = [*(_event(first, body) for body in head), *shown]
     return [msgspec.structs.replace(event, seq=n, at=max(min(event.at, now), 0.0)) for n, event in enumerate(events, 1)]
 
 
-def _event(
-    at: float,
-    body: Body,
-    *,
-    inbound: str | None = None,
-    turn: str | None = None,
-    intent: str | None = None,
-    delegation: str | None = None,
-    binding: str | None = None,
-) -> Event:
-    return Event(
-        seq=0,
-        at=at,
-        node=NODE,
-        inbound=inbound,
-        turn=turn,
-        intent=intent,
-        delegation=delegation,
-        binding=binding,
-        body=body,
-    )
+def _event(at: float, body: Body, **ids: str | None) -> Event:
+    return msgspec.structs.replace(Event(seq=0, at=at, node=NODE, body=body), **ids)
 
 
 def _session(session: PresentSession, now: float) -> Iterator[Event]:
     at = min((line.at for line in session.lines), default=now)
     yield _event(
         at,
-        SessionCreated(
+        gateway.SessionCreated(
             agent=session.agent,
             session_key=session.key,
             session_id=session.id,
@@ -115,41 +72,30 @@ def _session(session: PresentSession, now: float) -> Iterator[Event]:
 def _line(session: PresentSession, line: TranscriptLine) -> Iterator[Event]:
     key, id_ = session.key, session.id
     if line.role != "assistant":
-        of = {"intent": line.ref.removeprefix(f"{ROLE}/")} if line.role == ROLE else {"inbound": line.ref}
-        yield _event(line.at, TranscriptAppended(session_id=id_, session_key=key, role=line.role, text=line.text), **of)
+        of = {"intent": line.ref.removeprefix(f"{NOTE}/")} if line.role == NOTE else {"inbound": line.ref}
+        yield _event(
+            line.at, gateway.TranscriptAppended(session_id=id_, session_key=key, role=line.role, text=line.text), **of
+        )
         return
     first = line.was[0] if line.was else line.text
     yield _event(
         line.at,
-        MirrorAppended(session_id=id_, session_key=key, text=first, partial=line.partial),
+        delivery.MirrorAppended(session_id=id_, session_key=key, text=first, partial=line.partial),
         intent=line.ref,
     )
     if line.was or line.deleted:
         before = line.text if line.deleted else line.was[-1]
         text = "" if line.deleted else line.text
-        changed = TranscriptChanged(
+        changed = actions.TranscriptChanged(
             session_id=id_, session_key=key, line=line.ref, before=before, text=text, deleted=line.deleted
         )
         yield _event(line.at, changed, intent=line.ref)
 
 
 def _binding(record: SessionBindingRecord) -> Iterator[Event]:
-    bound = BindingBound(
-        conversation=record.conversation,
-        session_key=record.target_session_key,
-        target_kind=record.target_kind.value,
-        placement=Placement.CURRENT.value,
-        by=record.bound_by,
-        label=record.label,
-        idle_timeout=record.idle_timeout,
-        max_age=record.max_age,
-        expires_at=record.expires_at,
-        identity=None if record.identity is None else str(record.identity),
-        owner=record.owner,
-    )
-    yield _event(record.bound_at, bound, binding=record.binding_id)
+    yield _event(record.bound_at, bound_event(record, Placement.CURRENT, None), binding=record.binding_id)
     if record.status is BindingStatus.ENDING:
-        ending = BindingEnding(
+        ending = bindings.BindingEnding(
             conversation=record.conversation,
             session_key=record.target_session_key,
             reason=record.reason or _WHY,
@@ -160,78 +106,48 @@ def _binding(record: SessionBindingRecord) -> Iterator[Event]:
 
 def _work(work: Work, session: SessionId, now: float) -> Iterator[Event]:
     if work.place is not None and work.message_id:
-        received = InboundReceived(address=work.place, peer=work.peer, message_id=work.message_id, text=work.text)
+        received = gateway.InboundReceived(
+            address=work.place, peer=work.peer, message_id=work.message_id, text=work.text
+        )
         yield _event(now, received, inbound=work.id)
     yield _event(
-        now, InboundAdmitted(work=work.kind, session_id=session, session_key=work.session_key), inbound=work.id
+        now, gateway.InboundAdmitted(work=work.kind, session_id=session, session_key=work.session_key), inbound=work.id
     )
 
 
 def _intent(intent: StoredIntent) -> Iterator[Event]:
-    row = intent.row
-    ids = {"intent": row.id, "turn": row.turn, "inbound": row.inbound, "delegation": row.delegation}
-    content, progress, part = row.content, row.progress, row.extra.action
-    prepared = IntentPrepared(
-        intent_kind=row.kind,
-        address=row.address,
-        targeted=False,
-        text=said(content.chunks if part is None else content.chunks[:1]),
-        chunks=len(content.chunks),
-        key=row.id,
-        reason=_WHY,
-        mirror_key=row.mirror_key,
-        named_session=row.named_session,
-        media=content.media,
-        identity=None if row.bound.identity is None else str(row.bound.identity),
-        best_effort=row.best_effort,
-        action=None if part is None else part.action,
-        message_id=None if part is None else part.message_id,
-        of=None if part is None else part.of,
-    )
+    row, progress, ids = intent.row, intent.row.progress, ids_of(intent.row)
+    prepared = prepared_event(row, targeted=False, reason=_WHY)
     yield _event(row.created_at, prepared, binding=row.bound.binding, **ids)
     at = max(row.created_at, row.updated_at)
     for chunk, receipt in enumerate(intent.receipts):
-        acked = ChunkAcked(chunk=chunk, provider_id=receipt.provider_id, address=receipt.address, reason=_WHY)
+        acked = delivery.ChunkAcked(chunk=chunk, provider_id=receipt.provider_id, address=receipt.address, reason=_WHY)
         yield _event(at, acked, **ids)
     why = progress.reason or _WHY
     if progress.state is IntentState.UNKNOWN:
-        yield _event(at, IntentSettled(state=progress.state, reason=why, attempts=progress.attempts), **ids)
+        yield _event(at, delivery.IntentSettled(state=progress.state, reason=why, attempts=progress.attempts), **ids)
     elif progress.state is IntentState.SENDING:
-        started = AttemptStarted(chunk=progress.acked, attempt=max(progress.attempts, 1), address=row.address)
+        started = delivery.AttemptStarted(chunk=progress.acked, attempt=max(progress.attempts, 1), address=row.address)
         yield _event(at, started, **ids)
     elif progress.attempts:
         chunk, attempt, at_next = progress.acked, progress.attempts, progress.next_at
-        ended = AttemptEnded(chunk=chunk, attempt=attempt, reason=why, decision="retry", retry_at=at_next)
+        ended = delivery.AttemptEnded(chunk=chunk, attempt=attempt, reason=why, decision="retry", retry_at=at_next)
         yield _event(at, ended, **ids)
 
 
 def _delegation(row: DelegationRow) -> Iterator[Event]:
-    ids = {"delegation": row.id, "turn": row.turn, "inbound": row.inbound}
-    origin = row.origin
-    accepted = DelegationAccepted(
-        hand=row.hand,
-        task=row.task,
-        origin=row.reply_to,
-        session_key=row.session_key,
-        deadline=row.deadline,
-        label=row.label,
-        hand_kind=row.kind.value,
-        asked_by=None if origin is None else origin.asked_by,
-        message_id="" if origin is None else origin.message_id,
-        parent=row.parent,
-        depth=row.depth,
-    )
-    yield _event(row.accepted_at, accepted, **ids)
+    ids = ids_of_delegation(row)
+    yield _event(row.accepted_at, accepted_event(row, row.deadline), **ids)
     at = row.accepted_at
     if row.started_at is not None or row.state is not WorkState.ACCEPTED:
         at = max(at, row.started_at or at)
-        yield _event(at, DelegationStarted(hand=row.hand, worker=row.worker), **ids)
+        yield _event(at, hands.DelegationStarted(hand=row.hand, worker=row.worker), **ids)
     if row.progress:
-        yield _event(at, DelegationProgressed(hand=row.hand, text=row.progress), **ids)
+        yield _event(at, hands.DelegationProgressed(hand=row.hand, text=row.progress), **ids)
     if row.outcome is not None:
         at = max(at, row.finished_at or at)
-        finished = DelegationFinished(hand=row.hand, outcome=row.outcome, text=row.result or "")
+        finished = hands.DelegationFinished(hand=row.hand, outcome=row.outcome, text=row.result or "")
         yield _event(at, finished, **ids)
     if row.callback is not CallbackState.WAITING:
-        changed = CallbackChanged(before=CallbackState.WAITING, state=row.callback, reason=row.callback_reason)
+        changed = hands.CallbackChanged(before=CallbackState.WAITING, state=row.callback, reason=row.callback_reason)
         yield _event(at, changed, **ids)

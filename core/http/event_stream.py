@@ -1,9 +1,14 @@
 """``GET /v1/events``: the events of the gateway as server-sent events, from now on or from where a client left off."""
 
-from __future__ import annotations
-
+import asyncio
+import contextlib
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+import threading
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from functools import partial
+from itertools import islice
+from typing import Any, cast
 
 import anyio
 import msgspec
@@ -12,19 +17,197 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Message, Receive, Scope, Send
 
-from trunkline.core.events import BODIES, Event
-from trunkline.core.events.gateway import RunJoined
+from trunkline.core.events import BODIES, Event, EventLog, gateway, trace
 from trunkline.core.http.auth import Tokens, bearer, require
 from trunkline.core.http.clients import Scope as TokenScope
-from trunkline.core.http.event_feed import KeptEvent, Lagged, RecentEvents, line_of
 from trunkline.core.http.event_snapshot import snapshot_of
-from trunkline.core.http.problems import AGAIN, Problem
+from trunkline.core.http.problems import Problem, unavailable
 from trunkline.core.http.requests import query_of
 from trunkline.core.http.served import Served
-from trunkline.core.runtime.process_started import process_started
+from trunkline.core.runtime.process_start import process_started
 from trunkline.core.store.operators.present import ReadPresent
 
-#: streams open at once
+# The newest events of a running gateway, kept for many readers that each have their own position.
+
+#: the newest events that are kept, by number and by bytes of their lines
+EVENTS = 50_000
+BYTES = 16 << 20
+#: events that may wait for the loop; beyond that the oldest are lost, which a marker says to readers
+WAITING = 100_000
+#: events that are kept while nobody reads, not even encoded; nobody may ever come
+UNREAD = 2_000
+#: seconds without a reader after which no more than these are kept
+UNUSED = 300.0
+#: bytes of lines in one batch for a reader, except that a batch has at least one line
+BATCH = 64 << 10
+
+
+class KeptEvent(msgspec.Struct, frozen=True, gc=False):
+    """An event that is kept: its number, its kind, and its line of the trace without a line end."""
+
+    seq: int
+    kind: str
+    line: bytes
+
+
+class Lagged(Exception):
+    """The events at a reader's position are no longer kept."""
+
+
+class RecentEvents:
+    """The newest events of a log, encoded once for all readers. While nobody reads, an event costs one `append`.
+
+    The log calls from any thread; everything else happens on the loop on which the feed was opened.
+    """
+
+    def __init__(self, log: EventLog, process: str, *, events: int = EVENTS, most_bytes: int = BYTES) -> None:
+        #: identifies this process's log: seqs begin at 1 again with each process
+        self.process = process
+        self.log = log
+        self._events = events
+        self._most_bytes = most_bytes
+        self._lock = threading.Lock()
+        self._waiting: deque[Event] = deque(maxlen=UNREAD)
+        #: what the log calls: nothing else happens while nobody reads
+        self._keep = self._waiting.append
+        #: none: nobody reads
+        self._loop: asyncio.AbstractEventLoop | None = None
+        #: readers now, and when there was one last
+        self.readers = 0
+        self._used = 0.0
+        self._kept: deque[KeptEvent] = deque()
+        #: bytes of the lines that are kept
+        self.size = 0
+        #: the seq of the newest event for readers
+        self.newest = log.seq
+        self._more = anyio.Event()
+        log.subscribe(self._keep)
+
+    def open(self) -> None:
+        """Begin to encode events, on the loop that runs, until nobody has read them for a while."""
+        loop = asyncio.get_running_loop()
+        self._used = loop.time()
+        if self._loop is None:
+            with self._lock:
+                self._loop = loop
+            self.log.resubscribe(self._keep, self._see)
+            self._take()
+            loop.call_later(UNUSED, self._close_if_unused)
+
+    @contextlib.contextmanager
+    def reading(self) -> Generator[None]:
+        """Count a reader."""
+        self.readers += 1
+        try:
+            yield
+        finally:
+            self.readers -= 1
+            self._used = asyncio.get_running_loop().time()
+
+    def _close_if_unused(self) -> None:
+        loop = asyncio.get_running_loop()
+        if self.readers or loop.time() - self._used < UNUSED:
+            loop.call_later(UNUSED, self._close_if_unused)
+            return
+        with self._lock:
+            self._loop, self._waiting = None, deque(maxlen=UNREAD)
+        # The log holds its lock while it calls `_see`, which takes ours.
+        self._keep = self._waiting.append
+        self.log.resubscribe(self._see, self._keep)
+        self._clear()
+
+    def forget(self) -> int:
+        """Forget all events: readers find a gap. Answers 0, the number of files; for any thread."""
+        with self._lock:
+            self._waiting.clear()
+            loop = self._loop
+        if loop is None:
+            self._clear()
+        else:
+            loop.call_soon_threadsafe(self._clear)
+        return 0
+
+    def _clear(self) -> None:
+        self._kept.clear()
+        self.size, self.newest = 0, self.log.seq
+
+    @property
+    def oldest(self) -> int:
+        """The seq of the oldest event that is kept, or of the next one."""
+        return self._kept[0].seq if self._kept else self.newest + 1
+
+    def read(self, after: int) -> list[KeptEvent]:
+        """The events that follow a seq, as many as fit into a batch. Raises `Lagged` if the next one is not kept."""
+        if after + 1 < self.oldest:
+            raise Lagged
+        found: list[KeptEvent] = []
+        size = 0
+        for kept in islice(self._kept, after + 1 - self.oldest, None):
+            size += len(kept.line)
+            if found and size > BATCH:
+                break
+            found.append(kept)
+        return found
+
+    async def wait(self, after: int) -> None:
+        """Wait until there is an event that follows a seq."""
+        while self.newest <= after:
+            await self._more.wait()
+
+    def _see(self, event: Event) -> None:
+        with self._lock:
+            self._waiting.append(event)
+            loop = self._loop if len(self._waiting) == 1 else None
+        if loop is not None:
+            # The loop may have closed meanwhile, and the recording of an event must not fail for it.
+            with contextlib.suppress(RuntimeError):
+                # Once for all events that come until the loop takes them.
+                loop.call_soon_threadsafe(self._take)
+
+    def _take(self) -> None:
+        with self._lock:
+            if self._loop is None:
+                return
+            events, self._waiting = self._waiting, deque(maxlen=WAITING)
+        if not events:
+            return
+        if events[0].seq != self.newest + 1:
+            # Events were lost while the loop was blocked. What is kept has no holes.
+            self._kept.clear()
+            self.size = 0
+        for event in events:
+            kept = KeptEvent(event.seq, event.kind, line_of(event))
+            self._kept.append(kept)
+            self.size += len(kept.line)
+        self.newest = events[-1].seq
+        while len(self._kept) > self._events or (self.size > self._most_bytes and len(self._kept) > 1):
+            self.size -= len(self._kept.popleft().line)
+        self._more.set()
+        self._more = anyio.Event()
+
+
+def line_of(event: Event) -> bytes:
+    """The line of an event in a trace, without a line end; a text that is no UTF-8 is replaced."""
+    try:
+        return trace.encode_event(event)
+    except UnicodeEncodeError:
+        # Half of a pair from a platform's JSON: one text must not end the stream of all the others.
+        body = msgspec.convert(_encodable(msgspec.to_builtins(event.body)), type(event.body))
+        names = [name for name in event.__struct_fields__ if name != "body"]
+        rest = {name: _encodable(getattr(event, name)) for name in names}
+        return trace.encode_event(msgspec.structs.replace(event, body=body, **rest))
+
+
+def _encodable(value: object) -> object:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {_encodable(key): _encodable(inside) for key, inside in cast("dict[Any, Any]", value).items()}
+    if isinstance(value, list | tuple):
+        return [_encodable(inside) for inside in cast("list[Any]", value)]
+    return value
+
+
 STREAMS = 100
 #: seconds after which a silent stream says that it is alive
 HEARTBEAT = 15.0
@@ -82,18 +265,16 @@ class EventStreams:
     def __init__(self, served: Served, feed: RecentEvents) -> None:
         self._served = served
         self.feed = feed
-        #: streams that are open
-        self.open = 0
-        served.metrics.event_streams = lambda: self.open
+        served.metrics.event_streams.count = lambda: feed.readers
 
     def route(self) -> BaseRoute:
-        """The route of the streams."""
         return Route("/v1/events", self.answer, methods=["GET"])
 
     async def answer(self, request: Request) -> Response:
         """Open a stream. Raises `Problem` for an unusable token or query, and while too many are open."""
         tokens: Tokens = request.app.state.tokens
-        caller = tokens.caller(bearer(request.headers))
+        token = bearer(request.headers)
+        caller = tokens.caller(token)
         request.state.caller = caller.name
         require(caller, TokenScope.READ)
         query: EventsQuery = query_of(request.scope, EventsQuery)
@@ -101,36 +282,28 @@ class EventStreams:
         self.feed.open()
         last = request.headers.get("last-event-id")
         after = position_of(last or query.after, self.feed)
-        if self.open >= STREAMS:
-            headers = {"Retry-After": str(AGAIN)}
-            raise Problem(503, "busy", f"{STREAMS} streams of events are open.", headers=headers)
+        if self.feed.readers >= STREAMS:
+            raise unavailable("busy", f"{STREAMS} streams of events are open.")
         shown: list[Event] = []
         if query.snapshot and not last:
             if query.after is not None or kinds:
                 raise Problem(
                     422, "invalid-query", "`snapshot` goes with neither `after` nor `kinds`.", field="snapshot"
                 )
-            shown = await self._counted_snapshot()
+            # Each one holds all that the store shows.
+            with self.feed.reading():
+                shown = await self._snapshot()
             joined = shown[0].body
-            assert isinstance(joined, RunJoined)
+            assert isinstance(joined, gateway.RunJoined)
             after = Position(seq=joined.after)
-        token = bearer(request.headers)
         lines = self._lines(shown, after, kinds)
-        return _Stream(self, lines, self._served.stopping, lambda: tokens.until_revoked(token, TokenScope.READ))
-
-    async def _counted_snapshot(self) -> list[Event]:
-        """A snapshot, during which the stream counts as open: each one holds all that the store shows."""
-        self.open += 1
-        try:
-            return await self._snapshot()
-        finally:
-            self.open -= 1
+        check = partial(require, scope=TokenScope.READ)
+        return _Stream(self.feed, lines, self._served.stopping, lambda: tokens.until_refused(token, check))
 
     async def _snapshot(self) -> list[Event]:
         served = self._served
         if not served.gateway.serving:
-            headers = {"Retry-After": str(AGAIN)}
-            raise Problem(503, "standby", "The gateway waits for its store, or recovers.", headers=headers)
+            raise unavailable("standby", "The gateway waits for its store, or recovers.")
         present = await served.store.read(ReadPresent(mark=lambda: served.log.seq))
         return snapshot_of(present, process_started(served.gateway.config), served.env.now())
 
@@ -190,7 +363,7 @@ class _Stream(Response):
 
     def __init__(
         self,
-        streams: EventStreams,
+        feed: RecentEvents,
         lines: AsyncIterator[bytes],
         stopping: anyio.Event,
         until_revoked: Callable[[], Awaitable[None]],
@@ -199,19 +372,17 @@ class _Stream(Response):
         del self.headers["content-length"]
         # For proxies, which would collect the events.
         self.headers["X-Accel-Buffering"] = "no"
-        self._streams = streams
+        self._feed = feed
         self._lines = lines
         self._stopping = stopping
         self._until_revoked = until_revoked
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the stream."""
 
         async def write(data: bytes, *, more: bool = True) -> None:
             await send({"type": "http.response.body", "body": data, "more_body": more})
 
-        self._streams.open += 1
-        try:
+        with self._feed.reading():
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             async with anyio.create_task_group() as group:
                 group.start_soon(_call_when_gone, receive, group.cancel_scope.cancel)
@@ -224,8 +395,6 @@ class _Stream(Response):
                     await write(b"event: stopping\ndata: {}\n\n")
                 await write(b"", more=False)
                 group.cancel_scope.cancel()
-        finally:
-            self._streams.open -= 1
 
 
 async def _call_when_gone(receive: Callable[[], Awaitable[Message]], call: Callable[[], None]) -> None:
@@ -266,5 +435,7 @@ def position_of(text: str | None, feed: RecentEvents) -> Position:
 
 
 def event_streams(served: Served) -> EventStreams:
-    """The streams of a server, over a feed of its log."""
-    return EventStreams(served, RecentEvents(served.log, served.env.ids.new("log")))
+    """The streams of a server, over a feed of the log."""
+    feed = RecentEvents(served.log, served.env.ids.new("log"))
+    served.admin.forget_events.append(feed.forget)
+    return EventStreams(served, feed)

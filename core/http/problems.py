@@ -1,7 +1,5 @@
 """Problems: errors as ``application/problem+json`` (RFC 9457), with the one table from error classes to statuses."""
 
-from __future__ import annotations
-
 from http import HTTPStatus
 from typing import Any
 
@@ -16,6 +14,10 @@ PROBLEM_JSON = "application/problem+json"
 TYPE = "urn:trunkline:problem:"
 #: seconds after which a client may ask again, where nothing better is known
 AGAIN = 1
+#: the same while the store refuses writes, which are tried again about as often
+LATER = 5
+#: what a client does whose request may have been carried out, or not
+REPEAT = "Repeat the request, a message with the same message id."
 
 #: status and type of each error. A subclass without a row has that of its nearest base class.
 TABLE: dict[type[TrunklineError], tuple[int, str]] = {
@@ -47,48 +49,15 @@ TABLE: dict[type[TrunklineError], tuple[int, str]] = {
     errors.IllegalTransition: (409, "illegal-transition"),
 }
 
-#: status and meaning of what only HTTP knows, by type
-HTTP_TABLE: dict[str, tuple[int, str]] = {
-    "malformed-request": (400, "It is not HTTP/1.1, or a part of it is malformed."),
-    "bad-host": (400, "It has no `Host`, two, or an unusable one."),
-    "not-utf-8": (400, "Path or query are not UTF-8."),
-    "invalid-json": (400, "The body is not JSON in UTF-8."),
-    "unauthorized": (401, "There is no token, or an unknown one."),
-    "missing-scope": (403, "The token lacks the scope that `scope` names."),
-    "cross-site": (403, "A page of another site asks, which `http.origins` does not name."),
-    "not-found": (404, "There is no such address."),
-    "unknown-channel": (404, "No mailbox account is on this channel."),
-    "unknown-account": (404, "No mailbox account has this channel and name."),
-    "unknown-inbound": (404, "There is no such inbound message, or it is no longer kept."),
-    "method-not-allowed": (405, "The address has other methods; `Allow` lists them."),
-    "second-hello": (409, "A socket of the web chat has a person already."),
-    "request-timeout": (408, "The request, or its body, came too slowly."),
-    "message-id-reused": (409, "Another message has this id. Give each message an id of its own."),
-    "key-reused": (409, "Another wake-up has this key. Give each one a key of its own."),
-    "no-configuration": (409, "The gateway was not started from a configuration file."),
-    "body-too-large": (413, "The body is over the limit."),
-    "address-too-long": (414, "Path and query are over the limit."),
-    "unsupported-media-type": (415, "The body is not `application/json` in UTF-8, or compressed."),
-    "host-not-served": (421, "`Host` is neither an address nor one of `http.hosts`."),
-    "invalid-body": (422, "A field of the body is missing, unknown or unusable; `field` is its path."),
-    "invalid-frame": (422, "A frame of the web chat has an unknown type, or an unusable field."),
-    "invalid-query": (422, "A parameter of the query is missing, unknown or unusable; `field` is its path."),
-    "bad-message": (422, "The message cannot be stored."),
-    "empty-message": (422, "The message has neither text nor media."),
-    "too-many-requests": (429, "The token, or the address without one, asks too often."),
-    "headers-too-large": (431, "Request line and headers are over the limit."),
-    "undecidable": (500, "Deciding on the message failed; nothing was stored."),
-    "busy": (503, "Too many requests or connections are open."),
-    "standby": (503, "The gateway waits for its store, or recovers unfinished work."),
-    "stopping": (503, "The gateway is stopping."),
-}
-
 #: reasons that say more than the class of the error
 BY_REASON: dict[Reason, tuple[int, str]] = {Reason.UNKNOWN_DELEGATION: (404, "unknown-delegation")}
 
 
 class Problem(Exception):
-    """A problem that only HTTP knows. `slug` ends its type; `more` becomes members of the document."""
+    """A problem that only HTTP knows. `slug` ends its type, `more` becomes members of the document.
+
+    docs/http.md says what each type means: `HTTP_TABLE` in `tools/doc_http.py`.
+    """
 
     def __init__(
         self, status: int, slug: str, detail: str, *, headers: dict[str, str] | None = None, **more: Any
@@ -136,9 +105,20 @@ def problem_of(error: Exception) -> Problem:
     return Problem(status, type_, str(error), headers=_headers_of(error, status), **more)
 
 
+def unavailable(slug: str, detail: str, *, after: int = AGAIN) -> Problem:
+    """A problem that passes. `after`: seconds until a client may ask again."""
+    return Problem(503, slug, detail, headers={"Retry-After": str(after)})
+
+
 def stopping() -> Problem:
     """The problem for every request while the server stops."""
-    return Problem(503, "stopping", "The gateway is stopping.", headers={"Retry-After": str(AGAIN)})
+    return unavailable("stopping", f"The gateway is stopping. {REPEAT}")
+
+
+def refusing(why: str) -> Problem:
+    """The problem for every write while the store refuses to commit."""
+    detail = f"The store refuses writes ({why}), which are tried again all the time. {REPEAT}"
+    return unavailable("store-unavailable", detail, after=LATER)
 
 
 def not_found() -> Problem:
@@ -152,7 +132,6 @@ def method_not_allowed(method: str, allowed: str) -> Problem:
 
 
 def document_of(problem: Problem, request_id: str) -> ProblemDocument:
-    """The document of a problem."""
     return ProblemDocument(
         type=TYPE + problem.slug,
         title=HTTPStatus(problem.status).phrase,

@@ -1,7 +1,5 @@
 """From a request to a call: parameters of the path, query and body, decoded and checked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, cast
@@ -14,6 +12,7 @@ from starlette.types import Receive, Scope
 
 from trunkline.core.http.endpoint import JSON
 from trunkline.core.http.problems import Problem
+from trunkline.core.well_formed import decode_json
 
 
 def path_of(scope: Scope) -> dict[str, str]:
@@ -80,9 +79,9 @@ async def content_of(receive: Receive) -> bytes:
 def body_of(content: bytes, type_: Any) -> Any:
     """A body as an instance of a struct. Raises `Problem` 400 for what is no JSON, 422 for wrong fields."""
     try:
-        body = _decoder(type_).decode(content)
+        body = decode_json(_decoder(type_).decode, content)
         if _is_open(type_):
-            _check_known(msgspec.json.decode(content), inspect.type_info(type_), "$")
+            _check_known(decode_json(msgspec.json.decode, content), inspect.type_info(type_), "$")
         return body
     except msgspec.ValidationError as error:
         raise _invalid(error, "invalid-body", "body") from None
@@ -103,7 +102,6 @@ def _is_open(type_: Any) -> bool:
 
 
 def _inside(type_: Any) -> Iterator[inspect.Type]:
-    """A type and all types in it."""
     todo, seen = [inspect.type_info(type_)], set[type]()
     while todo:
         kind = todo.pop()
@@ -170,12 +168,7 @@ def _decoded(text: str, where: str) -> str:
 def _lists(type_: Any) -> frozenset[str]:
     if type_ is None:
         return frozenset()
-    kinds = (
-        inspect.ListType,
-        inspect.VarTupleType,
-        inspect.SetType,
-        inspect.FrozenSetType,
-    )
+    kinds = (inspect.ListType, inspect.VarTupleType, inspect.SetType, inspect.FrozenSetType)
     info = inspect.type_info(type_)
     assert isinstance(info, inspect.StructType)
     return frozenset(field.encode_name for field in info.fields if isinstance(field.type, kinds))

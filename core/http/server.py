@@ -3,11 +3,10 @@
 Its connections have limits on the request head, and answer malformed HTTP with problems.
 """
 
-from __future__ import annotations
-
 import asyncio
+import logging
 import socket
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
@@ -18,9 +17,12 @@ import msgspec
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
+from trunkline.core.agents.log import Ration
 from trunkline.core.http.clients import Disconnect
-from trunkline.core.http.problems import PROBLEM_JSON, Problem, document_of
+from trunkline.core.http.connections import RESERVED, Connections, Grant, Proxies
+from trunkline.core.http.problems import PROBLEM_JSON, Problem, document_of, unavailable
 from trunkline.core.http.served import Served
 from trunkline.core.http.settings import HttpLimits, HttpSettings
 
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
     from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
     from uvicorn.server import ServerState
 
+LOG = logging.getLogger("trunkline.http")
+#: what the log says of a crowd, at most every ten seconds
+_CROWDED = {"busy": "new connections are refused", "evicted": "idle connections are closed for new ones"}
 #: seconds that a body gets beyond its limit, in which the application answers that it is late
 _GRACE = 5.0
 
@@ -40,11 +45,14 @@ class ClientConnection(HttpToolsProtocol):
     """
 
     limits: HttpLimits
+    all: Connections
+    #: called with the type of a problem, for which a connection is closed
+    report: Callable[[str], None]
 
     def __init__(
         self,
-        config: Config,
-        server_state: ServerState,
+        config: "Config",
+        server_state: "ServerState",
         app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
@@ -58,17 +66,22 @@ class ClientConnection(HttpToolsProtocol):
         self._disconnect = Disconnect()
         self._look: asyncio.TimerHandle | None = None
         self._refusal: Problem | None = None
+        #: only the paths that have a reserve are answered
+        self._reserved = False
 
     # The connection
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         super().connection_made(transport)
-        if len(self.connections) > self.limits.connections:
-            self._refuse(Problem(503, "busy", "Too many connections are open.", headers={"Retry-After": "1"}))
+        place = self.all.add(transport, self.client and self.client[0])
+        self._reserved = place is Grant.RESERVED
+        if place is Grant.NONE:
+            self._refuse(_BUSY)
             return
         self._set_deadline(self.limits.headers_time)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self.all.remove(self.transport)
         self._disarm()
         if self._timer is not None:
             self._timer.cancel()
@@ -99,12 +112,12 @@ class ClientConnection(HttpToolsProtocol):
     def handle_websocket_upgrade(self) -> None:
         self._disarm()
         # A WebSocket that has lagged is cut, as a request is whose answer is not read.
-        self.app_state = {**self.app_state, "abort": self._abort}
+        transport = self.transport
+        self.app_state = {**self.app_state, "abort": self._abort, "in_use": lambda: self.all.use(transport)}
         self._stop_looking()
         super().handle_websocket_upgrade()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what the parser refused."""
         malformed = Problem(400, "malformed-request", "This is not HTTP/1.1, or a part of it is malformed.")
         self._refuse(self._refusal or malformed)
 
@@ -130,6 +143,8 @@ class ClientConnection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._head = None
+        if self._reserved and not self.url.startswith(_RESERVED):
+            self._stop(_BUSY)
         self._set_deadline(self.limits.body_time + _GRACE)
         super().on_headers_complete()
         cycle = cast("RequestResponseCycle | None", self.cycle)
@@ -140,7 +155,15 @@ class ClientConnection(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         self._disarm()
         self._head = 0
+        cycle = cast("RequestResponseCycle | None", self.cycle)
+        if cycle is not None and not cycle.response_complete:
+            self.all.use(self.transport)
         super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        if not self.pipeline:
+            self.all.rest(self.transport)
+        super().on_response_complete()
 
     # Limits
 
@@ -190,6 +213,7 @@ class ClientConnection(HttpToolsProtocol):
 
     def _refuse(self, problem: Problem) -> None:
         """Answer, unless an answer is being sent, and close the connection."""
+        self.report(problem.slug)
         self._disarm()
         cycle = cast("RequestResponseCycle | None", self.cycle)
         if cycle is not None and not cycle.response_complete:
@@ -248,7 +272,6 @@ class _JoinedHead:
         self._transport.close()
 
     def is_closing(self) -> bool:
-        """Whether the connection is closed or will be."""
         return self._transport.is_closing()
 
     def _flush(self) -> None:
@@ -257,20 +280,26 @@ class _JoinedHead:
             self._transport.write(head)
 
 
+_BUSY = unavailable("busy", "Too many connections are open.")
+_RESERVED = tuple(path.encode() for path in RESERVED)
 _TOO_LONG = Problem(431, "headers-too-large", "The request line and the headers are too long.")
 
 
-def _connection_type(limits: HttpLimits) -> type[ClientConnection]:
-    """The class of the connections of a server with these limits."""
-    return type("LimitedConnection", (ClientConnection,), {"limits": limits})
+class ClientSocket(WebSocketsSansIOProtocol):
+    all: Connections
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.all.remove(self.transport)
+        super().connection_lost(exc)
 
 
 class _Uvicorn(uvicorn.Server):
     """A server that leaves signals to its process, and says when it accepts connections."""
 
-    def __init__(self, config: uvicorn.Config) -> None:
+    def __init__(self, config: uvicorn.Config, backlog: int) -> None:
         super().__init__(config)
         self.accepting = anyio.Event()
+        self._backlog = backlog
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
@@ -278,6 +307,9 @@ class _Uvicorn(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        # asyncio has one number for the queue of the system and for what it accepts in a turn; the queue may be longer.
+        for listening in sockets or ():
+            listening.listen(self._backlog)
         self.accepting.set()
 
 
@@ -287,25 +319,36 @@ class HttpServer:
     def __init__(self, app: ASGIApp, served: Served, settings: HttpSettings) -> None:
         self._served = served
         limits = settings.limits
+        every = Connections(limits, Proxies(settings.trusted_proxies), self._report)
+        self._ration = Ration(0.1, 1, served.env.steady())
+        shared = {"limits": limits, "all": every, "report": self._report}
         config = uvicorn.Config(
             app,
-            http=_connection_type(limits),
-            ws="websockets-sansio",
+            http=type("LimitedConnection", (ClientConnection,), shared),
+            ws=type("LimitedSocket", (ClientSocket,), {"all": every}),
+            backlog=limits.accepts,
             ws_max_size=limits.frame,
             ws_per_message_deflate=False,
             lifespan="off",
             log_config=None,
             access_log=False,
-            proxy_headers=False,
+            proxy_headers=bool(settings.trusted_proxies),
+            forwarded_allow_ips=list(settings.trusted_proxies),
             server_header=False,
             timeout_keep_alive=int(limits.idle_time),
             timeout_graceful_shutdown=max(1, int(limits.stop_time)),
             ssl_context_factory=None if settings.tls is None else (lambda _config, _default: settings.tls),  # pyright: ignore[reportArgumentType]
         )
-        self._uvicorn = _Uvicorn(config)
+        self._uvicorn = _Uvicorn(config, limits.backlog)
         self._stop = anyio.Event()
         #: set when the last connection is closed
         self.ended = anyio.Event()
+
+    def _report(self, reason: str) -> None:
+        """Count a connection that was closed; a crowd gets a line in the log."""
+        self._served.metrics.refused.add(reason)
+        if reason in _CROWDED and self._ration.spend(1, self._served.env.steady()):
+            LOG.warning("too many connections, of one address or of all: %s", _CROWDED[reason])
 
     def stop(self, *, at_once: bool = False) -> None:
         """Take no more connections, finish requests in work unless it is to be `at_once`, and end `run`."""
@@ -313,10 +356,7 @@ class HttpServer:
         self._stop.set()
 
     async def run(
-        self,
-        sockets: Sequence[socket.socket],
-        *,
-        task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
+        self, sockets: Sequence[socket.socket], *, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED
     ) -> None:
         """Serve on listening sockets, which are closed in the end. Started, it accepts connections."""
         async with anyio.create_task_group() as group:

@@ -1,9 +1,6 @@
 """The settings of the HTTP server, as values; `app/serve` makes them from the configuration file."""
 
-from __future__ import annotations
-
 import ssl
-from ipaddress import ip_address
 
 import msgspec
 
@@ -46,8 +43,16 @@ class HttpLimits(msgspec.Struct, frozen=True, kw_only=True):
     idle_time: float = 75.0
     #: time that running requests get when the server stops
     stop_time: float = 10.0
-    #: connections open at once
+    #: connections open at once; `trunkline serve` derives it from the open files that the process may have
     connections: int = 2_000
+    #: those of one address, or one /64 of IPv6, also as requests and sockets behind a proxy; with `serve` half
+    per_address: int = 1_000
+    #: connections above that, for health and webhooks of platforms alone
+    reserve: int = 32
+    #: connections that wait to be accepted
+    backlog: int = 2_048
+    #: connections accepted in one turn of the loop; four turns pass until one is counted and another is closed for it
+    accepts: int = 100
     #: requests in work at once, streams not counted
     requests: int = 1_000
     #: requests of one token, or of one address without a token
@@ -67,17 +72,11 @@ class HttpSettings(msgspec.Struct, frozen=True, kw_only=True):
     only_hosts: bool = True
     #: origins of pages of other hosts that may use the API, e.g. ``https://chat.example.org``
     origins: tuple[str, ...] = ()
+    #: addresses and networks of proxies: the client of their requests is in `X-Forwarded-For`
+    trusted_proxies: tuple[str, ...] = ()
     tls: ssl.SSLContext | None = None
 
 
 def is_token(text: str) -> bool:
     """Whether a text can be a token: letters, digits and signs without spaces, as a header can carry them."""
     return bool(text) and text.isascii() and text.isprintable() and " " not in text
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host of an address is this machine, and reached by nobody else."""
-    try:
-        return ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"

@@ -1,8 +1,7 @@
 """Session keys: the structured value and its text forms, `v1` and those of other gateways."""
 
-from trunkline.core.keys.canonical import Merge, Migration, Move, Unreadable, canonical_key, plan_migration
+from trunkline.core.keys.canonical import Merge, Migration, Move, StoredKey, Unreadable, canonical_key, plan_migration
 from trunkline.core.keys.codec import KeyCodec
-from trunkline.core.keys.stored_key import StoredKey
 from trunkline.core.keys.v1 import SessionKey, encode_v1, parse_v1
 
 __all__ = [

@@ -8,18 +8,32 @@ pure: the store carries out a plan.
 as OpenClaw's, unless only our reading has a known platform in the platform's position.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
 from trunkline.core.errors import KeyFormatError, UsageError
 from trunkline.core.keys.codec import KeyCodec
-from trunkline.core.keys.stored_key import StoredKey, freshest
 from trunkline.core.keys.v1 import SessionKey, encode_v1, parse_v1
 from trunkline.core.profile_rules import Profile, profile_rules
 from trunkline.core.values import ChatKind
+
+
+class StoredKey(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of a session map."""
+
+    key: str
+    session_id: str
+    #: when the session was last used, seconds
+    updated_at: float
+
+
+def freshest(rows: Sequence[StoredKey], *preferred: str) -> StoredKey:
+    """The row to keep: the newest; of equally new rows, a row with a preferred spelling, else the first."""
+    newest = max(row.updated_at for row in rows)
+    ties = [row for row in rows if row.updated_at == newest]
+    return next((row for key in preferred for row in ties if row.key == key), ties[0])
+
 
 #: first word of a key -> the profile in whose form it is, of those that keep the case of an id if the text still has it
 FOREIGN_FORMS = {"agent": Profile.OPENCLAW_2026_08}
@@ -183,7 +197,7 @@ def _merge(key: str, kept: StoredKey, met: Sequence[StoredKey], read: Mapping[st
 
 
 def _why_moved(old: str, read: SessionKey, new: str) -> str:
-    """One sentence that says why a key changes."""
+    """A sentence about why a key changes."""
     reasons: list[str] = []
     canonical = encode_v1(read)
     if old != canonical == old.strip().lower():

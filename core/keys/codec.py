@@ -1,7 +1,5 @@
 """The text form of session keys under a profile."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from trunkline.core.keys.v1 import SessionKey, encode_v1, parse_v1

@@ -12,8 +12,6 @@ for a part that the DM scope omits, and marks the canonical name of linked peopl
 id; no id is encoded to it.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from urllib.parse import unquote_to_bytes

@@ -1,7 +1,5 @@
 """Files that a call of the message tool carries itself, as base64. Pure."""
 
-from __future__ import annotations
-
 import binascii
 from functools import cache
 from mimetypes import MimeTypes

@@ -1,7 +1,5 @@
 """A call of the message tool: what the agent gave, what its turn knows, and what follows from both. Values only."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 import msgspec
@@ -49,12 +47,11 @@ class ActionCall(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
 
     @property
     def spec(self) -> ActionSpec:
-        """The declaration of the action."""
         return SPECS[self.action]
 
 
 class CallContext(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What a turn knows when its agent calls the tool. A heartbeat, a cron run or a wake-up has no origin."""
+    """The facts of a turn whose agent calls the tool. A heartbeat, a cron run or a wake-up has no origin."""
 
     agent: str = ""
     #: the place that the turn answers to
@@ -67,13 +64,9 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     account: str | None = None
     #: the platform's id of the message that the turn answers
     message_id: str | None = None
-    #: the agent has to name a target for every message
-    explicit_target: bool = False
 
 
 class TargetSource(StrEnum):
-    """Where the target of a call comes from."""
-
     #: the agent named it
     EXPLICIT = "explicit"
     #: it is the current conversation of the turn
@@ -85,8 +78,6 @@ class TargetSource(StrEnum):
 
 
 class ChosenTarget(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The target of a call before it is resolved."""
-
     #: None: the action has none, or it names a message (`messageId`) whose conversation is meant
     text: str | None = None
     source: TargetSource = TargetSource.NONE
@@ -94,29 +85,12 @@ class ChosenTarget(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     alias: str | None = None
 
 
-class ChannelSource(StrEnum):
-    """Where the channel of a call comes from."""
-
-    EXPLICIT = "explicit"
-    #: it is the channel of the turn
-    CURRENT = "current"
-    #: it is the only one
-    ONLY = "only"
-
-
-class ChosenChannel(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The channel of a call."""
-
-    name: str
-    source: ChannelSource
-
-
 class PlannedCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A call up to the resolution of its target: parsed, its target and its channel chosen."""
 
     call: ActionCall
     #: of a broadcast the first one
-    channel: ChosenChannel
+    channel: str
     target: ChosenTarget = ChosenTarget()
     #: of a broadcast: where `call.targets` are sent to, each target on each channel
     channels: tuple[str, ...] = ()
@@ -131,15 +105,11 @@ class PlannedCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.call.dry_run
 
     @property
-    def sends(self) -> tuple[PlannedCall, ...]:
+    def sends(self) -> "tuple[PlannedCall, ...]":
         """Of a broadcast: one send for each channel and target, in order. Each is checked and judged by itself."""
         call = msgspec.structs.replace(self.call, action=Action.SEND, targets=())
         return tuple(
-            PlannedCall(
-                call=call,
-                channel=ChosenChannel(name=channel, source=self.channel.source),
-                target=ChosenTarget(text=target, source=TargetSource.EXPLICIT),
-            )
+            PlannedCall(call=call, channel=channel, target=ChosenTarget(text=target, source=TargetSource.EXPLICIT))
             for channel in self.channels
             for target in self.call.targets
         )

@@ -1,6 +1,8 @@
-"""Whether two places are one conversation, and whether the configuration lists a place."""
+"""Whether two places are one conversation, whether the configuration lists a place, and places that are none. Pure.
 
-from __future__ import annotations
+An action that names no conversation gets a place that gives the change its lane, the unit of order: changes of one
+server are carried out in order, and so are those of one account. No platform has such a conversation.
+"""
 
 from trunkline.core.channels import rules_for
 from trunkline.core.channels.listed_place import listed_place
@@ -35,3 +37,25 @@ def conversation_ids(place: Address) -> frozenset[tuple[bool, str]]:
 
 def _ids(channel: str, kind: ChatKind, id: str) -> frozenset[tuple[bool, str]]:  # noqa: A002 -- the word
     return frozenset([(kind is ChatKind.DIRECT, rules_for(channel).fold(kind, id))])
+
+
+#: conversation of an action on the account itself, such as its presence
+_ACCOUNT = "@account"
+#: in front of the platform's id of a server (Discord: guild, Slack: team)
+_SERVER = "@server/"
+
+
+def account_place(channel: str, account: str) -> Address:
+    """The place of an action that concerns the account itself."""
+    return Address(channel=channel, account=account, kind=ChatKind.CHANNEL, conversation=_ACCOUNT)
+
+
+def server_place(channel: str, account: str, server: str | None) -> Address:
+    """The place of an action that concerns a server; without a server, that of the account."""
+    if server is None or not server.strip():
+        return account_place(channel, account)
+    return Address(channel=channel, account=account, kind=ChatKind.CHANNEL, conversation=_SERVER + server.strip())
+
+
+def is_conversation(place: Address) -> bool:
+    return place.conversation != _ACCOUNT and not place.conversation.startswith(_SERVER)

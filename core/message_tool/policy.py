@@ -4,8 +4,6 @@ It is decided before anything is stored. A turn that works in no conversation, s
 own. What each setting means: docs/policy.md.
 """
 
-from __future__ import annotations
-
 import msgspec
 
 from trunkline.core.action_names import Action
@@ -28,7 +26,7 @@ TARGETS = "without_origin.targets"
 
 
 class ContextQuestion(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One action on one target; of a broadcast there is a question for each target."""
+    """An action on a target; of a broadcast there is a question for each target."""
 
     action: Action
     agent: str
@@ -48,8 +46,6 @@ class ContextQuestion(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ContextDecision(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What the policy says of a question."""
-
     allowed: bool
     reason: Reason
     #: for the agent, if it is denied
@@ -61,7 +57,7 @@ class ContextDecision(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def decide_context(question: ContextQuestion, config: GatewayConfig) -> ContextDecision:
-    """Whether the action may concern its target, and how a message is marked."""
+    """Whether the action may concern the target, and how a message is marked."""
     tool = config.message_tool(question.agent)
     if not SPECS[question.action].guarded:
         return _allowed(Reason.NOT_GUARDED)
@@ -105,7 +101,6 @@ def _crossing(question: ContextQuestion, origin: Address, tool: MessageToolConfi
 
 
 def _without_origin(question: ContextQuestion, tool: MessageToolConfig) -> ContextDecision:
-    """The decision for a turn that works in no conversation."""
     settings = tool.without_origin
     listed = any(is_listed(question.target, entry) for entry in settings.targets)
     last = settings.reach == "last" and question.last is not None and same_conversation(question.last, question.target)
@@ -130,7 +125,6 @@ def _allowed(reason: Reason, setting: str = "", mark: ContextMark | None = None)
 
 
 def _denied(question: ContextQuestion, origin: Address | None, setting: str) -> ContextDecision:
-    """A denial, with the setting that would allow it."""
     action, target = question.action.value, question.target
     remedy = f"tools.message.{setting} allows it"
     if origin is None:
@@ -145,5 +139,4 @@ def _denied(question: ContextQuestion, origin: Address | None, setting: str) -> 
 
 
 def text_of(place: Address) -> str:
-    """A place as a target."""
     return rules_for(place.channel).write(place).target

@@ -4,15 +4,13 @@ An agent names a message by the platform's id, or by the intent that sends it, w
 of ours either name means the whole message, however many chunks it has.
 """
 
-from __future__ import annotations
-
 import msgspec
 
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionPart
 from trunkline.core.channels import rules_for
+from trunkline.core.channels.registry import is_misplaced
 from trunkline.core.delivery.line_changes import place_of
-from trunkline.core.delivery.policy import is_misplaced
 from trunkline.core.errors import InvalidAction
 from trunkline.core.reasons import Reason
 from trunkline.core.records.messages import NO_MESSAGE_ID, REMOVES, KnownMessage, OwnMessage
@@ -23,8 +21,6 @@ _OF_OWN = frozenset({Action.EDIT, *REMOVES})
 
 
 class MessageReference(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The message that an action means."""
-
     #: the conversation of the message, as its intent has it
     address: Address
     #: the platform's id; none: it is not known yet
@@ -44,12 +40,14 @@ def decide_reference(
     *,
     agent: str | None = None,
     moderates: bool = False,
+    author: str | None = None,
 ) -> MessageReference:
     """The message that an action means. Raises `InvalidAction`.
 
     Any message may be answered, pinned and reacted to. Only own messages are edited and deleted, and others are deleted
     where the account `moderates` the conversation. `place`: the conversation that the action names. `agent`: the agent
-    that asks, whose own messages are those that it sent; none: those of every agent are.
+    that asks, whose own messages are those that it sent; none: those of every agent are. `author`: who wrote the
+    message, as the agent says.
     """
     ours, any_author = found.ours, moderates and action is Action.DELETE
     if ours is not None and action in _OF_OWN and not (any_author or ours.change or agent in (None, ours.agent)):
@@ -70,6 +68,10 @@ def decide_reference(
             f"{action}: no own message {name!r} is known in {place}; use the messageId that its send returned",
             Reason.UNKNOWN_MESSAGE,
         )
+    known = bool(author) or found.inbound is not None
+    wrong = rules_for(place.channel).unusable_reference(action, place, name, author=known)
+    if wrong is not None:
+        raise InvalidAction(f"{action}: message {name!r}: {wrong}", Reason.UNKNOWN_MESSAGE)
     return MessageReference(address=place, message_id=name)
 
 
@@ -115,7 +117,6 @@ def same_place(one: Address, other: Address) -> bool:
 
 
 def named(receipt: Receipt) -> bool:
-    """Whether a receipt names a message."""
     return bool(receipt.provider_id.strip()) and receipt.provider_id != NO_MESSAGE_ID
 
 

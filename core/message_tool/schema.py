@@ -4,8 +4,6 @@ It is one flat object. Which actions and parameters it has depends on the channe
 what their adapters can do, and on the channel that the agent works in.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
@@ -32,11 +30,7 @@ _TYPES: dict[ParamType, dict[str, Any]] = {
     ParamType.TEXTS: {"type": "array", "items": _TEXT},
     ParamType.JSON: {"type": "object"},
 }
-_BUTTON = {
-    "type": "object",
-    "properties": {"text": _TEXT, "callback_data": _TEXT, "url": _TEXT},
-    "required": ["text"],
-}
+_BUTTON = {"type": "object", "properties": {"text": _TEXT, "callback_data": _TEXT, "url": _TEXT}, "required": ["text"]}
 _SHAPES: dict[str, dict[str, Any]] = {
     "buttons": {"type": "array", "items": {"type": "array", "items": _BUTTON}},
     "targets": {"type": "array", "items": _TEXT, "minItems": 1},
@@ -44,8 +38,6 @@ _SHAPES: dict[str, dict[str, Any]] = {
 
 
 class SchemaForm(StrEnum):
-    """The form in which a tool is given to a model."""
-
     #: ``{"type": "function", "function": {name, description, parameters}}``
     OPENAI = "openai"
     #: ``{name, description, input_schema}``
@@ -55,7 +47,7 @@ class SchemaForm(StrEnum):
 
 
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
-    """Where an agent works, as far as its tool depends on it."""
+    """The surroundings of an agent, as far as the tool depends on any."""
 
     #: channel -> capabilities of its adapters; None: unknown, so what the platform can do counts
     channels: Mapping[str, Sequence[Capabilities] | None]
@@ -67,15 +59,11 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ToolSchema(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool for an agent."""
-
     name: str = NAME
     description: str
-    #: JSON Schema
     parameters: dict[str, Any]
 
     def form(self, form: SchemaForm = SchemaForm.OPENAI) -> dict[str, Any]:
-        """The tool in a form that tool-calling models expect."""
         if form is SchemaForm.PLAIN:
             return self.parameters
         named = {"name": self.name, "description": self.description}
@@ -85,7 +73,6 @@ class ToolSchema(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def tool_schema(config: GatewayConfig, around: Surroundings) -> ToolSchema:
-    """The message tool for an agent."""
     by_channel = {
         channel: _allowed(
             actions_of(channel, config, adapters, in_group=not (around.direct and channel == around.current)),
@@ -104,7 +91,10 @@ def tool_schema(config: GatewayConfig, around: Surroundings) -> ToolSchema:
     }
     for param in PARAMS.values():
         if _is_shown(param, union, features):
-            properties[param.name] = _property(param, actions)
+            shape = _SHAPES.get(param.name, _TYPES[param.type])
+            own = [action for action in actions if action in param.actions]
+            named = f" For: {', '.join(own)}." if 0 < len(own) <= _FEW else ""
+            properties[param.name] = {**shape, "description": f"{param.about}{named}"}
     if by_channel:
         properties["channel"]["enum"] = [*by_channel, *(["all"] if Action.BROADCAST in union else [])]
     parameters = {"type": "object", "properties": properties, "required": ["action"], "additionalProperties": False}
@@ -126,13 +116,6 @@ def _is_shown(param: Param, actions: frozenset[Action], features: frozenset[Feat
     if param.hidden or (param.needs is not None and param.needs not in features):
         return False
     return not param.actions or bool(param.actions & actions)
-
-
-def _property(param: Param, actions: Sequence[Action]) -> dict[str, Any]:
-    shape = _SHAPES.get(param.name, _TYPES[param.type])
-    own = [action for action in actions if action in param.actions]
-    named = f" For: {', '.join(own)}." if 0 < len(own) <= _FEW else ""
-    return {**shape, "description": f"{param.about}{named}"}
 
 
 def _description(by_channel: Mapping[str, frozenset[Action]], current: str | None) -> str:

@@ -1,17 +1,20 @@
 """The values of session bindings: references to conversations, records, placements and states."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 import msgspec
 
+from trunkline.core.errors import BindingError
 from trunkline.core.reasons import Reason
 from trunkline.core.states.binding import BindingStatus
 from trunkline.core.values import Address, DelegationId, Identity
 
 #: metadata entry of a record: what was said about its end
 END_NOTE = "end_note"
+#: in a reference, between a group and the id of its topic
+TOPIC = ":topic:"
+#: maximum length of a note about an end
+_NOTE = 500
 
 
 class TargetKind(StrEnum):
@@ -50,6 +53,17 @@ class ConversationRef(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     #: a raw id or a target with its prefix; on Telegram with its topic: ``-100:topic:7``
     conversation_id: str
     parent_conversation_id: str | None = None
+
+    @classmethod
+    def of(cls, place: Address) -> "ConversationRef":
+        """The reference of a place."""
+        tail = "" if place.thread is None else f"{TOPIC}{place.thread}"
+        return cls(
+            channel=place.channel,
+            account_id=place.account,
+            conversation_id=f"{place.conversation}{tail}",
+            parent_conversation_id=place.parent if place.thread is None else place.conversation,
+        )
 
 
 class SessionBindingRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -111,3 +125,15 @@ class SessionBindingRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defau
     def routes(self, now: float) -> bool:
         """Whether messages of the conversation are routed to the session (invariant B1)."""
         return self.status is BindingStatus.ACTIVE and not self.expired(now)
+
+
+def end_reason(reason: Reason | str, note: str) -> tuple[Reason, str]:
+    """The code to store for the end of a binding, and the note. Raises `BindingError` for anything but texts."""
+    if not isinstance(reason, str) or not isinstance(note, str):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers need not be typed
+        facts = f"the reason and the note of an end are texts, not {type(reason).__name__} and {type(note).__name__}"
+        raise BindingError(facts, Reason.BAD_END_REASON)
+    try:
+        code = Reason(reason)
+    except ValueError:
+        code, note = Reason.UNBOUND, f"{reason}: {note}" if note else reason
+    return code, note if len(note) <= _NOTE else f"{note[: _NOTE - 1]}…"

@@ -1,7 +1,5 @@
 """A delegation as the store keeps it."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 import msgspec

@@ -1,7 +1,5 @@
 """A heartbeat that was admitted: what was decided when it began, and what its agent is to deal with."""
 
-from __future__ import annotations
-
 import msgspec
 
 from trunkline.core.reasons import Reason

@@ -1,6 +1,4 @@
-"""What became of a message that a program handed to the gateway (`Gateway.receive`), as values."""
-
-from __future__ import annotations
+"""Outcomes of a message that a program handed to the gateway (`Gateway.receive`), as values."""
 
 from enum import StrEnum
 

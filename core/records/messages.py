@@ -1,7 +1,5 @@
 """Messages that an action may mean: those that people sent, and those that the gateway sent."""
 
-from __future__ import annotations
-
 import msgspec
 
 from trunkline.core.action_names import Action
@@ -9,6 +7,9 @@ from trunkline.core.values import Address, Identity, InboundId, IntentId, Intent
 
 #: the receipt of a chunk that an operator confirmed without its id: it names no message
 NO_MESSAGE_ID = "resolved-by-operator"
+
+#: role of the lines of a transcript that say what became of a message
+NOTE = "delivery"
 
 #: actions that take a message away
 REMOVES = frozenset({Action.UNSEND, Action.DELETE})

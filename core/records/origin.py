@@ -1,7 +1,5 @@
 """Where a delegation comes from: captured once, from the turn itself, and frozen at the call."""
 
-from __future__ import annotations
-
 import msgspec
 
 from trunkline.core.actions.marker import ContextMark
@@ -36,6 +34,8 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     message_id: str = ""
     #: seconds; when the delegation captured it
     at: float = 0.0
+    #: of the turn that delegated; see `Work.chain`
+    chain: int = 0
 
     def mark_at(self, place: Address) -> ContextMark | None:
         """The mark that a report of a delegation has to show at a place."""

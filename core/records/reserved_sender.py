@@ -6,8 +6,6 @@ or names, and an agent would take a person who is shown as ``hand:clerk`` for th
 and routes use the platform's own id.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

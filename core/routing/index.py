@@ -6,8 +6,6 @@ guild, team and role that is required besides. A look-up tries the few combinati
 the work depends on the sender's roles only. With many rules most are cold in memory, so a look-up touches few objects.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import product
 from typing import NamedTuple
@@ -16,20 +14,8 @@ import msgspec
 
 from trunkline.core.config import GatewayConfig
 from trunkline.core.identity_memo import while_it_lives
+from trunkline.core.routing import route_rules
 from trunkline.core.routing.match_input import RouteQuery
-from trunkline.core.routing.route_rules import (
-    ACCOUNT,
-    ANY,
-    CHANNEL,
-    GUILD,
-    GUILD_ROLES,
-    PARENT,
-    PEER,
-    TEAM,
-    WILDCARD,
-    RouteRule,
-    rules_of,
-)
 from trunkline.core.values import ChatKind
 
 #: maximum number of related rules in an explanation, and so in a bucket
@@ -43,20 +29,20 @@ class RuleMatch(NamedTuple):
     """The rule that matches a message, and its tier."""
 
     tier: str
-    rule: RouteRule
+    rule: route_rules.RouteRule
 
 
 class _Bucket(msgspec.Struct, gc=False):
     """Several rules with one subject, in the order of declaration."""
 
     #: the first without further constraints
-    plain: RouteRule | None = None
+    plain: route_rules.RouteRule | None = None
     #: the first for each further constraint
-    narrow: dict[Demand, RouteRule] = msgspec.field(default_factory=dict[Demand, RouteRule])
+    narrow: dict[Demand, route_rules.RouteRule] = msgspec.field(default_factory=dict[Demand, route_rules.RouteRule])
     #: the first few, for explanations
-    listed: list[RouteRule] = msgspec.field(default_factory=list[RouteRule])
+    listed: list[route_rules.RouteRule] = msgspec.field(default_factory=list[route_rules.RouteRule])
 
-    def add(self, rule: RouteRule) -> None:
+    def add(self, rule: route_rules.RouteRule) -> None:
         """Add a rule under each of its demands; one without any wins over all later ones."""
         if len(self.listed) < _NEAR:
             self.listed.append(rule)
@@ -70,7 +56,7 @@ class _Bucket(msgspec.Struct, gc=False):
 
 
 #: one rule, or several
-_Entry = RouteRule | _Bucket
+_Entry = route_rules.RouteRule | _Bucket
 #: rules by id; None: any id. The key None exists from the start: a CPython dict with only string keys does not store
 #: the hashes, so that a look-up would also touch the texts of other keys
 _Entries = dict[str | None, _Entry | None]
@@ -95,7 +81,7 @@ class _Table:
         """The rules by peer of a kind; group and channel count as one kind."""
         return self.people if kind is ChatKind.DIRECT else self.groups
 
-    def add(self, rule: RouteRule) -> None:
+    def add(self, rule: route_rules.RouteRule) -> None:
         """Add a rule under its subject."""
         name, about = _subject(rule)
         if name == "rest":
@@ -114,7 +100,7 @@ _NO_TABLE = _Table()
 class RouteIndex:
     """The compiled route rules of one configuration."""
 
-    def __init__(self, rules: tuple[RouteRule, ...], default_agent: str, revision: int = 1) -> None:
+    def __init__(self, rules: tuple[route_rules.RouteRule, ...], default_agent: str, revision: int = 1) -> None:
         self.rules = rules
         self.default_agent = default_agent
         #: revision of the configuration; reading it from the model is slow
@@ -125,11 +111,11 @@ class RouteIndex:
         self._channels: dict[str, dict[str | None, _Table]] = {}
         for rule in rules:
             # Nothing matches a blank channel or a blank peer.
-            if rule.channel and not (rule.tier == PEER and rule.peer is None):
+            if rule.channel and not (rule.tier == route_rules.PEER and rule.peer is None):
                 accounts = self._channels.get(rule.channel)
                 if accounts is None:
                     accounts = self._channels[rule.channel] = {None: _Table()}
-                account = None if rule.account == ANY else rule.account
+                account = None if rule.account == route_rules.ANY else rule.account
                 table = accounts.get(account) or accounts.setdefault(account, _Table())
                 table.add(rule)
 
@@ -139,7 +125,7 @@ class RouteIndex:
         for tier, own, every in self._asked(query):
             if own is None and every is None:
                 continue
-            best: RouteRule | None = None
+            best: route_rules.RouteRule | None = None
             for entry in (own, every):
                 if isinstance(entry, _Bucket):
                     offers = offers or _offers(query)
@@ -150,7 +136,7 @@ class RouteIndex:
                 return RuleMatch(tier, best)
         return None
 
-    def near(self, query: RouteQuery, found: RuleMatch | None) -> list[RouteRule]:
+    def near(self, query: RouteQuery, found: RuleMatch | None) -> list[route_rules.RouteRule]:
         """The winner and the first rules related to a message, in the order of declaration, whether they match or not.
 
         A rule is related if its subject is a peer, the guild, the team, the account or the channel of the message.
@@ -158,7 +144,9 @@ class RouteIndex:
         near = {} if found is None else {found.rule.number: found.rule}
         for _, own, every in self._asked(query):
             for entry in (own, every):
-                for rule in () if entry is None else (entry,) if isinstance(entry, RouteRule) else entry.listed:
+                for rule in (
+                    () if entry is None else (entry,) if isinstance(entry, route_rules.RouteRule) else entry.listed
+                ):
                     if len(near) < _NEAR:
                         near[rule.number] = rule
         return [near[number] for number in sorted(near)]
@@ -171,29 +159,29 @@ class RouteIndex:
         own, every = accounts.get(query.account, _NO_TABLE), accounts[None]
         kind, peer = query.kind, query.id
         if kind is not None and peer is not None:
-            yield PEER, own.peers(kind).get(peer), every.peers(kind).get(peer)
+            yield route_rules.PEER, own.peers(kind).get(peer), every.peers(kind).get(peer)
         if query.parent_kind is not None and query.parent is not None:
             parents = query.parent_kind
-            yield PARENT, own.peers(parents).get(query.parent), every.peers(parents).get(query.parent)
+            yield route_rules.PARENT, own.peers(parents).get(query.parent), every.peers(parents).get(query.parent)
         if kind is not None and peer is not None:
-            yield WILDCARD, own.peers(kind).get(None), every.peers(kind).get(None)
+            yield route_rules.WILDCARD, own.peers(kind).get(None), every.peers(kind).get(None)
         if query.guild is not None:
-            yield GUILD_ROLES, own.roles.get(query.guild), every.roles.get(query.guild)
-            yield GUILD, own.guilds.get(query.guild), every.guilds.get(query.guild)
+            yield route_rules.GUILD_ROLES, own.roles.get(query.guild), every.roles.get(query.guild)
+            yield route_rules.GUILD, own.guilds.get(query.guild), every.guilds.get(query.guild)
         if query.team is not None:
-            yield TEAM, own.teams.get(query.team), every.teams.get(query.team)
-        yield ACCOUNT, own.rest, None
-        yield CHANNEL, every.rest, None
+            yield route_rules.TEAM, own.teams.get(query.team), every.teams.get(query.team)
+        yield route_rules.ACCOUNT, own.rest, None
+        yield route_rules.CHANNEL, every.rest, None
 
 
-def _earlier(one: RouteRule | None, other: RouteRule | None) -> RouteRule | None:
+def _earlier(rule: route_rules.RouteRule | None, other: route_rules.RouteRule | None) -> route_rules.RouteRule | None:
     """The rule that was declared first."""
-    if one is None or other is None:
-        return one or other
-    return one if one.number < other.number else other
+    if rule is None or other is None:
+        return rule or other
+    return rule if rule.number < other.number else other
 
 
-def _first(bucket: _Bucket, offers: list[Demand]) -> RouteRule | None:
+def _first(bucket: _Bucket, offers: list[Demand]) -> route_rules.RouteRule | None:
     """The first rule of a bucket whose demands are all met."""
     best = bucket.plain
     for offer in offers if bucket.narrow else ():
@@ -201,7 +189,7 @@ def _first(bucket: _Bucket, offers: list[Demand]) -> RouteRule | None:
     return best
 
 
-def _meets(rule: RouteRule, query: RouteQuery) -> bool:
+def _meets(rule: route_rules.RouteRule, query: RouteQuery) -> bool:
     """Whether a message about a rule's subject satisfies its further constraints."""
     return (
         (rule.guild is None or rule.guild == query.guild)
@@ -210,32 +198,32 @@ def _meets(rule: RouteRule, query: RouteQuery) -> bool:
     )
 
 
-def _joined(there: _Entry | None, rule: RouteRule) -> _Entry:
+def _joined(there: _Entry | None, rule: route_rules.RouteRule) -> _Entry:
     """An entry with one more rule. A single rule needs no bucket."""
     if there is None:
         return rule
-    if isinstance(there, RouteRule):
+    if isinstance(there, route_rules.RouteRule):
         alone, there = there, _Bucket()
         there.add(alone)
     there.add(rule)
     return there
 
 
-def _subject(rule: RouteRule) -> tuple[str, str | None]:
+def _subject(rule: route_rules.RouteRule) -> tuple[str, str | None]:
     """The attribute of `_Table` that a rule belongs to, and its id there."""
     tier = rule.tier
-    if tier in (PEER, WILDCARD):
+    if tier in (route_rules.PEER, route_rules.WILDCARD):
         return "people" if rule.direct else "groups", rule.peer
-    if tier in (GUILD_ROLES, GUILD):
-        return "roles" if tier == GUILD_ROLES else "guilds", rule.guild
-    return ("teams", rule.team) if tier == TEAM else ("rest", None)
+    if tier in (route_rules.GUILD_ROLES, route_rules.GUILD):
+        return "roles" if tier == route_rules.GUILD_ROLES else "guilds", rule.guild
+    return ("teams", rule.team) if tier == route_rules.TEAM else ("rest", None)
 
 
-def _demands(rule: RouteRule) -> list[Demand]:
+def _demands(rule: route_rules.RouteRule) -> list[Demand]:
     """The constraints of a rule besides its subject, as alternatives; empty for none."""
     tier = rule.tier
-    guild = rule.guild if tier in (PEER, WILDCARD) else None
-    team = rule.team if tier != TEAM else None
+    guild = rule.guild if tier in (route_rules.PEER, route_rules.WILDCARD) else None
+    team = rule.team if tier != route_rules.TEAM else None
     if rule.roles:
         return [(guild, team, role) for role in rule.roles]
     return [] if guild is None and team is None else [(guild, team, None)]
@@ -251,4 +239,4 @@ def _offers(query: RouteQuery) -> list[Demand]:
 @while_it_lives
 def index_of(config: GatewayConfig) -> RouteIndex:
     """The index of a configuration, built on first use and cached for the lifetime of the configuration."""
-    return RouteIndex(tuple(rules_of(config)), config.default_agent, config.revision)
+    return RouteIndex(tuple(route_rules.rules_of(config)), config.default_agent, config.revision)

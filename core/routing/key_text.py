@@ -1,7 +1,5 @@
 """Session keys as text, in the form that a configuration asks for."""
 
-from __future__ import annotations
-
 from trunkline.core.config import GatewayConfig
 from trunkline.core.keys import KeyCodec, SessionKey
 

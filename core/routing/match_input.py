@@ -3,8 +3,6 @@
 Channels are in lower case, accounts canonical, ids trimmed with their case kept; blank values are None.
 """
 
-from __future__ import annotations
-
 from sys import intern
 
 import msgspec
@@ -33,7 +31,7 @@ class RouteQuery(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     roles: tuple[str, ...] = ()
 
     @property
-    def by_place(self) -> RouteQuery:
+    def by_place(self) -> "RouteQuery":
         """The same place without the guild, team and roles, which only inbound messages have."""
         if self.guild is None and self.team is None and not self.roles:
             return self

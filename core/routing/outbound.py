@@ -4,8 +4,6 @@ The session is that of the target conversation, with the key that an inbound mes
 never the running one. Sends, explanations and the conformance tables share this code.
 """
 
-from __future__ import annotations
-
 import msgspec
 
 from trunkline.core.channels import (

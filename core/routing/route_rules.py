@@ -3,8 +3,6 @@
 Each entry of `bindings` in the configuration is compiled once, by the `MatchRules` of the profile.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import msgspec

@@ -5,8 +5,6 @@ or roles, the rule that counts in both directions is the one that matches the pl
 account or its channel. Only such rules may have scopes (`core.config` checks it), and they apply to the rule's agent.
 """
 
-from __future__ import annotations
-
 from trunkline.core.config import GatewayConfig, SessionConfig
 from trunkline.core.keys import SessionKey
 from trunkline.core.routing.index import index_of

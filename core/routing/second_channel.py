@@ -4,8 +4,6 @@ It must surely be the same person: identity links name exactly one id of theirs 
 another kind, such as an id without its channel, are not enough to send words somewhere else.
 """
 
-from __future__ import annotations
-
 import msgspec
 
 from trunkline.core.channels import rules_for
@@ -43,7 +41,7 @@ def second_channel(place: Address, config: GatewayConfig) -> SecondChannel | Non
     prefix = f"{channel}:"
     entries = (entry.strip() for own, ids in links.items() if own.strip().lower() == name for entry in ids)
     ids = [entry[len(prefix) :].strip() for entry in entries if entry.lower().startswith(prefix)]
-    distinct = {rules.fold(ChatKind.DIRECT, one): one for one in ids if one}
+    distinct = {rules.fold(ChatKind.DIRECT, alias): alias for alias in ids if alias}
     if len(distinct) != 1:
         count = f"{len(distinct)} ids" if distinct else "no id"
         return SecondChannel(channel=channel, why=f"the identity link {name!r} has {count} on {channel}")

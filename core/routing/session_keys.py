@@ -5,8 +5,6 @@ links; groups and channels follow the group scope, which by default gives each i
 are chosen in `trunkline.core.routing.scopes`.
 """
 
-from __future__ import annotations
-
 from trunkline.core.channels import ChannelRulebook, ChannelRules
 from trunkline.core.config import DmScope, GroupScope, SessionConfig
 from trunkline.core.identity_memo import for_a_few

@@ -1,28 +1,24 @@
-"""The state that all parts of the runtime share: configuration, ports, decisions and caches."""
+"""The state that all parts of the runtime share: configuration, ports, decisions and caches; stories of many writes."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
+from typing import Any, TypeVarTuple
 
+import anyio.abc
 import msgspec
 
 from trunkline.core.agent import Agent
 from trunkline.core.channels import ChannelAdapter, rules_for
 from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import Decisions
-from trunkline.core.delivery.captions import beside, captioned
-from trunkline.core.delivery.mirror_text import media_name, said
-from trunkline.core.delivery.prepare import Recipe, own_pieces, pieces, recipe_for
+from trunkline.core.delivery.prepare import Recipe, beside, captioned, own_pieces, pieces, recipe_for
 from trunkline.core.env import Env
 from trunkline.core.errors import ChunkerError, UnknownName
-from trunkline.core.events import Body, EventSink
-from trunkline.core.events.delivery import ChunkerFailed, IntentPrepared, IntentSettled
-from trunkline.core.events.gateway import SessionLeft
+from trunkline.core.events import Body, EventSink, delivery, gateway, hands
 from trunkline.core.hands.port import HandRunner
 from trunkline.core.keys import KeyCodec, SessionKey
 from trunkline.core.reasons import Reason
-from trunkline.core.records.rows import IntentRow, NewSession, Participant, SessionRow
+from trunkline.core.records.rows import CallbackChange, IntentRow, NewSession, Participant, SessionRow, Work
 from trunkline.core.routing.key_text import config_key
 from trunkline.core.routing.scopes import place_key
 from trunkline.core.runtime.lease_keeper import LeaseKeeper
@@ -31,8 +27,11 @@ from trunkline.core.runtime.user_code import UserCode
 from trunkline.core.sessions.entries import new_session, session_created, session_moved
 from trunkline.core.store.port import Store
 from trunkline.core.text.chunking.own_chunker import Split, own_chunker
-from trunkline.core.values import Address, Capabilities, Idempotency, Piece
+from trunkline.core.text.mirror_text import media_name, said
+from trunkline.core.values import Address, Capabilities, Idempotency, Piece, WorkKind
 from trunkline.core.well_formed import describe
+
+Arguments = TypeVarTuple("Arguments")
 
 
 class LastActivity(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -42,25 +41,6 @@ class LastActivity(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     outbound_at: float | None = None
 
 
-class Activity:
-    """Last activity by channel and account."""
-
-    def __init__(self) -> None:
-        self._inbound: dict[tuple[str, str], float] = {}
-        self._outbound: dict[tuple[str, str], float] = {}
-
-    def note_inbound(self, channel: str, account: str, at: float) -> None:
-        self._inbound[channel, account] = at
-
-    def note_outbound(self, channel: str, account: str, at: float) -> None:
-        """Note an accepted outbound message of the bot or a webhook."""
-        self._outbound[channel, account] = at
-
-    def of_account(self, channel: str, account: str) -> LastActivity:
-        key = channel, account
-        return LastActivity(inbound_at=self._inbound.get(key), outbound_at=self._outbound.get(key))
-
-
 #: size of the cache of new sessions
 _MOST_KNOWN = 20_000
 _Accounts = tuple[str, str]
@@ -68,8 +48,6 @@ _Accounts = tuple[str, str]
 
 @dataclass(slots=True, kw_only=True)
 class _Memo:
-    """Caches that are valid for one configuration and set of adapters."""
-
     config: GatewayConfig
     adapters: Mapping[_Accounts, ChannelAdapter]
     #: each account's recipe, and the chunker of its own, if it has one
@@ -95,15 +73,33 @@ class Context:
     decisions: Decisions
     lease: LeaseKeeper
     bindings: LiveBindings
-    activity: Activity = field(default_factory=Activity)
+    #: when each account got and sent its last message, by channel and account
+    inbound_at: dict[_Accounts, float] = field(default_factory=dict[_Accounts, float])
+    outbound_at: dict[_Accounts, float] = field(default_factory=dict[_Accounts, float])
     #: heartbeats that this process has started, by their work: when, on the wall clock
     heartbeats: dict[str, float] = field(default_factory=dict[str, float])
     memo: _Memo | None = None
+    #: the tasks of the gateway, while it serves
+    group: anyio.abc.TaskGroup | None = None
+    #: set once the unfinished work of an earlier process is queued; new work may be queued from then on
+    up: anyio.Event = field(default_factory=anyio.Event)
+
+    async def until_up(self) -> None:
+        """Wait until new work may be queued: what is stored earlier would be recovered too, and so be done twice."""
+        if not self.up.is_set():
+            await self.up.wait()
+
+    def run_apart(
+        self, work: Callable[[*Arguments], Coroutine[Any, Any, object]], *arguments: *Arguments, name: str
+    ) -> None:
+        """Run something in a separate task."""
+        assert self.group is not None
+        self.group.start_soon(work, *arguments, name=name)
 
     def new_session(
         self, key: str, agent: str, address: Address | None, *, person: Participant | None = None
     ) -> NewSession:
-        """The session to create if its key has none yet."""
+        """The session to create for a key without a session."""
         if person is not None:
             return self._new_session(key, agent, address, person)
         memo = self._memo()
@@ -130,7 +126,6 @@ class Context:
         return memo
 
     def key_text(self, key: SessionKey) -> str:
-        """A session key as text, in the form of the configuration's profile."""
         return config_key(key, self.config)
 
     def accounts(self, channel: str) -> tuple[str, ...]:
@@ -174,7 +169,7 @@ class Context:
         except Exception as error:  # noqa: BLE001 -- any error of a chunker is recorded, and the text is split anyway
             detail = error.facts if isinstance(error, ChunkerError) else describe(error)
             at, why = draft.address, Reason.CHUNKER_FAILED
-            body = ChunkerFailed(channel=at.channel, account=at.account, reason=why, detail=detail)
+            body = delivery.ChunkerFailed(channel=at.channel, account=at.account, reason=why, detail=detail)
             self.events.record(body, None, **ids_of(draft))
             return pieces(text, recipe)
 
@@ -199,7 +194,7 @@ class Context:
             self.bindings.note_move(row.moved_from, row.key)
             self.events.record(session_moved(row, row.moved_from, row.id), cause)
         if row.left is not None:
-            left = SessionLeft(
+            left = gateway.SessionLeft(
                 old_key=row.left.key,
                 old_session_id=row.left.id,
                 session_key=row.key,
@@ -212,34 +207,75 @@ class Context:
 
     def record_prepared(self, intent: IntentRow, *, targeted: bool, reason: Reason, cause: int | None) -> int:
         """Record that an intent is durable: prepared, or cancelled by a hook. Returns the seq."""
-        content, progress, part = intent.content, intent.progress, intent.extra.action
         if intent.is_cancelled:
+            progress = intent.progress
             assert progress.reason is not None
-            body: Body = IntentSettled(state=progress.state, reason=progress.reason, attempts=0)
+            body: Body = delivery.IntentSettled(state=progress.state, reason=progress.reason, attempts=0)
         else:
-            body = IntentPrepared(
-                intent_kind=intent.kind,
-                address=intent.address,
-                targeted=targeted,
-                text=said(content.chunks if part is None else content.chunks[:1]),
-                chunks=len(content.chunks),
-                key=intent.id,
-                reason=reason,
-                mirror_key=intent.mirror_key,
-                named_session=intent.named_session,
-                media=tuple([media_name(path) for path in content.media]) if content.media else (),
-                identity=None if intent.bound.identity is None else str(intent.bound.identity),
-                best_effort=intent.best_effort,
-                action=None if part is None else part.action,
-                message_id=None if part is None else part.message_id,
-                of=None if part is None else part.of,
-            )
+            body = prepared_event(intent, targeted=targeted, reason=reason)
         return self.events.record(body, cause, binding=intent.bound.binding, **ids_of(intent))
 
 
 _UNKNOWN = Capabilities()
 
 
+def prepared_event(intent: IntentRow, *, targeted: bool, reason: Reason) -> delivery.IntentPrepared:
+    content, part = intent.content, intent.extra.action
+    return delivery.IntentPrepared(
+        intent_kind=intent.kind,
+        address=intent.address,
+        targeted=targeted,
+        text=said(content.chunks if part is None else content.chunks[:1]),
+        chunks=len(content.chunks),
+        key=intent.id,
+        reason=reason,
+        mirror_key=intent.mirror_key,
+        named_session=intent.named_session,
+        media=tuple([media_name(path) for path in content.media]) if content.media else (),
+        identity=None if intent.bound.identity is None else str(intent.bound.identity),
+        best_effort=intent.best_effort,
+        action=None if part is None else part.action,
+        message_id=None if part is None else part.message_id,
+        of=None if part is None else part.of,
+    )
+
+
 def ids_of(row: IntentRow) -> dict[str, str | None]:
     """The correlation ids of an intent's events."""
     return {"intent": row.id, "turn": row.turn, "inbound": row.inbound, "delegation": row.delegation}
+
+
+def record_admitted(ctx: Context, work: Work, session: SessionRow, cause: int | None) -> int:
+    """Record the session, admission and transcript line of admitted work; returns the seq of the admission."""
+    ctx.record_session(session, work.agent, None if work.binding else work.reply_to, "inbound", cause)
+    if session.people:
+        shared = gateway.SessionShared(
+            session_key=session.key, reason=Reason.SHARED_MAIN, peer=work.peer, people=session.people
+        )
+        cause = ctx.events.record(shared, cause, inbound=work.id)
+    admitted = ctx.events.record(
+        gateway.InboundAdmitted(work=work.kind, session_id=session.id, session_key=session.key),
+        cause,
+        inbound=work.id,
+        delegation=None if work.callback is None else work.callback.delegation,
+    )
+    role = "hand" if work.kind is WorkKind.CALLBACK else "user"
+    ctx.events.record(
+        gateway.TranscriptAppended(session_id=session.id, session_key=session.key, role=role, text=work.text),
+        admitted,
+        inbound=work.id,
+    )
+    return admitted
+
+
+def record_callback(
+    events: EventSink, change: CallbackChange | None, cause: int | None, **ids: str | None
+) -> int | None:
+    """Record a change of a callback; returns its seq, or `cause` where nothing has changed.
+
+    `ids`: what it belongs to in addition to the delegation.
+    """
+    if change is None:
+        return cause
+    body = hands.CallbackChanged(before=change.before, state=change.state, reason=change.reason)
+    return events.record(body, cause, **{**ids, "delegation": change.delegation})

@@ -4,8 +4,6 @@ A cancel scope per attempt would cost a fifth of a whole delivery. This is `asyn
 runs on asyncio here, and both may be mixed (aiosqlite needs asyncio anyway).
 """
 
-from __future__ import annotations
-
 import asyncio
 from types import TracebackType
 from typing import Any
@@ -20,7 +18,7 @@ class Deadline(Border):
 
     __slots__ = ("_running", "at", "expired")
 
-    def __init__(self, running: dict[Deadline, None], task: asyncio.Task[Any], at: float) -> None:
+    def __init__(self, running: "dict[Deadline, None]", task: asyncio.Task[Any], at: float) -> None:
         self._running = running
         self._task = task
         self._cancelling = task.cancelling()
@@ -29,7 +27,7 @@ class Deadline(Border):
         #: whether the body was cancelled because of the deadline
         self.expired = False
 
-    def __enter__(self) -> Deadline:
+    def __enter__(self) -> "Deadline":
         self._running[self] = None
         return self
 
@@ -66,7 +64,7 @@ class Deadlines:
         return Deadline(self._running, task, at)
 
     def _look(self) -> None:
-        """Fire the deadlines that have passed, and set the timer for the next one."""
+        """Fire the passed deadlines, and set the timer for the next."""
         self._timer, loop = None, asyncio.get_running_loop()
         now = loop.time()
         for limit in list(self._running):

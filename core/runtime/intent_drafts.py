@@ -1,25 +1,25 @@
 """Creates drafts: intents with destination, mirror session, identity and notice address, but without their text."""
 
-from __future__ import annotations
-
 import msgspec
 
 from trunkline.core.channels import rules_for
 from trunkline.core.decisions import MirrorQuestion
+from trunkline.core.delivery.answers import without_files
 from trunkline.core.delivery.notes import NOTICE_SUFFIX
 from trunkline.core.message_parts import MessageParts
+from trunkline.core.message_tool.references import named
 from trunkline.core.records.bindings import SessionBindingRecord
 from trunkline.core.records.delegations import DelegationRow
 from trunkline.core.records.rows import BoundPart, ContentPart, ExtraPart, IntentRow, ProgressPart, Work
 from trunkline.core.routing.key_text import read_config_key
 from trunkline.core.routing.outbound import OutboundRoute
 from trunkline.core.runtime.context import Context
-from trunkline.core.values import Address, IntentId, IntentKind, SessionId, WorkKind
+from trunkline.core.store.queries import FindIntentFate
+from trunkline.core.text.model_text import CURRENT_MESSAGE, ModelText
+from trunkline.core.values import Address, Capability, IntentId, IntentKind, SessionId, WorkKind
 
 
 class TurnMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A message of a turn."""
-
     kind: IntentKind
     id: IntentId
     text: str
@@ -31,6 +31,8 @@ class TurnMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     content: ContentPart = ContentPart()
     parts: MessageParts | None = None
     best_effort: bool = False
+    #: see `ExtraPart`
+    unless: tuple[IntentId, ...] = ()
 
 
 class IntentDrafts:
@@ -40,7 +42,7 @@ class IntentDrafts:
         self._ctx = context
 
     def of_turn(self, work: Work, session: SessionId, what: TurnMessage) -> IntentRow:
-        """The draft of a turn's message; its destination and mirror are final."""
+        """The draft of a turn's message; destination and mirror are final."""
         ctx = self._ctx
         # A callback belongs to the session that delegated, but its messages to a bound conversation to the bound one.
         home = work.home
@@ -78,11 +80,43 @@ class IntentDrafts:
                 notice_to=instead,
                 notice_open_on=work.open_on if instead is not None and instead == home else None,
             ),
-            extra=ExtraPart(parts=what.parts, recipient=None if work.callback is None else work.asked_by),
+            extra=ExtraPart(
+                parts=what.parts, recipient=None if work.callback is None else work.asked_by, unless=what.unless
+            ),
         )
 
+    async def make_answer(
+        self,
+        work: Work,
+        answer: ModelText,
+        to: Address,
+        kind: IntentKind = IntentKind.REPLY,
+        unless: tuple[IntentId, ...] = (),
+    ) -> TurnMessage:
+        """The message with the answer of a turn. What the answer asks for and cannot have, it goes without."""
+        said, quoted = self.sendable(answer, to), await self._find_answered(work, answer.reply_to, to)
+        content = ContentPart(media=said.media, reply_to=quoted)
+        name = IntentId(f"{work.id}.reply")
+        return TurnMessage(kind=kind, id=name, text=said.text, to=to, content=content, unless=unless)
+
+    def sendable(self, answer: ModelText, to: Address) -> ModelText:
+        """The answer in the form of a place: without files where there are none."""
+        adapter = self._ctx.adapters.get((to.channel, to.account))
+        if not answer.media or adapter is None or Capability.MEDIA in adapter.capabilities.can:
+            return answer
+        return ModelText(text=without_files(answer.text, answer.media), reply_to=answer.reply_to)
+
+    async def _find_answered(self, work: Work, name: str | None, to: Address) -> str | None:
+        """The platform's id of the message to quote; None: none is named, or it is elsewhere."""
+        if name == CURRENT_MESSAGE:
+            return work.current_message
+        fate = None if name is None else await self._ctx.store.read(FindIntentFate(intent=IntentId(name)))
+        if fate is None:
+            return name
+        ours = [receipt for receipt in fate.receipts if named(receipt) and receipt.address.lane == to.lane]
+        return ours[-1].provider_id if ours else None
+
     def _reference(self, work: Work, kind: IntentKind, to: Address) -> str | None:
-        """The message that an answer quotes, if any."""
         quotes = self._ctx.config.channel(to.channel).reply_reference and kind is IntentKind.REPLY
         same_place = work.place is not None and work.place.lane == to.lane
         return work.message_id if quotes and same_place and work.kind is WorkKind.MESSAGE else None
@@ -104,7 +138,7 @@ class IntentDrafts:
         return self._ctx.config.channel(place.channel).thread_bindings.notice
 
     def announcement(self, row: DelegationRow, to: Address, n: int, binding: str | None = None) -> IntentRow:
-        """The draft of a hand's result, mirrored into the session of its destination."""
+        """The draft of a hand's result, mirrored into the session of the destination."""
         origin = row.reply_to
         to, open_on = (to, None) if origin is None else _opened(to, origin, row.open_on)
         draft = self._draft(IntentKind.ANNOUNCE, f"{row.id}.post{n}", row.agent, to, binding, running=row.session_key)
@@ -124,9 +158,9 @@ class IntentDrafts:
             extra=ExtraPart(recipient=None if row.origin is None else row.origin.asked_by),
         )
 
-    def notice(self, like: IntentRow, to: Address) -> IntentRow:
-        """The draft of a notice at another place, instead of an undeliverable intent."""
-        draft = self._draft_about(like, IntentKind.NOTICE, f"{like.id}{NOTICE_SUFFIX}", to)
+    def notice(self, like: IntentRow, to: Address, suffix: str = NOTICE_SUFFIX) -> IntentRow:
+        """The draft of a notice at another place, instead of an intent that cannot be delivered where it belongs."""
+        draft = self._draft_about(like, IntentKind.NOTICE, f"{like.id}{suffix}", to)
         return draft.with_progress(open_on=like.bound.notice_open_on)
 
     def second(self, like: IntentRow, to: Address) -> IntentRow:
@@ -144,7 +178,6 @@ class IntentDrafts:
         )
 
     def farewell(self, record: SessionBindingRecord) -> IntentRow:
-        """The draft of the message for an expired binding."""
         config = self._ctx.config
         agent = read_config_key(record.target_session_key, config).agent
         return self._draft(IntentKind.NOTICE, f"{record.binding_id}.farewell", agent, record.conversation)
@@ -152,26 +185,27 @@ class IntentDrafts:
     def _draft(
         self, kind: IntentKind, name: str, agent: str, to: Address, binding: str | None = None, *, running: str = ""
     ) -> IntentRow:
-        """A draft outside of any turn, mirrored into the session of its place."""
+        """A draft outside of any turn, mirrored into the session of the place."""
         ctx = self._ctx
         bound = ctx.bindings.speaking(to, binding)
-        question = MirrorQuestion(
-            kind=kind,
-            agent=agent,
-            running=running,
-            origin=None,
-            target=to,
-            bound=None if bound is None else bound.target_session_key,
-        )
         return IntentRow(
             id=IntentId(name),
             kind=kind,
             address=to,
             agent=agent,
-            mirror_key=ctx.decisions.plan_mirror(question, ctx.config).key,
+            mirror_key=mirror_at(ctx, to, bound, kind=kind, agent=agent, running=running),
             created_at=ctx.env.now(),
             bound=bound_part(bound),
         )
+
+
+def mirror_at(
+    ctx: Context, to: Address, bound: SessionBindingRecord | None, *, kind: IntentKind, agent: str, running: str = ""
+) -> str | None:
+    """The key of the session that mirrors a message outside of any turn: that of the binding, else of the place."""
+    key = None if bound is None else bound.target_session_key
+    question = MirrorQuestion(kind=kind, agent=agent, running=running, origin=None, target=to, bound=key)
+    return ctx.decisions.plan_mirror(question, ctx.config).key
 
 
 def _opened(to: Address, home: Address, open_on: str | None) -> tuple[Address, str | None]:

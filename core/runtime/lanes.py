@@ -5,8 +5,6 @@ work, so ten thousand idle lanes cost nothing, and a waiting lane blocks no othe
 a lane is the order of `put`, never the order in which workers wake.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections import deque
 from collections.abc import Awaitable, Callable, Hashable
@@ -48,7 +46,7 @@ class Lanes(Generic[K, T]):
         self._group: anyio.abc.TaskGroup | None = None
 
     def start(self, group: anyio.abc.TaskGroup, handle: Callable[[K, T], Awaitable[float | None]]) -> None:
-        """Start the workers in a task group; items that were put before are handled now."""
+        """Start the workers in a task group; items put before are handled now."""
         self._group, self._handle = group, handle
         group.start_soon(self._wake_rested, name=f"{self._name} clock")
         for _ in range(min(len(self._ready), self._limit)):
@@ -67,7 +65,6 @@ class Lanes(Generic[K, T]):
         self._lanes[lane][0] = item
 
     def finish_head(self, lane: K) -> None:
-        """The head of a held lane is done."""
         waiting = self._lanes[lane]
         waiting.popleft()
         if waiting:
@@ -76,11 +73,9 @@ class Lanes(Generic[K, T]):
             del self._lanes[lane]
 
     def repeat_head(self, lane: K) -> None:
-        """Handle the head of a held lane again."""
         self._make_ready(lane)
 
     def is_busy(self, lane: K) -> bool:
-        """Whether a lane has an item."""
         return lane in self._lanes
 
     def heads(self) -> list[T]:
@@ -88,7 +83,6 @@ class Lanes(Generic[K, T]):
         return [waiting[0] for waiting in self._lanes.values() if waiting]
 
     def wake(self, wanted: Callable[[K], bool]) -> None:
-        """Handle resting lanes now."""
         awake = [lane for _, _, lane in self._resting if wanted(lane)]
         self._resting = [rest for rest in self._resting if not wanted(rest[2])]
         heapq.heapify(self._resting)
@@ -113,7 +107,11 @@ class Lanes(Generic[K, T]):
         assert handle is not None
         while True:
             if not holds_permit:
-                await self._next_permit()
+                if self._permits.value:
+                    self._permits.acquire_nowait()
+                else:
+                    self._idle += 1
+                    await self._permits.acquire()
             lane = self._ready.popleft()
             waiting = self._lanes[lane]
             rest_until = await handle(lane, waiting[0])
@@ -127,20 +125,12 @@ class Lanes(Generic[K, T]):
             else:
                 del self._lanes[lane]
 
-    async def _next_permit(self) -> None:
-        if self._permits.value:
-            self._permits.acquire_nowait()
-        else:
-            self._idle += 1
-            await self._permits.acquire()
-
     def _rest(self, lane: K, until: float) -> None:
         self._rests += 1
         heapq.heappush(self._resting, (until, self._rests, lane))
         self._rest_changed.set()
 
     async def _wake_rested(self) -> None:
-        """Handle resting lanes at their times, by one timer."""
         while True:
             while self._resting and self._resting[0][0] <= self._now():
                 self._make_ready(heapq.heappop(self._resting)[2])

@@ -4,16 +4,12 @@ Nothing is sent once the lease may have expired by the process's own clock: a pr
 first, which fails if another process has taken over. The store itself refuses writes with an old fencing token.
 """
 
-from __future__ import annotations
-
 import anyio
 
 from trunkline.core.config import GatewayConfig
 from trunkline.core.env import Env
 from trunkline.core.errors import LeaseLost, StoreError
-from trunkline.core.events import EventSink
-from trunkline.core.events.gateway import StoreFailed
-from trunkline.core.events.leases import LeaseAwaited, LeaseTaken
+from trunkline.core.events import EventSink, gateway, leases
 from trunkline.core.reasons import Reason
 from trunkline.core.store.port import Store
 
@@ -22,8 +18,6 @@ _LOOK = 1.0
 
 
 class LeaseKeeper:
-    """Claims and renews the lease of one process."""
-
     def __init__(self, config: GatewayConfig, store: Store, env: Env, events: EventSink) -> None:
         self._store = store
         self._env = env
@@ -44,7 +38,7 @@ class LeaseKeeper:
         return self._env.steady() >= self._until or self._env.now() >= self._wall_until
 
     async def claim(self, started: int) -> None:
-        """Claim the lease, waiting for as long as another process holds it."""
+        """Claim the lease, waiting for as long as another process holds the lease."""
         recorded = False
         while True:
             now, steady = self._env.now(), self._env.steady()
@@ -52,7 +46,7 @@ class LeaseKeeper:
             if claim.taken:
                 self._extend(now, steady)
                 lease, until = claim.lease, round(self._env.steady_of(claim.lease.until), 6)
-                taken = LeaseTaken(
+                taken = leases.LeaseTaken(
                     owner=lease.owner, token=lease.token, before=claim.before, until=until, reason=claim.reason
                 )
                 self._events.record(taken, started)
@@ -60,7 +54,7 @@ class LeaseKeeper:
             if not recorded:
                 recorded = True
                 until = round(self._env.steady_of(claim.lease.until), 6)
-                held = LeaseAwaited(holder=claim.lease.owner, until=until, reason=claim.reason)
+                held = leases.LeaseAwaited(holder=claim.lease.owner, until=until, reason=claim.reason)
                 self._events.record(held, started)
             # Poll, since a holder that stops releases the lease early, and a dead one releases its file lock.
             await anyio.sleep(self._look)
@@ -85,7 +79,7 @@ class LeaseKeeper:
         except LeaseLost:
             raise
         except StoreError as error:
-            self._events.record(StoreFailed(reason=Reason.STORE_ERROR, error=error.facts, retry_in=self._look))
+            self._events.record(gateway.StoreFailed(reason=Reason.STORE_ERROR, error=error.facts, retry_in=self._look))
             return False
         self._extend(now, steady)
         return True
@@ -96,7 +90,7 @@ class LeaseKeeper:
 
 
 def lost_lease(group: ExceptionGroup[Exception]) -> LeaseLost | None:
-    """The `LeaseLost` in a group that contains no other errors, else None."""
+    """The `LeaseLost` in a group without other errors, else None."""
     _, others = group.split(LeaseLost)
     error: Exception = group
     while isinstance(error, ExceptionGroup):

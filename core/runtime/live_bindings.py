@@ -4,8 +4,6 @@ It holds only durable bindings: the index changes with the commit, never before.
 that the trace shows at that moment (invariant B1).
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Container, Mapping
 from typing import Any
@@ -36,17 +34,16 @@ class Hold:
 
     __slots__ = ("_binding", "_bindings", "cause")
 
-    def __init__(self, bindings: LiveBindings, binding: str | None) -> None:
+    def __init__(self, bindings: "LiveBindings", binding: str | None) -> None:
         self._bindings = bindings
         self._binding = binding
         self.cause: int | None = None
 
     def release(self, cause: int | None) -> None:
-        """Release it, unless it is released already."""
         binding, self._binding = self._binding, None
         self._bindings.release(binding, cause)
 
-    def __enter__(self) -> Hold:
+    def __enter__(self) -> "Hold":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -54,8 +51,6 @@ class Hold:
 
 
 class LiveBindings:
-    """The bindings of a running gateway, for its other parts."""
-
     def __init__(self, store: Store, env: Env, events: EventSink, index: BindingIndex | None = None) -> None:
         self._store = store
         self._env = env
@@ -85,7 +80,6 @@ class LiveBindings:
 
     @property
     def index(self) -> BindingIndex:
-        """The index of bindings as of the last commit."""
         while self._moves:
             self._index.move(*self._moves.popleft())
         return self._index
@@ -95,7 +89,6 @@ class LiveBindings:
         self._moves.append((before, after))
 
     def at(self, place: Address) -> SessionBindingRecord | None:
-        """The active binding of a place, if any."""
         record = (self.index if self._moves else self._index).at(place)
         return record if record is not None and record.routes(self._env.now()) else None
 
@@ -121,11 +114,9 @@ class LiveBindings:
         return webhook is not None and (envelope.address.channel, webhook) in self._own
 
     def remember_webhook(self, channel: str, webhook: str) -> None:
-        """Remember a webhook as the gateway's own."""
         self._own.add((channel, webhook))
 
     def add(self, record: SessionBindingRecord) -> None:
-        """Add or update a durable binding."""
         self.index.add(record)
         if record.identity is not None:
             self.remember_webhook(record.conversation.channel, record.identity.id)
@@ -144,7 +135,7 @@ class LiveBindings:
         self._under_way[binding] = self._under_way.get(binding, 0) + count
 
     def adopt(self, binding: str | None) -> Hold:
-        """The hold of work that is counted already."""
+        """The hold of counted work."""
         return Hold(self, binding)
 
     def release(self, binding: str | None, cause: int | None) -> None:
@@ -159,7 +150,6 @@ class LiveBindings:
         self.end_if_drained(binding, cause)
 
     def end_if_drained(self, binding: str, cause: int | None) -> None:
-        """End a binding that is ending and has no more work in progress."""
         record = self.index.get(binding)
         if record is None or record.status is not BindingStatus.ENDING or binding in self._under_way:
             return
@@ -194,7 +184,6 @@ class LiveBindings:
             self._touched.append(after)
 
     def apply_touches(self) -> None:
-        """Apply committed activity times to the index."""
         while self._touched:
             touched = self._touched.popleft()
             record = self.index.get(touched.binding_id)
@@ -223,19 +212,19 @@ class LiveBindings:
             ChangeBinding(binding=record.binding_id, event=event, changes=changes), story, then=self.apply
         )
 
-    def end_soon(self, record: SessionBindingRecord, reason: Reason, *, cause: int | None, detail: str = "") -> None:
+    def end_soon(self, record: SessionBindingRecord, reason: Reason, *, cause: int | None) -> None:
         """Like `end`, without waiting for the write."""
-        event, changes, story = self._ending(record, reason, None, cause, detail)
+        event, changes, story = self._ending(record, reason, None, cause, "")
         self._note(record.binding_id, event, changes, story)
 
-    def end_gone(self, binding: str | None, reason: Reason, cause: int | None, detail: str = "") -> None:
-        """End a binding at once because its conversation no longer exists."""
+    def end_gone(self, binding: str | None, reason: Reason, cause: int | None) -> None:
+        """End a binding at once because the conversation no longer exists."""
         record = None if binding is None else self.index.get(binding)
         if record is None:
             return
         changes = {"reason": reason, "ended_at": self._env.now()}
         end = BindingEvent.END
-        self._note(record.binding_id, end, changes, lambda after: self.record_end(after, None, detail, cause))
+        self._note(record.binding_id, end, changes, lambda after: self.record_end(after, None, "", cause))
 
     def _ending(
         self, record: SessionBindingRecord, reason: Reason, by: str | None, cause: int | None, detail: str
@@ -262,7 +251,6 @@ class LiveBindings:
     def record_end(
         self, after: SessionBindingRecord | None, by: str | None, detail: str, cause: int | None
     ) -> SessionBindingRecord | None:
-        """Record the end of a binding in the story of its write."""
         if after is not None:
             body = BindingEnded(
                 conversation=after.conversation,
@@ -295,7 +283,6 @@ class LiveBindings:
         self._note(record.binding_id, BindingEvent.IDENTITY, changes, story)
 
     def reset_identity_failures(self, binding: str | None) -> None:
-        """Reset the count of messages that the bot had to post."""
         record = None if binding is None else self.index.get(binding)
         if record is not None and record.fallbacks:
             self._note(record.binding_id, BindingEvent.IDENTITY, {"fallbacks": 0}, lambda after: after)

@@ -1,7 +1,5 @@
 """The queue for operators: the same changes for a gateway that runs and for a store file."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TypeVar
@@ -9,7 +7,7 @@ from typing import TypeVar
 from trunkline.core.store.commands import PurgeIntents, ResolveIntent, RetryIntent
 from trunkline.core.store.operators.queue import ChangeQueue, QueueChanges, check_purge, check_retry, joined
 from trunkline.core.store.queries import CountPurgeable, ListIntents, Read, ShowIntent
-from trunkline.core.store.queue_admin import BATCH, IntentDetails, QueueFilter, QueueRow, QueueVerdict
+from trunkline.core.store.queue_admin import BATCH, IntentDetails, PurgedBatch, QueueFilter, QueueRow, QueueVerdict
 from trunkline.core.values import IntentState
 
 A = TypeVar("A")
@@ -21,11 +19,10 @@ class QueueAdmin(ABC):
     """Intents for operators. A subclass reads and writes them: in the process of the gateway, or in its file."""
 
     async def intents(self, which: QueueFilter, *, after: int = 0, limit: int = 100) -> tuple[QueueRow, ...]:
-        """The intents that match a filter, open and ended."""
         return await self.read(ListIntents(which=which, after=after, limit=limit))
 
     async def show(self, intent: str) -> IntentDetails:
-        """One intent with its receipts. Raises `UnknownName`, or `StoreError` for an unreadable row."""
+        """An intent with the receipts. Raises `UnknownName`, or `StoreError` for an unreadable row."""
         return await self.read(ShowIntent(intent=intent))
 
     async def retry(self, *intents: str) -> QueueChanges:
@@ -63,10 +60,10 @@ class QueueAdmin(ABC):
     async def purge(self, which: QueueFilter) -> int:
         """Remove ended intents in batches; returns their number. Raises `IllegalTransition` for open states."""
         check_purge(which)
-        total, last = 0, BATCH
-        while last == BATCH:
-            last = await self._remove(PurgeIntents(which=which))
-            total += last
+        total, progress = 0, 0
+        while progress is not None:
+            done = await self._remove(PurgeIntents(which=which, past=progress))
+            total, progress = total + done.removed, done.progress
         return total
 
     @abstractmethod
@@ -79,8 +76,8 @@ class QueueAdmin(ABC):
 
     @abstractmethod
     async def _change(self, command: ChangeQueue) -> QueueChanges:
-        """Commit changes, and have the gateway act on them."""
+        """Commit changes, and have the gateway act."""
 
     @abstractmethod
-    async def _remove(self, command: PurgeIntents) -> int:
-        """Remove one batch, and have the gateway record that; how many."""
+    async def _remove(self, command: PurgeIntents) -> PurgedBatch:
+        """Remove one batch, and have the gateway record that."""

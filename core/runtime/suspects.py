@@ -6,8 +6,6 @@ twice as large. Who was there at two deaths, or has only one run left, runs alon
 the one that began last: if it takes the process down again, those that have not begun since are not charged.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -15,8 +13,8 @@ from dataclasses import dataclass, field
 import anyio
 import anyio.abc
 
-#: seconds after which the next suspects start in addition to those that are still running
-_PROBATION = 10.0
+#: seconds after which the next suspects start in addition to those that are still running: these outlived their start
+PROBATION = 10.0
 #: seconds to wait for the adapters
 _CONNECT = 5.0
 #: seconds that a connected process has to live before its first suspect
@@ -59,7 +57,7 @@ class Suspects:
         self._connected = connected
 
     def run(self, work: Callable[[], Awaitable[None]], name: str, *, runs: int, most: int, since: float = 0.0) -> None:
-        """Run a suspect in the background, when it is its turn.
+        """Run a suspect in the background, when due.
 
         `runs`: how many of its runs ended with their process, of at most `most`. `since`: when the last one began, if
         that is known.
@@ -79,7 +77,7 @@ class Suspects:
         await anyio.sleep(_SETTLE)
         while self._waiting:
             together = self._next()
-            with anyio.move_on_after(_PROBATION):
+            with anyio.move_on_after(PROBATION):
                 for ended in [self._begin(suspect) for suspect in together]:
                     await ended.wait()
             if not together[0].alone:
@@ -87,7 +85,6 @@ class Suspects:
         self._starts = False
 
     def _next(self) -> list[_Suspect]:
-        """The suspects that start now."""
         first = heapq.heappop(self._waiting)
         size = 1 if first.alone else self._size
         return [first, *(heapq.heappop(self._waiting) for _ in range(min(size - 1, len(self._waiting))))]

@@ -6,8 +6,6 @@ process; both become `UserCodeEscape`, an ordinary error. Only what is meant for
 its task, and `KeyboardInterrupt`.
 """
 
-from __future__ import annotations
-
 import asyncio
 from types import TracebackType
 from typing import Any
@@ -25,7 +23,7 @@ class Border:
     _cancelling: int
 
     def _leave(self, error: BaseException | None) -> None:
-        """Raise `UserCodeEscape` for an error that must not pass."""
+        """Raise `UserCodeEscape` for a forbidden error."""
         if error is None or isinstance(error, Exception):
             # Some libraries cancel the task they run in to stop a wait, and never take that back.
             while self._task.cancelling() > self._cancelling:

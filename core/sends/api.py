@@ -5,10 +5,7 @@ applies it. Idempotency: one key is one send. A call with the key of a running s
 gets the same result; after a failure that surely sent nothing, the key may be used again.
 """
 
-from __future__ import annotations
-
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum, StrEnum, auto
 from typing import ClassVar
 
@@ -17,7 +14,6 @@ import msgspec
 from trunkline.core.channels import ChannelRulebook
 from trunkline.core.channels.rules import WEB_CHAT
 from trunkline.core.config import GatewayConfig
-from trunkline.core.delivery.mirror_text import mirror_text
 from trunkline.core.errors import InvalidSend, KeyFormatError, TargetError
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.profile_rules import OURS, ProfileRules
@@ -25,17 +21,10 @@ from trunkline.core.reasons import Reason
 from trunkline.core.routing.key_text import config_key
 from trunkline.core.routing.outbound import OutboundRoute
 from trunkline.core.sessions.named_key import SessionRules, read_named_key
+from trunkline.core.text.model_text import split_media
 from trunkline.core.values import Address, IntentState, Poll, SessionEntry
 from trunkline.core.well_formed import well_formed
 
-#: before the media that a line names
-MEDIA = "MEDIA:"
-_FENCE = re.compile(r" {0,3}(```|~~~)")
-_QUOTED = re.compile(r"([`\"'])(.+)\1")
-#: the forms of a file's address: a URL, a path, or a name with an extension
-_URL = re.compile(r"(?:https?|file)://\S", re.IGNORECASE)
-_PATH = re.compile(r"[/~\\]|\.{1,2}/|[a-z]:[/\\]", re.IGNORECASE)
-_NAME = re.compile(r"[^:]*\.\w{1,10}")
 _NO_ACCOUNTS: Mapping[str, str] = {}
 
 
@@ -124,7 +113,8 @@ class Broadcasted(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class SendPlan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Everything that is decided about a send before it is stored."""
 
-    key: str
+    #: as given by the client, but for its text and files: lines that name media are read
+    message: SendMessage
     agent: str
     channel: str
     #: as given by the client, or as resolved by a directory
@@ -134,12 +124,6 @@ class SendPlan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     thread: str | None
     #: the message that it quotes
     reply_to: str | None
-    text: str
-    media: tuple[str, ...]
-    poll: Poll | None = None
-    payload: str | None = None
-    parts: MessageParts | None = None
-    best_effort: bool = False
     #: None only in a profile that delivers to targets without a route
     route: OutboundRoute | None
     #: key of the session that mirrors it, if any
@@ -148,13 +132,9 @@ class SendPlan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     #: the entry for a missing session; None if the client named the session
     entry: SessionEntry | None
 
-    @property
-    def mirror_text(self) -> str:
-        return mirror_text(self.text, self.media) or ""
-
 
 class Unroutable(Enum):
-    """What becomes of a send to a target without a route."""
+    """The outcome of a send to a target without a route."""
 
     #: it is refused, and the key is free
     REFUSED = auto()
@@ -170,66 +150,16 @@ class SendRules:
     #: whether a key never sends again once a send with it has failed
     keeps_failures: ClassVar[bool] = False
 
-    def split_media(self, text: str, media: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
-        """See `split_media`."""
-        if not media and MEDIA not in text:
-            return text, ()
-        rest, found = media_lines(text, MEDIA.__eq__)
-        return rest if found else text, distinct((*media, *found))
-
     def may_send_for(self, agent: str, owner: str) -> bool:
         """Whether an agent's send may be mirrored into a session of another one."""
         return agent == owner
 
     def unroutable(self, error: TargetError, session_key: str | None) -> Unroutable:
-        """What becomes of a send to a target without a route. `session_key`: as given by the client."""
+        """The outcome of a send to a target without a route. `session_key`: as given by the client."""
         return Unroutable.REFUSED
 
 
 # -------------------------------------------------------------------- content
-
-
-def split_media(text: str, media: tuple[str, ...], by: ProfileRules = OURS) -> tuple[str, tuple[str, ...]]:
-    """Text and media of a message, without blank or duplicate media.
-
-    A line ``MEDIA:<address>...`` also names media, unless it is in a code block or is not the address of a file.
-    """
-    return by[SendRules].split_media(text, media)
-
-
-def media_lines(text: str, is_word: Callable[[str], bool]) -> tuple[str, list[str]]:
-    """A text without the lines that name media, and these media. `is_word`: whether a word is the one before them."""
-    kept: list[str] = []
-    found: list[str] = []
-    fence, cut = "", False
-    for line in text.split("\n"):
-        mark = _FENCE.match(line)
-        named = [] if fence or mark else _named(line, is_word)
-        if mark:
-            fence = "" if fence == mark[1] else fence or mark[1]
-        found += named
-        blank = not line.strip()
-        # Blank lines around a removed line become one blank line.
-        if not named and not (cut and blank and not (kept and kept[-1].strip())):
-            kept.append(line)
-        cut = bool(named) or (cut and blank)
-    return "\n".join(kept).strip(), found
-
-
-def distinct(media: Iterable[str]) -> tuple[str, ...]:
-    """Media without blank or duplicate ones."""
-    return tuple(dict.fromkeys(one.strip() for one in media if one.strip()))
-
-
-def _named(line: str, is_word: Callable[[str], bool]) -> list[str]:
-    """The media that a line names; empty for ordinary text."""
-    trimmed = line.strip()
-    word, rest = trimmed[: len(MEDIA)], trimmed[len(MEDIA) :].strip()
-    if not is_word(word):
-        return []
-    quoted = _QUOTED.fullmatch(rest)
-    addresses = [quoted[2].strip()] if quoted else rest.split()
-    return addresses if all(_URL.match(one) or _PATH.match(one) or _NAME.fullmatch(one) for one in addresses) else []
 
 
 def check_key(key: str) -> None:
@@ -272,9 +202,9 @@ def spread(message: SendMessage, targets: Sequence[Target]) -> tuple[SendMessage
 def check_send(message: SendMessage, by: ProfileRules = OURS) -> tuple[str, tuple[str, ...]]:
     """Text and media of a send. Raises `InvalidSend` if both, the key or the target are missing."""
     check_key(message.key)
-    for one in (message.text, *message.media, message.payload or ""):
-        if not one.isascii() and well_formed(one) != one:
-            raise InvalidSend(f"send {message.key!r}: {one!r:.80} is not valid Unicode", Reason.BAD_TEXT)
+    for text in (message.text, *message.media, message.payload or ""):
+        if not text.isascii() and well_formed(text) != text:
+            raise InvalidSend(f"send {message.key!r}: {text!r:.80} is not valid Unicode", Reason.BAD_TEXT)
     text, media = split_media(message.text, message.media, by)
     if message.poll is not None:
         text = text if text.strip() else message.poll.question
@@ -285,6 +215,12 @@ def check_send(message: SendMessage, by: ProfileRules = OURS) -> tuple[str, tupl
     elif not message.to.strip():
         raise InvalidSend(f"send {message.key!r} has no target", Reason.BAD_TARGET)
     return text, media
+
+
+def checked(message: SendMessage, config: GatewayConfig) -> SendMessage:
+    """A message with the text and files of the send. Raises `InvalidSend`."""
+    text, media = check_send(message, config.rules)
+    return msgspec.structs.replace(message, text=text, media=media)
 
 
 def check_exact(place: Address, channel: str | None, account: str | None, thread: str | None) -> None:
@@ -330,7 +266,7 @@ def choose_agent(message: SendMessage, config: GatewayConfig) -> str:
         facts = f"agent {named!r} is named, and {session[0]} is a session of {session[1]!r}: leave one of them out"
         raise InvalidSend(facts, Reason.BAD_SESSION_KEY)
     if not config.accepts_agent(agent):
-        known = ", ".join(one.id for one in config.agents)
+        known = ", ".join(agent.id for agent in config.agents)
         raise InvalidSend(f"no agent {agent!r}; there are: {known}", Reason.UNKNOWN_AGENT)
     return agent
 
@@ -350,7 +286,7 @@ def named_session(
     except KeyFormatError as error:
         raise InvalidSend(error.facts, Reason.BAD_SESSION_KEY) from error
     if not config.accepts_agent(key.agent):
-        known = ", ".join(one.id for one in config.agents)
+        known = ", ".join(agent.id for agent in config.agents)
         raise InvalidSend(f"{trimmed!r}: no agent {key.agent!r}; there are: {known}", Reason.UNKNOWN_AGENT)
     return key.text, key.agent
 
@@ -374,25 +310,19 @@ def plan_send(
     config: GatewayConfig,
 ) -> SendPlan:
     """The plan of a send. Raises `InvalidSend`."""
-    text, media = check_send(message, config.rules)
+    message = checked(message, config)
     session_key, named = session_of(message, route, config)
     quoted = (message.reply_to or "").strip() or None
     # On some platforms a reply is a thread: then it is part of the place, not a quote.
     threaded = route is not None and quoted in (route.address.thread, route.address.conversation)
     return SendPlan(
-        key=message.key,
+        message=message,
         agent=agent,
         channel=channel,
         target=target,
         account=account,
         thread=(message.thread or "").strip() or None,
         reply_to=None if threaded else quoted,
-        text=text,
-        media=media,
-        poll=message.poll,
-        payload=message.payload,
-        parts=message.parts,
-        best_effort=message.best_effort,
         route=route,
         session_key=session_key,
         named_session=named,

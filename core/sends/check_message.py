@@ -1,8 +1,6 @@
 """Checks the types of a client's request: hints bind nobody at run time, and a bad value must not get far."""
 
 # pyright: reportUnnecessaryIsInstance=false
-from __future__ import annotations
-
 from operator import attrgetter
 
 import msgspec
@@ -65,7 +63,7 @@ def _check(message: object) -> str:
         if value is not None and not isinstance(value, str):
             return _not(name, value, "a str")
     media: object = message.media
-    if media != () and not (isinstance(media, tuple | list) and all(isinstance(one, str) for one in media)):  # pyright: ignore[reportUnknownVariableType]
+    if media != () and not (isinstance(media, tuple | list) and all(isinstance(file, str) for file in media)):  # pyright: ignore[reportUnknownVariableType]
         return "media is not a tuple of texts"
     poll: object = message.poll
     if poll is not None and not isinstance(poll, Poll):

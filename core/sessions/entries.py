@@ -3,8 +3,6 @@
 The same peer has the same session across restarts; different peers share a session only if configured.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
@@ -89,7 +87,7 @@ def _own_id(key: SessionKey, config: GatewayConfig) -> str:
     if key.kind is ChatKind.DIRECT:
         for name, ids in config.session.identity_links.items():
             if name.strip().lower() == key.peer and ids:
-                own = next((one for one in ids if one.startswith(f"{key.channel}:")), ids[0])
+                own = next((alias for alias in ids if alias.startswith(f"{key.channel}:")), ids[0])
                 return own.removeprefix(f"{key.channel}:")
     return key.peer
 

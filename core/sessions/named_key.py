@@ -1,7 +1,5 @@
 """Session keys that a caller names, and the entries of sessions that a send creates: what a profile may decide."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import msgspec

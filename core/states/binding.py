@@ -4,8 +4,6 @@ An ending binding accepts nothing new: inbound messages take their default route
 When its work in progress is finished, it ends. An ended binding never returns; binding again makes a new record.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 from trunkline.core.errors import IllegalTransition
@@ -38,18 +36,8 @@ class BindingEvent(StrEnum):
 _S, _E = BindingStatus, BindingEvent
 
 BINDING_TRANSITIONS: dict[BindingStatus, dict[BindingEvent, BindingStatus]] = {
-    _S.ACTIVE: {
-        _E.TOUCH: _S.ACTIVE,
-        _E.IDENTITY: _S.ACTIVE,
-        _E.DRAIN: _S.ENDING,
-        _E.END: _S.ENDED,
-    },
-    _S.ENDING: {
-        _E.TOUCH: _S.ENDING,
-        _E.IDENTITY: _S.ENDING,
-        _E.DRAINED: _S.ENDED,
-        _E.END: _S.ENDED,
-    },
+    _S.ACTIVE: {_E.TOUCH: _S.ACTIVE, _E.IDENTITY: _S.ACTIVE, _E.DRAIN: _S.ENDING, _E.END: _S.ENDED},
+    _S.ENDING: {_E.TOUCH: _S.ENDING, _E.IDENTITY: _S.ENDING, _E.DRAINED: _S.ENDED, _E.END: _S.ENDED},
     _S.ENDED: {},
 }
 

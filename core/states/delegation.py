@@ -4,8 +4,6 @@ They are separate columns, because "the hand has finished" and "the person has g
 result wins: a later one is illegal here, and the caller records it as ignored.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import TypeVar

@@ -78,8 +78,6 @@ A new state is needed where the next process, or a person, would have to do some
 A new reason for an old end is a `Reason`, and a new kind of waiting is a time or a flag of the row.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 from trunkline.core.errors import IllegalTransition

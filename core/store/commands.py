@@ -3,8 +3,6 @@
 A command is generic in its answer: `store.write(Admit(...), story)` calls `story` with an `Admission`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Generic, TypeVar
@@ -13,28 +11,14 @@ import msgspec
 
 from trunkline.core.keys import Migration, StoredKey
 from trunkline.core.reasons import Reason
+from trunkline.core.records import rows
 from trunkline.core.records.bindings import SessionBindingRecord
 from trunkline.core.records.heartbeat import HeartbeatText
 from trunkline.core.records.inbound import TurnNote
-from trunkline.core.records.rows import (
-    Admission,
-    BindResult,
-    CallbackChange,
-    IntentRow,
-    NewSession,
-    ProgressPart,
-    ResetResult,
-    SendAdmission,
-    SendRow,
-    SessionRow,
-    Settlement,
-    Unfinished,
-    Work,
-)
 from trunkline.core.states.binding import BindingEvent
 from trunkline.core.states.delegation import CallbackEvent
 from trunkline.core.states.intent import DeliveryEvent, end_state, next_state
-from trunkline.core.store.queue_admin import BATCH, Nudge, PruneCounts, QueueFilter, QueueVerdict
+from trunkline.core.store import queue_admin
 from trunkline.core.values import InboundId, IntentId, IntentState, Receipt
 
 A = TypeVar("A")
@@ -47,41 +31,46 @@ class Write(msgspec.Struct, Generic[A], frozen=True, kw_only=True):
 # -------------------------------------------------------------------- inbound work
 
 
-class Admit(Write[Admission], frozen=True, kw_only=True, gc=False):
-    """Store an inbound once, with its session and its transcript line.
+class Admit(Write[rows.Admission], frozen=True, kw_only=True, gc=False):
+    """Store an inbound once, with the session and the transcript line.
 
     If `identity` or one of `also` is known, only the others of them are stored, as identities of the known one.
     """
 
-    work: Work
+    work: rows.Work
     identity: str
     also: tuple[str, ...] = ()
-    session: NewSession
+    session: rows.NewSession
     now: float
+    #: a bot wrote it: it follows the last turn of its session, and is not stored where that chain is at its end
+    chain: rows.BotChain | None = None
 
 
 class BeginRun(Write[None], frozen=True, kw_only=True):
     """Record that a turn that an earlier process may have begun is about to run again."""
 
     work: InboundId
+    #: instead: it has run for a while, so that a death of the process does not follow its start at once
+    outlived: bool = False
 
 
 class CountRuns(Write[None], frozen=True, kw_only=True):
     """Count the runs that had begun when an earlier process died."""
+
+    #: the turns that are charged with it
+    charged: frozenset[InboundId] = frozenset()
 
 
 class TurnFinish(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The answer to the end of a turn: the ids of the intents that are new, and what became of the callback."""
 
     new: tuple[IntentId, ...] = ()
-    callback: CallbackChange | None = None
+    callback: rows.CallbackChange | None = None
 
 
 class FinishTurn(Write[TurnFinish], frozen=True, kw_only=True, gc=False):
-    """End a turn together with its intents."""
-
-    work: Work
-    intents: Sequence[IntentRow]
+    work: rows.Work
+    intents: Sequence[rows.IntentRow]
     now: float
     #: how the turn of a message ended
     ended: TurnNote | None = None
@@ -98,11 +87,13 @@ class FinishTurn(Write[TurnFinish], frozen=True, kw_only=True, gc=False):
 class Enqueue(Write[bool], frozen=True, kw_only=True, gc=False):
     """Store a prepared intent, or one that a hook cancelled. Answers whether it is new: a re-run turn adds nothing."""
 
-    intent: IntentRow
+    intent: rows.IntentRow
     now: float
+    #: the text that a heartbeat says with it
+    said: HeartbeatText | None = None
 
 
-class BeginSend(Write[SendAdmission], frozen=True, kw_only=True, gc=False):
+class BeginSend(Write[rows.SendAdmission], frozen=True, kw_only=True, gc=False):
     """Store a client's send, its intent, and the session it goes to.
 
     `send` and `intent` are of the first try. Where the key has sent before, nothing is stored, unless `again` allows
@@ -110,10 +101,10 @@ class BeginSend(Write[SendAdmission], frozen=True, kw_only=True, gc=False):
     own id only: as the try that it was prepared for.
     """
 
-    send: SendRow
-    intent: IntentRow
+    send: rows.SendRow
+    intent: rows.IntentRow
     #: the session to create; none: it is known to exist, or there is none
-    entry: NewSession | None
+    entry: rows.NewSession | None
     again: Callable[[IntentState], bool]
     now: float
 
@@ -121,31 +112,30 @@ class BeginSend(Write[SendAdmission], frozen=True, kw_only=True, gc=False):
 class MarkSending(Write[None], frozen=True, kw_only=True, gc=False):
     """Record that an attempt begins: from now on a crash leaves this intent ambiguous."""
 
-    intent: IntentRow
+    intent: rows.IntentRow
     now: float
 
     @property
-    def after(self) -> IntentRow:
-        """The intent once the attempt is recorded."""
+    def after(self) -> rows.IntentRow:
         return self.intent.with_progress(state=next_state(self.intent.progress.state, DeliveryEvent.MARK))
 
 
-class AckChunk(Write[Settlement], frozen=True, kw_only=True, dict=True):
+class AckChunk(Write[rows.Settlement], frozen=True, kw_only=True, dict=True):
     """Store the receipt of the next chunk; with the last chunk also the mirror and the end of the intent."""
 
-    intent: IntentRow
+    intent: rows.IntentRow
     receipt: Receipt
     #: the session that mirrors the intent; only with the last chunk
-    mirror: NewSession | None
+    mirror: rows.NewSession | None
     #: the mirror was refused and is stored later; see `StoreMirror`
     mirror_due: bool
     now: float
 
     @cached_property
-    def after(self) -> IntentRow:
+    def after(self) -> rows.IntentRow:
         """The intent once the receipt is stored: nothing is left of the attempts at the chunk."""
         was, last = self.intent.progress, self.intent.is_last
-        progress = ProgressPart(
+        progress = rows.ProgressPart(
             state=next_state(was.state, DeliveryEvent.ACK_LAST if last else DeliveryEvent.ACK_CHUNK),
             acked=was.acked + 1,
             attempts=was.attempts if last else 0,
@@ -155,86 +145,78 @@ class AckChunk(Write[Settlement], frozen=True, kw_only=True, dict=True):
         return msgspec.structs.replace(self.intent, progress=progress)
 
 
-class Misplace(Write[Settlement], frozen=True, kw_only=True, dict=True):
-    """End an intent whose next receipt shows another place, and mirror it where people see it."""
+class WithLines(Write[rows.Settlement], frozen=True, kw_only=True):
+    """Leaves transcript lines about an intent that ends other than delivered."""
 
-    intent: IntentRow
-    receipt: Receipt
-    mirror: NewSession | None
-    #: see `EndIntent`
+    intent: rows.IntentRow
+    #: the line that says so, in the session that sent the message; none: no line
     note: str | None
-    wake: Work | None
-    mirror_due: bool
+    #: work that is admitted to the session of the note
+    wake: rows.Work | None
     now: float
 
+
+class Misplace(WithLines, frozen=True, kw_only=True, dict=True):
+    """End an intent whose next receipt shows another place, and mirror it where people see it."""
+
+    receipt: Receipt
+    mirror: rows.NewSession | None
+    #: see `EndIntent`
+    mirror_due: bool
+
     @cached_property
-    def after(self) -> IntentRow:
-        """The intent once the receipt is stored."""
+    def after(self) -> rows.IntentRow:
         was = self.intent.progress
         state = next_state(was.state, DeliveryEvent.MISPLACE)
         return self.intent.with_progress(state=state, acked=was.acked + 1, next_at=None, reason=Reason.MISPLACED)
 
 
-class Defer(Write[None], frozen=True, kw_only=True):
-    """Try an intent again at `next_at`; its attempts are kept."""
+class Defer(Write[bool], frozen=True, kw_only=True):
+    """Try an intent again at `next_at`; its attempts are kept. Answers whether `notice` is new."""
 
-    intent: IntentRow
+    intent: rows.IntentRow
     next_at: float
     reason: Reason
     now: float
+    #: an intent that is stored with it
+    notice: rows.IntentRow | None = None
 
     @property
-    def after(self) -> IntentRow:
-        """The intent once it is deferred."""
+    def after(self) -> rows.IntentRow:
         state = next_state(self.intent.progress.state, DeliveryEvent.DEFER)
         return self.intent.with_progress(state=state, next_at=self.next_at, reason=self.reason)
 
 
-class EndIntent(Write[Settlement], frozen=True, kw_only=True, dict=True):
+class EndIntent(WithLines, frozen=True, kw_only=True, dict=True):
     """End an intent in a final state other than delivered; its accepted chunks are mirrored as partial."""
 
-    intent: IntentRow
     event: DeliveryEvent
     reason: Reason
-    mirror: NewSession | None
-    #: the transcript line that says so, in the session that sent the message; none: no line
-    note: str | None
-    #: work that is admitted to the session of the note
-    wake: Work | None
+    mirror: rows.NewSession | None
     #: transcript lines were refused and are stored later; see `StoreMirror`
     mirror_due: bool
     #: an intent that is stored with it
-    notice: IntentRow | None
-    now: float
+    notice: rows.IntentRow | None
 
     @cached_property
-    def after(self) -> IntentRow:
+    def after(self) -> rows.IntentRow:
         """The intent once it has ended. Raises `IllegalTransition` for an event that does not end it."""
         was = self.intent.progress
         state = end_state(was.state, self.event, accepted_chunks=was.acked, in_doubt=was.doubt_at is not None)
         return self.intent.with_progress(state=state, next_at=None, reason=self.reason)
 
 
-class StoreMirror(Write[Settlement], frozen=True, kw_only=True, gc=False):
+class StoreMirror(WithLines, frozen=True, kw_only=True, gc=False):
     """Store the refused transcript lines of an intent. They stay due if an operator has acted since it was read."""
 
-    intent: IntentRow
-    mirror: NewSession | None
-    note: str | None
-    wake: Work | None
-    now: float
+    mirror: rows.NewSession | None
 
 
-class EndUnreadableIntent(Write[Settlement], frozen=True, kw_only=True, gc=False):
-    """End an open intent whose row cannot be read: it is not mirrored."""
+class EndUnreadableIntent(WithLines, frozen=True, kw_only=True, gc=False):
+    """End an open intent whose row cannot be read: it is not mirrored. `intent`: as far as it can be read."""
 
-    #: as far as it can be read; see `BrokenIntent`
-    intent: IntentRow
     state: IntentState
     reason: Reason
-    note: str | None
-    wake: Work | None
-    now: float
 
 
 class MarkNotified(Write[bool], frozen=True, kw_only=True, gc=False):
@@ -246,20 +228,20 @@ class MarkNotified(Write[bool], frozen=True, kw_only=True, gc=False):
 # -------------------------------------------------------------------- sessions
 
 
-class EnsureSession(Write[SessionRow], frozen=True, kw_only=True):
+class EnsureSession(Write[rows.SessionRow], frozen=True, kw_only=True):
     """Find the session of a key, or create it."""
 
-    session: NewSession
+    session: rows.NewSession
     now: float
 
 
-class ResetSession(Write[ResetResult | None], frozen=True, kw_only=True):
+class ResetSession(Write[rows.ResetResult | None], frozen=True, kw_only=True):
     """Give a session the next generation and a new id. Answers none when there is no session to reset.
 
     A session that is still under the key which its place had in an older configuration is moved first.
     """
 
-    session: NewSession
+    session: rows.NewSession
     now: float
 
 
@@ -277,11 +259,11 @@ class MigrateKeys(Write[Migration | None], frozen=True, kw_only=True):
 # -------------------------------------------------------------------- session bindings
 
 
-class Bind(Write[BindResult], frozen=True, kw_only=True):
+class Bind(Write[rows.BindResult], frozen=True, kw_only=True):
     """Store a binding, with the session it is bound to where that is new. A request makes one binding, ever."""
 
     record: SessionBindingRecord
-    session: NewSession | None
+    session: rows.NewSession | None
     now: float
 
 
@@ -303,7 +285,7 @@ class TouchBinding(Write[SessionBindingRecord | None], frozen=True, kw_only=True
 # -------------------------------------------------------------------- operators and maintenance
 
 
-class RetryIntent(Write[IntentRow], frozen=True, kw_only=True):
+class RetryIntent(Write[rows.IntentRow], frozen=True, kw_only=True):
     """Reopen an intent that has ended, from its first chunk without a receipt. Answers the intent before.
 
     Raises `UnknownName`; and `IllegalTransition` for one that is open, delivered, cancelled, misplaced or in doubt, and
@@ -314,41 +296,46 @@ class RetryIntent(Write[IntentRow], frozen=True, kw_only=True):
     now: float
 
 
-class ResolveIntent(Write[IntentRow], frozen=True, kw_only=True):
+class ResolveIntent(Write[rows.IntentRow], frozen=True, kw_only=True):
     """Record what became of a chunk in doubt. Answers the intent before.
 
     Raises `UnknownName`; `IllegalTransition`; and `StoreError` for a row that cannot be read.
     """
 
     intent: str
-    verdict: QueueVerdict
+    verdict: queue_admin.QueueVerdict
     now: float
     provider_id: str = ""
 
 
-class PurgeIntents(Write[int], frozen=True, kw_only=True):
-    """Remove at most `limit` intents that have ended. Answers how many: fewer than `limit` when those were the last.
+class PurgeIntents(Write[queue_admin.PurgedBatch], frozen=True, kw_only=True):
+    """Remove at most `limit` intents that have ended, in order behind number `past`. A batch looks at a bounded part.
 
     Open intents stay, and intents in doubt unless their state is named. So do those with a transcript line or a
     notification of the hooks still due.
     """
 
-    which: QueueFilter
-    limit: int = BATCH
+    which: queue_admin.QueueFilter
+    past: int = 0
+    limit: int = queue_admin.BATCH
 
 
-class TakeNudges(Write[tuple[Nudge, ...]], frozen=True, kw_only=True):
-    """Take some of the notes that operators left. Empty: there are no more."""
+class TakeNudges(Write[tuple[queue_admin.Nudge, ...]], frozen=True, kw_only=True):
+    """Take some of the operators' notes. Empty: there are no more."""
 
 
-class Prune(Write[PruneCounts], frozen=True, kw_only=True):
-    """Remove some of what ended before `cutoff`, and the identities of inbounds as old. What is in doubt stays."""
+class Prune(Write[queue_admin.PruneCounts], frozen=True, kw_only=True):
+    """Remove some of what ended before `cutoff`, and the identities of inbounds as old. What is in doubt stays.
+
+    A sweep repeats it with the progress of the answer before, until that is over: it visits each row once.
+    """
 
     cutoff: float
+    progress: queue_admin.SweepProgress = queue_admin.SweepProgress()
 
 
 class SetAsideBroken(Write[None], frozen=True, kw_only=True):
     """Close the work and delegations that cannot be read; a delegation gets the outcome ``lost``."""
 
-    left: Unfinished
+    left: rows.Unfinished
     now: float

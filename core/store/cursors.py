@@ -1,7 +1,5 @@
 """Where the accounts of real platforms have read to, as the store keeps it."""
 
-from __future__ import annotations
-
 from trunkline.core.store.commands import Write
 from trunkline.core.store.queries import Read
 

@@ -1,7 +1,5 @@
 """Commands and queries of delegations, and their answers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from enum import StrEnum
 
@@ -14,7 +12,7 @@ from trunkline.core.states.delegation import CallbackEvent, CallbackState, HandO
 from trunkline.core.store.commands import Admit, FinishTurn, TurnFinish, Write
 from trunkline.core.store.queries import Read
 from trunkline.core.store.queue_admin import QueueRow
-from trunkline.core.values import DelegationId, IntentId, SessionId
+from trunkline.core.values import DelegationId, InboundId, IntentId, SessionId
 
 
 class PostVerb(StrEnum):
@@ -96,11 +94,6 @@ class HandFinish(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     turn: TurnFinish | None = None
     #: the post that it came with was applied before: nothing was stored
     again: bool = False
-
-    @property
-    def callback(self) -> CallbackState:
-        """How far the report has come."""
-        return CallbackState.WAITING if self.change is None else self.change.state
 
 
 class CallbackRetry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -228,8 +221,8 @@ class BeginCallback(Write[CallbackBegun], frozen=True, kw_only=True, gc=False):
     work: Work
 
 
-class FindCallback(Read[CallbackState | None], frozen=True, kw_only=True):
-    """How far the report of a delegation has come; none: it is not stored, or cannot be read."""
+class IsDiscarded(Read[bool], frozen=True, kw_only=True):
+    """Whether an operator has discarded the report of a delegation. One that was withheld is not."""
 
     delegation: DelegationId
 
@@ -292,6 +285,12 @@ class CountDelegations(Read[DelegationCounts], frozen=True, kw_only=True):
     """How many delegations match a filter."""
 
     which: DelegationFilter
+
+
+class CountCaused(Read[int], frozen=True, kw_only=True):
+    """How many delegations an inbound message has led to, through all turns that followed."""
+
+    inbound: InboundId
 
 
 class ShowDelegation(Read[DelegationDetails], frozen=True, kw_only=True):

@@ -4,8 +4,6 @@ One row says who holds the store, until when, and how many have held it: the fen
 holder checks its own token, so a process that lost the store without noticing can neither send nor acknowledge.
 """
 
-from __future__ import annotations
-
 import msgspec
 
 from trunkline.core.reasons import Reason
@@ -24,16 +22,8 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
     until: float = 0.0
 
 
-class ClaimDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether a process may take the store; if not, it looks at the lease again before `until`."""
-
-    take: bool
-    reason: Reason
-    until: float = 0.0
-
-
 class LeaseClaim(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a claim: the lease that was taken, or that of the holder."""
+    """The result of a claim: the taken lease, or the holder's."""
 
     taken: bool
     lease: Lease
@@ -42,15 +32,13 @@ class LeaseClaim(msgspec.Struct, frozen=True, kw_only=True):
     before: str | None = None
 
 
-def plan_claim(row: Lease, now: float, *, holder_dead: bool) -> ClaimDecision:
-    """Take a store that is free, whose holder is proven dead, or whose lease has expired; otherwise wait."""
+def plan_claim(row: Lease, now: float, *, holder_dead: bool) -> Reason:
+    """Why to take a store: it is free, its holder is proven dead, or its lease has expired; else `LEASE_HELD`: wait."""
     if not row.owner:
-        return ClaimDecision(take=True, reason=Reason.LEASE_FREE)
+        return Reason.LEASE_FREE
     if holder_dead:
-        return ClaimDecision(take=True, reason=Reason.HOLDER_DEAD)
-    if now >= row.until:
-        return ClaimDecision(take=True, reason=Reason.LEASE_EXPIRED)
-    return ClaimDecision(take=False, reason=Reason.LEASE_HELD, until=row.until)
+        return Reason.HOLDER_DEAD
+    return Reason.LEASE_EXPIRED if now >= row.until else Reason.LEASE_HELD
 
 
 def is_dead(row: Lease, lock: str) -> bool:

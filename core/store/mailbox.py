@@ -1,9 +1,8 @@
 """What the store keeps for people who are reached through the API: their mailbox, and what came of what they wrote."""
 
-from __future__ import annotations
-
 import msgspec
 
+from trunkline.core import values
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.reasons import Reason
 from trunkline.core.records.inbound import TurnNote
@@ -11,19 +10,6 @@ from trunkline.core.records.rows import ContentPart, ExtraPart, Work
 from trunkline.core.states.delegation import CallbackState, WorkState
 from trunkline.core.store.commands import Write
 from trunkline.core.store.queries import Read
-from trunkline.core.values import (
-    Address,
-    ChatKind,
-    DelegationId,
-    InboundId,
-    IntentId,
-    IntentKind,
-    IntentState,
-    Peer,
-    Poll,
-    Receipt,
-    SessionId,
-)
 
 
 class MailboxMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -35,23 +21,21 @@ class MailboxMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     at: float = 0.0
     #: names it, over all repeats
     key: str
-    intent: IntentId
+    intent: values.IntentId
     chunk: int
-    address: Address
+    address: values.Address
     text: str
     media: tuple[str, ...] = ()
     reply_to: str | None = None
-    poll: Poll | None = None
+    poll: values.Poll | None = None
     #: JSON that only the client understands
     payload: str | None = None
     parts: MessageParts | None = None
     #: the person for whom a report of delegated work is
-    recipient: Peer | None = None
+    recipient: values.Peer | None = None
 
 
 class MailboxPage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Messages of a mailbox in their order."""
-
     messages: tuple[MailboxMessage, ...]
     #: every message that comes has a larger number, in any mailbox
     newest: int
@@ -75,19 +59,16 @@ class ReadMailbox(Read[MailboxPage], frozen=True, kw_only=True):
     channel: str
     account: str
     conversation: str | None = None
-    kind: ChatKind | None = None
+    kind: values.ChatKind | None = None
     after: int = 0
     limit: int = 100
-
-
-# -------------------------------------------------------------------- inbound messages and what they caused
 
 
 class StoredInbound(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A message, or something else that starts a turn, as it is stored."""
 
     work: Work
-    session: SessionId | None
+    session: values.SessionId | None
     #: its turn has ended
     over: bool
     #: how; none: it has not, or an earlier version ended it
@@ -97,22 +78,22 @@ class StoredInbound(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class CausedMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A message that the turn of an inbound message caused, or work that it delegated."""
 
-    intent: IntentId
-    kind: IntentKind
-    state: IntentState
+    intent: values.IntentId
+    kind: values.IntentKind
+    state: values.IntentState
     reason: Reason | None = None
-    address: Address
+    address: values.Address
     #: as prepared
     content: ContentPart
     extra: ExtraPart
     #: of the chunks that were accepted
-    receipts: tuple[Receipt, ...] = ()
+    receipts: tuple[values.Receipt, ...] = ()
 
 
 class DueDelegation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Work that was delegated, and whose result is still to come."""
 
-    delegation: DelegationId
+    delegation: values.DelegationId
     hand: str
     label: str = ""
     state: WorkState
@@ -134,16 +115,16 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class FindInbound(Read[StoredInbound | None], frozen=True, kw_only=True):
     """An inbound message by its id; none: it was never stored, or is no longer kept."""
 
-    inbound: InboundId
+    inbound: values.InboundId
 
 
 class ReadOutcome(Read[Outcome | None], frozen=True, kw_only=True):
     """The outcome of an inbound message, of what it delegated, and of what came of that."""
 
-    inbound: InboundId
+    inbound: values.InboundId
 
 
 class ReadOutcomes(Read[tuple[Outcome | None, ...]], frozen=True, kw_only=True):
     """The outcomes of several inbound messages, as `ReadOutcome` says them, in their order."""
 
-    inbounds: tuple[InboundId, ...]
+    inbounds: tuple[values.InboundId, ...]

@@ -1,7 +1,5 @@
 """The store port: a database that takes write commands and read queries, and that one process works at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
@@ -74,11 +72,20 @@ class Store(Protocol):
         """
         ...
 
+    @property
+    def refusal(self) -> str:
+        """Why the last write was refused, which is tried again; empty: it was committed."""
+        ...
+
     async def read(self, query: Read[A]) -> A:
-        """Answer a query. Raises what the query documents."""
+        """Answer a query. Raises what the query documents, and `StoreError` once the store is closed."""
+        ...
+
+    async def scrub(self) -> None:
+        """Remove what was deleted from the bytes on the disk, too. Holds up all writes. Raises `StoreError`."""
         ...
 
 
 def answer(value: A) -> A:
-    """The story of a write that records no event."""
+    """The story of a write without an event."""
     return value

@@ -1,24 +1,13 @@
 """Read queries: what the gateway and operators ask a store, as values. Each is generic in its answer."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 import msgspec
 
+from trunkline.core.records import rows
 from trunkline.core.records.bindings import SessionBindingRecord
 from trunkline.core.records.messages import KnownMessage
-from trunkline.core.records.rows import (
-    IntentFate,
-    IntentRow,
-    LoadedIntents,
-    SendRow,
-    SessionRow,
-    StoredBindings,
-    StoredIntent,
-    Unfinished,
-)
 from trunkline.core.store.queue_admin import IntentDetails, QueueFilter, QueueRow
 from trunkline.core.values import Address, IntentId, IntentState, SessionId, TranscriptLine
 
@@ -29,12 +18,12 @@ class Read(msgspec.Struct, Generic[A], frozen=True, kw_only=True):
     """A query whose answer is an `A`."""
 
 
-class LoadUnfinished(Read[Unfinished], frozen=True, kw_only=True):
-    """The work that an earlier process left open."""
+class LoadUnfinished(Read[rows.Unfinished], frozen=True, kw_only=True):
+    """The work left open by an earlier process."""
 
 
 class OpenIntent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """An open intent without its texts: enough to queue it in its lane."""
+    """An open intent without texts: enough for the queue of the lane."""
 
     n: int
     id: IntentId
@@ -50,13 +39,13 @@ class ListOpenIntents(Read[tuple[OpenIntent, ...]], frozen=True, kw_only=True):
     limit: int
 
 
-class LoadIntents(Read[LoadedIntents], frozen=True, kw_only=True):
+class LoadIntents(Read[rows.LoadedIntents], frozen=True, kw_only=True):
     """The intents with these ids, with their texts, in the order of their creation."""
 
     ids: Sequence[IntentId]
 
 
-class FindIntentFate(Read[IntentFate | None], frozen=True, kw_only=True):
+class FindIntentFate(Read[rows.IntentFate | None], frozen=True, kw_only=True):
     """State, reason and receipts of an intent."""
 
     intent: IntentId
@@ -78,33 +67,31 @@ class FindMessage(Read[KnownMessage], frozen=True, kw_only=True):
     keys: tuple[str, ...] = ()
 
 
-class FindSend(Read[SendRow | None], frozen=True, kw_only=True):
+class FindSend(Read[rows.SendRow | None], frozen=True, kw_only=True):
     """The latest try of a client's send."""
 
     key: str
 
 
-class ListDueMirrors(Read[tuple[StoredIntent, ...]], frozen=True, kw_only=True):
+class ListDueMirrors(Read[tuple[rows.StoredIntent, ...]], frozen=True, kw_only=True):
     """Intents whose transcript lines were refused and are stored later.
 
     An intent with a note of an operator comes after that note is taken: its lines follow from it.
     """
 
 
-class ListUnnotified(Read[tuple[tuple[int, IntentRow, IntentFate], ...]], frozen=True, kw_only=True):
+class ListUnnotified(Read[tuple[tuple[int, rows.IntentRow, rows.IntentFate], ...]], frozen=True, kw_only=True):
     """Intents that have ended without their hooks being notified, with their numbers, behind number `after`."""
 
     after: int
     limit: int
 
 
-class FindSession(Read[SessionRow | None], frozen=True, kw_only=True):
-    """The session of a key."""
-
+class FindSession(Read[rows.SessionRow | None], frozen=True, kw_only=True):
     key: str
 
 
-class FindRequester(Read[SessionRow | None], frozen=True, kw_only=True):
+class FindRequester(Read[rows.SessionRow | None], frozen=True, kw_only=True):
     """The session that delegated, if a key has it today, and the place of the request has not left it."""
 
     session: SessionId
@@ -112,7 +99,7 @@ class FindRequester(Read[SessionRow | None], frozen=True, kw_only=True):
 
 
 class ReadTranscript(Read[tuple[TranscriptLine, ...]], frozen=True, kw_only=True):
-    """The transcript of a session by its id, whatever its key."""
+    """The transcript of a session by id, whatever the key."""
 
     session: SessionId
     #: its newest lines only; None: all
@@ -124,20 +111,20 @@ class ReadTranscript(Read[tuple[TranscriptLine, ...]], frozen=True, kw_only=True
 # -------------------------------------------------------------------- session bindings
 
 
-class ListBindings(Read[StoredBindings], frozen=True, kw_only=True):
+class ListBindings(Read[rows.StoredBindings], frozen=True, kw_only=True):
     """Bindings in the order of their creation; ended ones only with `ended`."""
 
     ended: bool = False
 
 
 class FindBinding(Read[SessionBindingRecord | None], frozen=True, kw_only=True):
-    """A binding by its id, whatever its status."""
+    """A binding by id, whatever the status."""
 
     binding: str
 
 
 class FindBindingOfRequest(Read[SessionBindingRecord | None], frozen=True, kw_only=True):
-    """The binding that a request made, whatever its status."""
+    """The binding of a request, whatever the status."""
 
     request: str
 
@@ -181,3 +168,9 @@ class ShowIntent(Read[IntentDetails], frozen=True, kw_only=True):
 
 class HasNudges(Read[bool], frozen=True, kw_only=True):
     """Whether an operator left a note that `TakeNudges` has not taken yet."""
+
+
+class FindHolder(Read[str | None], frozen=True, kw_only=True):
+    """The process that works the store, according to its lease; none: none does."""
+
+    now: float

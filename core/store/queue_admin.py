@@ -1,6 +1,4 @@
-"""What an operator sees of the queue and does to it, as values (see `trunkline.core.store.commands`)."""
-
-from __future__ import annotations
+"""The queue as operators see and change the queue, as values (see `trunkline.core.store.commands`)."""
 
 from enum import StrEnum
 
@@ -11,10 +9,17 @@ from trunkline.core.records.rows import CallbackChange, IntentRow, ProgressPart
 from trunkline.core.states.intent import DeliveryEvent, next_state
 from trunkline.core.values import Address, IntentId, IntentKind, IntentState, Receipt
 
-#: most rows that one transaction removes, so that no other writer waits long
+#: most rows of a table that one transaction removes or visits, so that no other writer waits long
 BATCH = 500
 #: the verb of a `Nudge` that reports a purge
 PURGE = "purge"
+
+
+class PurgedBatch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """How many intents a batch has removed, and where the next one goes on; none: that was the last."""
+
+    removed: int
+    progress: int | None
 
 
 class QueueVerdict(StrEnum):
@@ -54,15 +59,12 @@ class QueueRow(msgspec.Struct, frozen=True, kw_only=True):
     next_at: float | None
     created_at: float
     updated_at: float
-    #: the beginning of its text
     text: str
     #: what it does, if it is a change instead of a message
     action: str = ""
 
 
 class IntentDetails(msgspec.Struct, frozen=True, kw_only=True):
-    """An intent with everything stored about it."""
-
     intent: IntentRow
     receipts: tuple[Receipt, ...]
     #: its transcript line has yet to be stored
@@ -84,6 +86,21 @@ class Nudge(msgspec.Struct, frozen=True, kw_only=True):
     callback: CallbackChange | None = None
 
 
+class SweepProgress(msgspec.Struct, frozen=True, kw_only=True):
+    """Progress of a retention sweep: the last number visited in each table. None: its end."""
+
+    intents: int | None = 0
+    inbounds: int | None = 0
+    aliases: int | None = 0
+    bindings: int | None = 0
+    delegations: int | None = 0
+    mailbox: int | None = 0
+
+    @property
+    def over(self) -> bool:
+        return all(at is None for at in msgspec.structs.astuple(self))
+
+
 class PruneCounts(msgspec.Struct, frozen=True, kw_only=True):
     """How many rows of each kind were removed."""
 
@@ -94,6 +111,13 @@ class PruneCounts(msgspec.Struct, frozen=True, kw_only=True):
     delegations: int = 0
     #: messages for people who are reached through the API
     mailbox: int = 0
+    #: where the sweep goes on
+    progress: SweepProgress = SweepProgress()
+
+    @property
+    def some(self) -> bool:
+        counts = self.intents, self.inbounds, self.sends, self.bindings, self.delegations, self.mailbox
+        return any(counts)
 
 
 def reopened(row: IntentRow, event: DeliveryEvent, reason: Reason, now: float) -> IntentRow:

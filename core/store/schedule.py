@@ -1,6 +1,4 @@
-"""What the store keeps of heartbeats and of the schedule: timers, system events, and what heartbeats have said."""
-
-from __future__ import annotations
+"""The part of the store for heartbeats and the schedule: timers, system events, and what heartbeats have said."""
 
 import msgspec
 
@@ -27,8 +25,6 @@ class Timer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class NewSystemEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A system event that is to be stored, once for an identity."""
-
     identity: str
     agent: str
     text: str

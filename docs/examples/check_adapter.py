@@ -7,8 +7,6 @@ provoke by itself. This one can let people write. It cannot lose answers or brea
 reported as not tried.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager

@@ -7,8 +7,6 @@ duplicate. Each process writes its events to ``FOLDER/process-N.jsonl`` as they 
 ``trunkline watch FOLDER/process-1.jsonl`` in another terminal to see them.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator

@@ -7,8 +7,6 @@ Start the second command in another terminal. The first one prints what Ana sees
 answered. Stop it in between and start it again: the tasks that are open go on.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

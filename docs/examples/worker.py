@@ -6,8 +6,6 @@ The gateway is `docs/examples/hands.py`; it need not run while the worker works.
 take long also writes the ticket of each task to a file, so that it can still answer after a restart of its own.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 import time

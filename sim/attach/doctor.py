@@ -3,8 +3,6 @@
 `look` asks the machine, `checkup` judges what it said; the command line prints the result.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -40,8 +38,6 @@ class ProgramFound(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MachineFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """The facts about this machine that a profile depends on."""
-
     #: where the gateway is installed, or would be
     install: str
     #: there is anything in that folder
@@ -70,8 +66,6 @@ class CheckupLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Checkup(msgspec.Struct, frozen=True, kw_only=True):
-    """How a profile and this machine fit."""
-
     profile: str
     title: str
     #: installed; empty: not, or not known
@@ -82,7 +76,6 @@ class Checkup(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ready(self) -> bool:
-        """Whether nothing is missing."""
         return all(line.state != "missing" for line in self.lines)
 
 
@@ -170,16 +163,10 @@ def _needed(need: Need, facts: MachineFacts) -> CheckupLine:
     if not found.path:
         found_none = found.problem or f"there is no {need.program}"
         return CheckupLine(state="missing", what=what, found=found_none, remedy=need.get)
-    if wanted and not version:
-        return CheckupLine(state="missing", what=what, found=said, remedy=need.get)
-    if need.at_least and is_older(version, need.at_least):
-        return CheckupLine(state="missing", what=what, found=said, remedy=need.get)
-    if need.below and not is_older(version, need.below):
+    fits = version and not (need.at_least and is_older(version, need.at_least))
+    if wanted and not (fits and (not need.below or is_older(version, need.below))):
         return CheckupLine(state="missing", what=what, found=said, remedy=need.get)
     return CheckupLine(state="ok", what=what, found=" ".join(filter(None, [version, found.path])))
-
-
-# ------------------------------------------------------------ asking the machine
 
 
 def look(profile: GatewayProfile, install: Path) -> MachineFacts:

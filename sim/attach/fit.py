@@ -4,18 +4,20 @@ From outside one sees a gateway's processes, its requests to platforms and to it
 else of the scenario language is inside a gateway.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from trunkline.core.events import BODIES
 from trunkline.sim.attach.profile import THREADS, GatewayProfile
+from trunkline.sim.events.model import ModelAsked
+from trunkline.sim.plugins.toolbox import toolbox_of
 from trunkline.sim.run.script.triggers import has_place, has_text
 from trunkline.sim.scenario import ScenarioFile
-from trunkline.sim.scenario.model.scenario import AgentRule, Fault, PlatformSpec, Scenario, ScriptStep
-from trunkline.sim.scenario.model.steps import When
+from trunkline.sim.scenario.model.faults import Fault
+from trunkline.sim.scenario.model.scenario import AgentRule, Scenario
+from trunkline.sim.scenario.model.steps import ScriptStep, When
+from trunkline.sim.scenario.model.world import PlatformSpec
 from trunkline.sim.wire.play.fit import unfit_settings
 from trunkline.sim.wire.servers import ON_THE_WIRE
 
@@ -79,9 +81,6 @@ def attach_unfit(file: ScenarioFile, profile: GatewayProfile) -> tuple[str, ...]
     return tuple(dict.fromkeys(found))
 
 
-# ------------------------------------------------------------ what no gateway can do
-
-
 def _of_scenario(file: ScenarioFile) -> Iterator[str]:
     scenario = file.scenario
     if scenario.gateway.model_fields_set:
@@ -98,7 +97,7 @@ def _of_scenario(file: ScenarioFile) -> Iterator[str]:
     yield from _of_cast(scenario)
     for step in scenario.script:
         yield from _of_step(step)
-    yield from _of_expectations(scenario)
+    yield from _of_expectations(file)
 
 
 def _of_platform(name: str, spec: PlatformSpec) -> Iterator[str]:
@@ -158,6 +157,8 @@ def _of_event(when: When, what: str) -> Iterator[str]:
     if when.event.startswith("world.") or when.event in _AT_THE_EDGES:
         yield f"{what} {when.event}, which is recorded before the first step or after the last one only"
         return
+    if when.question is not None and not has_text(when.event) and when.event != ModelAsked.kind:
+        yield f"{what} {when.event} about a question: such an event is about none"
     if when.text is not None and not has_text(when.event):
         yield f"{what} {when.event} with a text: such an event has none"
     if when.place is not None and not has_place(when.event):
@@ -183,20 +184,17 @@ def _of_fault(fault: Fault) -> Iterator[str]:
             yield f"a fault for one {name}: nobody sees it from outside; use `nth` and `text`"
 
 
-def _of_expectations(scenario: Scenario) -> Iterator[str]:
-    expect = scenario.expect
+def _of_expectations(file: ScenarioFile) -> Iterator[str]:
+    expect, known = file.scenario.expect, toolbox_of(file).invariants
     for name in ("transcripts", "hands", "given"):
         if getattr(expect, name):
             yield f"`expect.{name}` is inside a gateway"
     for event in expect.events:
         if not _is_outside(event.kind):
             yield f"`expect.events`: {event.kind} is recorded inside a gateway"
-    inside = [name for name in expect.exercised if not name.startswith("X")]
+    inside = [name for name in expect.exercised if (kind := known.get(name)) is not None and not kind.wire_side]
     if inside:
         yield f"`expect.exercised`: {', '.join(inside)} need the inside of a gateway; X1 and its kind do not"
-
-
-# ------------------------------------------------------------ what this one cannot do
 
 
 def _of_profile(file: ScenarioFile, profile: GatewayProfile) -> Iterator[str]:
@@ -211,14 +209,16 @@ def _of_profile(file: ScenarioFile, profile: GatewayProfile) -> Iterator[str]:
                 f"add `abilities: [{THREADS}]` to `platforms.{name}` of the profile"
             )
     own = [name for name in platforms if name in profile.platforms]
-    able = [set(profile.platforms[name].abilities) for name in own or profile.platforms]
+    abilities_of = [set(profile.platforms[name].abilities) for name in own or profile.platforms]
     for need in file.scenario.attach.needs:
-        if any(need not in abilities for abilities in able):
-            yield f"`attach.needs` {need}: the profile {profile.name} does not have it"
+        if any(need not in abilities for abilities in abilities_of):
+            why = f": {profile.settings}" if profile.settings is not None else ""
+            able = [name for name, variant in profile.variants.items() if need in variant.abilities]
+            hint = f"; try --gateway {profile.name}@{able[0]}" if able else ""
+            yield f"`attach.needs` {need}: the profile {profile.name} does not have it{why}{hint}"
 
 
 def threaded(file: ScenarioFile) -> tuple[str, ...]:
-    """The platforms on which a scenario uses threads."""
     refs = [file.resolve(place) for place in _places(file.scenario.script)]
     return tuple(dict.fromkeys(ref.platform for ref in refs if ref.thread is not None))
 

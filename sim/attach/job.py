@@ -1,7 +1,5 @@
 """A try as a value: a worker process plays it, which may be in a network namespace of its own."""
 
-from __future__ import annotations
-
 import msgspec
 
 from trunkline.sim.attach.kill_points import KillPoint
@@ -13,6 +11,8 @@ class AttachJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     #: the scenario file and the profile
     scenario: str
     profile: str
+    #: modules of plug-ins that were named
+    plugins: tuple[str, ...] = ()
     #: where the gateway is installed
     install: str
     #: the version that is installed, for the trace; empty if it is not known
@@ -21,9 +21,8 @@ class AttachJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     folder: str
     #: the trace file that it writes
     trace: str
-    #: a folder with the state of a gateway that has run before, which is copied; empty: it starts with nothing
-    warm: str = ""
-    #: a folder in which such states are kept: the first worker that needs one makes it. Empty: none is made
+    #: a folder in which states of gateways that have run before are kept, to be copied: the first worker that needs one
+    #: makes it. Empty: each try starts with nothing
     states: str = ""
     #: where the gateway is killed in addition to the script (`trunkline attach --explore`)
     kill_at: KillPoint | None = None
@@ -40,5 +39,7 @@ class AttachOutcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     problem: str = ""
     #: the last lines of the gateway's log, if that is the problem
     log: tuple[str, ...] = ()
+    #: another start would end so too
+    final: bool = False
     #: warnings, such as that the network could not be closed off
     notes: tuple[str, ...] = ()

@@ -4,8 +4,6 @@ A point names an event by its question and not by a number of the whole run: ano
 order, or further ones.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -16,7 +14,7 @@ from trunkline.core.errors import UsageError
 from trunkline.core.events import Event
 from trunkline.sim.events.attach import GatewayReady
 from trunkline.sim.events.model import ModelAnswered, ModelAsked
-from trunkline.sim.events.wire import WireAccepted, WireCalled, WireResponded
+from trunkline.sim.events.wire import WireAccepted, WireCalled, WireEdited, WireResponded
 from trunkline.sim.events.world import PeerSaid, PlatformConfirmed, PlatformConfirming, PlatformPushed
 from trunkline.sim.index.marks import answers_in, questions_in
 
@@ -34,7 +32,7 @@ KILLABLE = {
 
 
 class KillPoint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An event at which the gateway is killed: the Nth of its kind about a question."""
+    """An event at which the gateway is killed: the Nth of a kind about a question."""
 
     event: str
     #: the mark of the question; empty: about none, such as a notice
@@ -42,8 +40,6 @@ class KillPoint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     nth: int = 1
     #: seconds after the event
     delay: float = 0.0
-    #: seconds until the next start
-    restart_after: float = 1.0
 
     @property
     def slug(self) -> str:
@@ -64,7 +60,7 @@ _SLUG = re.compile(
 
 
 def named_kill_point(slug: str) -> KillPoint:
-    """The point that has a name (`KillPoint.slug`). Raises `UsageError` for a text that is none."""
+    """The point with a name (`KillPoint.slug`). Raises `UsageError` for any other text."""
     found = _SLUG.fullmatch(slug)
     if found is None or found["event"] not in KILLABLE:
         raise UsageError(
@@ -79,8 +75,8 @@ def kill_points(events: Iterable[Event]) -> tuple[KillPoint, ...]:
     """The points of a run, in the order of its events; those before the gateway is ready do not count."""
     follow, found = _Follower(), list[KillPoint]()
     for event in events:
-        for question in follow.see(event):
-            found.append(KillPoint(event=event.kind, question=question, nth=follow.count(event.kind, question)))
+        for kind, question in follow.see(event):
+            found.append(KillPoint(event=kind, question=question, nth=follow.count(kind, question)))
     # An event about several questions is one point, that of the first.
     return tuple(dict.fromkeys(found))
 
@@ -91,17 +87,15 @@ def finds(point: KillPoint) -> Callable[[Event], bool]:
 
     def see(event: Event) -> bool:
         hit = False
-        for question in follow.see(event):
-            nth = follow.count(event.kind, question)
-            hit = hit or (event.kind, question, nth) == (point.event, point.question, point.nth)
+        for kind, question in follow.see(event):
+            nth = follow.count(kind, question)
+            hit = hit or (kind, question, nth) == (point.event, point.question, point.nth)
         return hit
 
     return see
 
 
 class _Follower:
-    """Counts the events of each kind about each question."""
-
     def __init__(self) -> None:
         self._ready = False
         self._counts = Counter[tuple[str, str]]()
@@ -111,8 +105,11 @@ class _Follower:
     def count(self, kind: str, question: str) -> int:
         return self._counts[kind, question]
 
-    def see(self, event: Event) -> Iterator[str]:
-        """The question of an event at which one can kill: one, or none."""
+    def see(self, event: Event) -> Iterator[tuple[str, str]]:
+        """The kind and the question of an event at which a kill is possible, or None.
+
+        An answer that grows is accepted when an edit makes it whole.
+        """
         body = event.body
         if isinstance(body, GatewayReady):
             self._ready = True
@@ -120,9 +117,11 @@ class _Follower:
             for mark in questions_in(body.text)[:1]:
                 self._messages[body.address.conversation, body.message_id] = mark
         question = self._question(body) if self._ready else None
-        if question is not None:
-            self._counts[event.kind, question] += 1
-            yield question
+        kind = WireAccepted.kind if isinstance(body, WireEdited) else event.kind
+        if question is None or (isinstance(body, WireEdited) and (not question or self._counts[kind, question])):
+            return
+        self._counts[kind, question] += 1
+        yield kind, question
 
     def _question(self, body: object) -> str | None:
         """The mark of the question that an event is about, or empty; None: it is no event at which one can kill."""
@@ -133,7 +132,8 @@ class _Follower:
                 return None if body.beside else next(iter(body.marks), "")
             case WireCalled() if body.what not in ("send", "act"):
                 return None
-            case ModelAnswered() | WireAccepted() | WireCalled() | WireResponded():
-                return next((mark.question for mark in answers_in(body.text)), "")
+            case ModelAnswered() | WireAccepted() | WireEdited() | WireCalled() | WireResponded():
+                marks = (*(mark.question for mark in answers_in(body.text)), *questions_in(body.text))
+                return next(iter(marks), "")
             case _:
                 return None

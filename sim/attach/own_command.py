@@ -1,7 +1,5 @@
 """The profile of a gateway of which only its command is known: addresses and tokens reach it by its environment."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil
@@ -10,9 +8,9 @@ from pathlib import Path
 
 from trunkline.core.config.files.problems import advice
 from trunkline.core.errors import UsageError
-from trunkline.sim.attach.profile import THREADS, GatewayProfile, PlatformProfile
+from trunkline.sim.attach.profile import MANY_PEOPLE, THREADS, GatewayProfile, PlatformProfile
 from trunkline.sim.attach.profile_files import load_profile_text, shipped_profiles
-from trunkline.sim.attach.slots import COMMON, OF_PLATFORM, SLOT, known_slots
+from trunkline.sim.attach.rendering import COMMON, OF_PLATFORM, SLOT, known_slots
 
 #: what the gateway finds in its environment, whatever platforms the scenario has
 EVERYWHERE: Mapping[str, str] = {
@@ -51,24 +49,21 @@ _SHIPPED_FILES = ("${attach}/", "${install}/")
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
 
 
-def own_profile(
-    command: str, *, name: str = "", notices: Iterable[str] = (), environment: Mapping[str, str] | None = None
-) -> GatewayProfile:
-    """The profile of the gateway that a command line starts, as a shell would split it, but without a shell.
+def own_profile(command: str, *, name: str = "", notices: Iterable[str] = ()) -> GatewayProfile:
+    """A gateway profile from a command line, split as by a shell, but without a shell.
 
     It is started in a folder of its own: words that name a file of the working directory become absolute. Slots such as
     ``${telegram.url}`` are filled in; those of a platform only if the command has those of a single one, which then is
-    the one that it can be attached by. `environment`: further variables. Raises `UsageError`.
+    the one that it can be attached by. Raises `UsageError`.
     """
     words = _words(command)
     used = _platform_in(words)
-    given = dict(environment or {})
     profile = GatewayProfile(
         profile=1,
         name=name or _name_of(words),
-        title=name or "A gateway of your own",
+        title=name or _name_of(words),
         command=_started(words) if used else words,
-        environment={**EVERYWHERE, **given},
+        environment=dict(EVERYWHERE),
         platforms=_platforms(words, used),
         start_within=_START,
         stop_within=_STOP,
@@ -130,7 +125,7 @@ def _platforms(words: Sequence[str], used: str) -> dict[str, PlatformProfile]:
 
 def _on_platform(environment: Mapping[str, str]) -> PlatformProfile:
     # Nothing is known of it: one that cannot answer in a thread is found to answer in the wrong place.
-    return PlatformProfile(environment=dict(environment), abilities=(THREADS,))
+    return PlatformProfile(environment=dict(environment), abilities=(THREADS, MANY_PEOPLE))
 
 
 def _variables(words: Iterable[str]) -> dict[str, str]:

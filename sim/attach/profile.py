@@ -1,10 +1,8 @@
 """A gateway profile: how to run a gateway that is not ours. Data only, in a YAML file.
 
 `trunkline.sim.attach.profile_files` reads them. Texts may have slots such as ``${telegram.url}`` where their
-description says so; `trunkline.sim.attach.slots` lists them. ``$${`` stands for ``${``.
+description says so; `trunkline.sim.attach.rendering` lists them. ``$${`` stands for ``${``.
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Iterable
@@ -14,7 +12,10 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, Field
 
 from trunkline.core.config import Duration, Model
+from trunkline.core.config.base import Flag
 
+#: the ability to keep people apart who write to it in private
+MANY_PEOPLE = "many-people"
 #: the ability to answer in the threads of a platform
 THREADS = "threads"
 VERSION = re.compile(r"\d+(\.\d+)*")
@@ -57,7 +58,7 @@ VersionText = Annotated[str, AfterValidator(_version)]
 
 
 class ProfileFile(Model):
-    """A file that is written into the gateway's folder before its first start."""
+    """A file for the gateway's folder, written before the first start."""
 
     format: Literal["json", "yaml", "text"] = "text"
     """How `content` is written."""
@@ -66,7 +67,7 @@ class ProfileFile(Model):
 
 
 class Need(Model):
-    """A program that must be on this machine."""
+    """A program needed on this machine."""
 
     program: str = Field(min_length=1)
     """Its path, or its name on `PATH`. With the slots `install` and `python`."""
@@ -98,6 +99,8 @@ class ReadyWhen(Model):
     """A line of its log must also match this regular expression, after its start."""
     after: Duration = 0.0
     """Wait for so long after that."""
+    never: Pattern = ""
+    """A line of its log that matches this regular expression says that it will never be ready: nobody waits for it."""
 
 
 class Obeyed(Model):
@@ -109,6 +112,31 @@ class Obeyed(Model):
     """What an obedient model says if nothing is asked after this part."""
 
 
+class SettingsReason(Model):
+    """The reason for the settings of a gateway."""
+
+    why: str = Field(min_length=1)
+    """The use that it is set up for, and why so: a sentence of a finding's page."""
+    docs: str = ""
+    """Where its own documentation says so."""
+
+    def __str__(self) -> str:
+        return f"{self.why} ({self.docs})" if self.docs else self.why
+
+
+class Variant(Model):
+    """A further use of a gateway, with other settings: `--gateway NAME@VARIANT`."""
+
+    settings: SettingsReason
+    """Why it is set up so."""
+    environment: dict[str, str] = Field(default_factory=dict)
+    """Further environment variables. With slots."""
+    files: Annotated[dict[str, Any], AfterValidator(_inside)] = Field(default_factory=dict)
+    """By file: a tree that is merged into its content, or text that is appended. With slots."""
+    abilities: tuple[str, ...] = ()
+    """What a scenario may need in addition, on each platform: `many-people`."""
+
+
 class PlatformProfile(Model):
     """The part of a profile for one platform, in addition to the rest."""
 
@@ -117,7 +145,8 @@ class PlatformProfile(Model):
     files: Annotated[dict[str, Any], AfterValidator(_inside)] = Field(default_factory=dict)
     """By file: a tree that is merged into its content, or text that is appended. With slots."""
     abilities: tuple[str, ...] = ()
-    """What a scenario may need: `threads`, and what scenarios of your own name in `attach.needs`."""
+    """What a scenario may need: `threads`, `many-people` (it keeps people apart who write to it in private), and what
+    scenarios of your own name in `attach.needs`."""
     needs: tuple[Need, ...] = ()
     """Further programs, files or folders that must be there."""
 
@@ -131,6 +160,10 @@ class GatewayProfile(Model):
     """A word, for the command line."""
     title: str = ""
     """Its name for readers."""
+    settings: SettingsReason | None = None
+    """Why it is set up as it is, by its own documentation: on the page of each finding."""
+    variants: dict[str, Variant] = Field(default_factory=dict)
+    """Further uses, each with settings of its own; `--gateway NAME@VARIANT` is one."""
     versions: tuple[str, ...] = ()
     """Versions with which this profile was tried."""
     version: tuple[str, ...] = ()
@@ -141,7 +174,7 @@ class GatewayProfile(Model):
     """Programs that must be on this machine."""
     prepare: tuple[tuple[str, ...], ...] = ()
     """Commands that are run in its folder before its first start, after its files were written. With slots."""
-    warm_up: bool = False
+    warm_up: Flag = False
     """Its first start takes long: it is started and spoken to once, and each try gets a copy of the state it left."""
     conversation_files: Annotated[tuple[str, ...], AfterValidator(_inside)] = ()
     """Where it keeps conversations, in its folder; `*` stands for any part of a name. They are left out of that state:
@@ -175,5 +208,5 @@ class GatewayProfile(Model):
     any character, a line end too, and `\x00` is between two messages."""
     obey: tuple[Obeyed, ...] = ()
     """Parts of prompts by which the model is to leave what was said before them."""
-    tools: bool = True
+    tools: Flag = True
     """Its turns offer tools to the model, so that a request without any is none: it asks for a title, for example."""

@@ -1,7 +1,5 @@
 """Reads gateway profiles: those that ship, and one's own by its path. Every problem has its line, column and remedy."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path as FilePath
@@ -13,8 +11,9 @@ from trunkline.core.config.files.faults import FileKind, explain_fault
 from trunkline.core.config.files.problems import FileError, Path, ProblemReport, advice
 from trunkline.core.config.files.yaml_reader import parse, read_text
 from trunkline.core.errors import UnknownName
-from trunkline.sim.attach.profile import GatewayProfile
-from trunkline.sim.attach.slots import OF_INSTALL, OF_PLATFORM, known_slots, slots_in
+from trunkline.sim.attach.profile import GatewayProfile, ProfileFile
+from trunkline.sim.attach.rendering import OF_INSTALL, OF_PLATFORM, known_slots, merged, slots_in
+from trunkline.sim.wire.json_values import mapping
 
 SHIPPED = FilePath(__file__).parent / "profiles"
 #: what profiles are to messages
@@ -33,12 +32,17 @@ class _Report(ProblemReport):
 
 
 def shipped_profiles() -> tuple[str, ...]:
-    """The names of the profiles that ship."""
     return tuple(sorted(path.stem for path in SHIPPED.glob("*.yaml")))
 
 
 def profile_path(given: str) -> FilePath:
-    """The file of a profile: that of a name, or a path, with ``.yaml`` or a slash. Raises `UnknownName`."""
+    """The file of a profile: that of a name, or a path, with ``.yaml`` or a slash. Raises `UnknownName`.
+
+    ``NAME@VARIANT`` is a variant of it: the path that is returned ends in that too, and `load_profile` reads it.
+    """
+    whole, at, variant = given.partition("@")
+    if at and "/" not in variant:
+        return FilePath(f"{profile_path(whole)}@{variant}")
     if given.endswith((".yaml", ".yml")) or "/" in given or os.sep in given:
         return FilePath(given)
     known = shipped_profiles()
@@ -50,8 +54,40 @@ def profile_path(given: str) -> FilePath:
 
 def load_profile(path: str | os.PathLike[str]) -> GatewayProfile:
     """Read a profile. Raises `ProfileError` with every problem."""
-    name = os.fspath(path)
-    return load_profile_text(read_text(_Report(name), "a gateway profile"), name)
+    name, at, variant = os.fspath(path).rpartition("@")
+    if not at or not name.endswith((".yaml", ".yml")):
+        name, variant = os.fspath(path), ""
+    profile = load_profile_text(read_text(_Report(name), "a gateway profile"), name)
+    return in_variant(profile, variant) if variant else profile
+
+
+def in_variant(profile: GatewayProfile, name: str) -> GatewayProfile:
+    """A profile as a variant. Raises `UnknownName`."""
+    variant = profile.variants.get(name)
+    if variant is None:
+        hint = advice(name, profile.variants) or f"there are: {', '.join(profile.variants) or 'none'}"
+        raise UnknownName(f"the profile {profile.name} has no variant {name!r} ({hint})")
+    files = dict(profile.files)
+    for file, part in variant.files.items():
+        whole = files.get(file, ProfileFile())
+        files[file] = whole.model_copy(update={"content": merged(whole.content, part)})
+    platforms = {
+        platform: own.model_copy(update={"abilities": (*own.abilities, *variant.abilities)})
+        for platform, own in profile.platforms.items()
+    }
+    install = profile.install.model_copy(update={"folder": profile.install.folder or profile.name})
+    return profile.model_copy(
+        update={
+            "name": f"{profile.name}-{name}",
+            "title": f"{profile.title or profile.name} ({name})",
+            "settings": variant.settings,
+            "environment": profile.environment | variant.environment,
+            "files": files,
+            "platforms": platforms,
+            "install": install,
+            "variants": {},
+        }
+    )
 
 
 def load_profile_text(text: str, path: str | os.PathLike[str] = "profile.yaml") -> GatewayProfile:
@@ -75,26 +111,21 @@ def load_profile_text(text: str, path: str | os.PathLike[str] = "profile.yaml") 
     return profile
 
 
-def _mapping(value: object) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
 def _check_platforms(tree: dict[str, Any], report: ProblemReport) -> None:
-    for name in _mapping(tree.get("platforms")):
+    for name in mapping(tree.get("platforms")):
         if name not in OF_PLATFORM:
             hint = advice(name, OF_PLATFORM)
             report.add(("platforms", name), f"unknown platform {name!r}", hint, at_key=True)
 
 
 def _check_slots(tree: dict[str, Any], report: ProblemReport) -> None:
-    """Report slots that nothing fills, at the texts that have them."""
     everywhere = known_slots()
     for field in _WITH_SLOTS:
         _check_texts(tree.get(field), (field,), everywhere, report)
     _check_texts(tree.get("version"), ("version",), OF_INSTALL, report)
     _check_texts(tree.get("needs"), ("needs",), OF_INSTALL, report)
-    for platform, given in _mapping(tree.get("platforms")).items():
-        own, at = _mapping(given), ("platforms", platform)
+    for platform, given in mapping(tree.get("platforms")).items():
+        own, at = mapping(given), ("platforms", platform)
         if platform in OF_PLATFORM:
             for field in _WITH_SLOTS:
                 _check_texts(own.get(field), (*at, field), known_slots(platform), report)

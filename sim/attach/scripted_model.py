@@ -5,8 +5,6 @@ newest; it leaves what the gateway itself has added, and what it asks to leave; 
 quotes, in a title, a summary or beside another question, is not answered again.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -54,10 +52,7 @@ class MarkedModel:
         self._answer_to = answer_to
         self._answered = Counter[str]()
 
-    # ------------------------------------------------------------ what is asked
-
     def asked(self, asked: Asked, secrets: Iterable[str] = ()) -> ModelAsked:
-        """The event of a request."""
         messages = _messages(asked)
         said = tuple(self.words(said_since_the_last_answer(messages)))
         whole = "\n".join(text_of(message) for message in messages)
@@ -105,10 +100,7 @@ class MarkedModel:
         asks = text if not questions_in(text) else text.partition("QZ")[0]
         return bool(_BESIDE.search(f"{system[:2000]}\n{asks}")) and len(messages) <= 2 + bool(system)
 
-    # ------------------------------------------------------------ what it says
-
     def reply(self, asked: Asked, body: ModelAsked) -> ModelReply:
-        """The answer to a request."""
         stream = bool(asked.body.get("stream"))
         if body.beside:
             return says("a short title") if stream else says_at_once("a short title")

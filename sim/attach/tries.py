@@ -4,8 +4,6 @@ A gateway that is not ours runs by real clocks, so one try proves little. A try 
 happen, such as a fault that did not strike, proves nothing by holding; what it violates counts anyway.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import msgspec
@@ -29,7 +27,6 @@ class PromiseOverTries(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     title: str
     sentence: str
-    #: number of tries
     tries: int
     #: the tries that violate it, by their index
     violated: tuple[int, ...] = ()
@@ -38,35 +35,25 @@ class PromiseOverTries(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def times(self) -> int:
-        """The number of tries that violate the promise."""
         return len(self.violated)
 
     @property
     def judged(self) -> int:
-        """The number of tries in which the promise was judged."""
         return len(self.violated) + len(self.held)
 
     @property
     def not_exercised(self) -> int:
-        """The number of tries that prove nothing about the promise."""
         return self.tries - self.judged
 
     @property
     def flaky(self) -> bool:
-        """Whether some tries violate the promise, and some keep it."""
         return bool(self.violated) and bool(self.held)
 
     @property
     def status(self) -> Status:
-        """The verdict over all tries."""
         if self.violated:
             return Status.VIOLATED
         return Status.OK if self.held else Status.NOT_EXERCISED
-
-    @property
-    def claimable(self) -> bool:
-        """Whether the promise was judged often enough to claim what was found."""
-        return self.judged >= MIN_TRIES
 
     def __str__(self) -> str:
         """``X1 violated 3 of 5 (flaky), not exercised 2 of 7``."""
@@ -90,7 +77,7 @@ def _of(tries: Sequence[JudgedTry], promise: Verdict) -> PromiseOverTries:
             found[own.status].append(number)
     return PromiseOverTries(
         id=promise.id,
-        title=promise.title,
+        title=promise.name,
         sentence=promise.sentence,
         tries=len(tries),
         violated=tuple(found[Status.VIOLATED]),

@@ -1,34 +1,28 @@
 """Defects of actions: changes that take effect again, and changes of another message than the one that was meant."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec
 
 from trunkline.core.action_names import Action
 from trunkline.core.agent import Agent, Turn
-from trunkline.core.config import DeliveryConfig
-from trunkline.core.delivery.policy import AttemptFacts, AttemptOutcome, DeliveryDecision, after_attempt
+from trunkline.core.delivery.policy import AttemptOutcome, DeliveryDecision, after_attempt
 from trunkline.core.delivery.recovery import InterruptedIntent, RecoveryDecision, recover
 from trunkline.core.message_tool.references import MessageReference
 from trunkline.core.records.messages import KnownMessage
 from trunkline.core.runtime.inbound.live_turn import LiveTurn
 from trunkline.core.values import Address, Capabilities, Idempotency
 from trunkline.sim.bugs.base import bug, deciding
-from trunkline.sim.bugs.wiring import Wiring
+from trunkline.sim.bugs.turn_wrappers import taking_turns
 
 #: more calls than a turn of a scenario makes
 _CALLS = 100
 
 
 @bug("change-repeated-at-once", deciding("after_attempt"), caught_by=("A1",))
-def _repeat_at_once(
-    outcome: AttemptOutcome, *, tried: AttemptFacts, now: float, can: Capabilities, config: DeliveryConfig
-) -> DeliveryDecision:
+def _repeat_at_once(outcome: AttemptOutcome, *, can: Capabilities, **known: Any) -> DeliveryDecision:
     """A change without an answer is repeated while its first request may still arrive, and undo the next change."""
-    hasty = msgspec.structs.replace(can, repeat_after=0.0)
-    return after_attempt(outcome, tried=tried, now=now, can=hasty, config=config)
+    return after_attempt(outcome, can=msgspec.structs.replace(can, repeat_after=0.0), **known)
 
 
 @bug("recovery-repeats-changes-at-once", deciding("recover"), caught_by=("A1",))
@@ -38,33 +32,20 @@ def _repeat_after_start(left: InterruptedIntent, *, can: Capabilities, **known: 
 
 
 @bug("creation-repeated", deciding("after_attempt"), caught_by=("A1", "D4"))
-def _repeat_creation(
-    outcome: AttemptOutcome, *, tried: AttemptFacts, now: float, can: Capabilities, config: DeliveryConfig
-) -> DeliveryDecision:
+def _repeat_creation(outcome: AttemptOutcome, *, can: Capabilities, **known: Any) -> DeliveryDecision:
     """What cannot be done twice, such as opening a thread, is done again when its answer was lost."""
     keyed = can
     if can.idempotency is Idempotency.NONE:
         keyed = msgspec.structs.replace(can, idempotency=Idempotency.KEY)
-    return after_attempt(outcome, tried=tried, now=now, can=keyed, config=config)
+    return after_attempt(outcome, can=keyed, **known)
 
 
-class _NumbersOn:
-    """An agent whose turns number their calls on when they run again."""
-
-    def __init__(self, inner: Agent) -> None:
-        self._inner = inner
-
-    async def turn(self, turn: Turn) -> str | None:
-        """Take the turn."""
-        if isinstance(turn, LiveTurn) and turn.again:
-            turn._calls += _CALLS  # pyright: ignore[reportPrivateUsage] -- the defect is in there
-        return await self._inner.turn(turn)
-
-
-@bug("calls-renamed-in-a-rerun", caught_by=("A1",))
-def _install_numbers_on(wiring: Wiring) -> None:
+@bug("calls-renamed-in-a-rerun", taking_turns, caught_by=("A1",))
+async def _number_on(agent: Agent, turn: Turn) -> str | None:
     """A turn that runs again after a crash gives its calls new names, so what it did before is done again."""
-    wiring.wrap_agent = _NumbersOn
+    if isinstance(turn, LiveTurn) and turn.again:
+        turn._calls += _CALLS  # pyright: ignore[reportPrivateUsage] -- the defect is in there
+    return await agent.turn(turn)
 
 
 @bug("message-ids-are-global", deciding("decide_reference"), caught_by=("A2",))

@@ -1,7 +1,5 @@
 """Defects in adapters: hidden retries, made-up receipts, keys that are not unique, errors that escape."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import anyio
@@ -14,7 +12,7 @@ from trunkline.core.reasons import Reason
 from trunkline.core.values import Capabilities, Capability, IntentId, Receipt, SendRequest
 from trunkline.sim.bugs.base import bug
 from trunkline.sim.bugs.wiring import Wiring
-from trunkline.sim.bugs.wrappers import AdapterWrapper, wrapping
+from trunkline.sim.bugs.wrappers import AdapterWrapper, changing_sends, wrapping
 from trunkline.sim.cast.nonsense import take_gateway_down
 
 #: seconds that the layer below the gateway waits for an answer, and how often it tries
@@ -66,15 +64,13 @@ class _EmptyResult(AdapterWrapper):
             return Receipt(provider_id="", address=request.address)
 
 
-@bug("key-without-run", wrapping, reports=("B038",), caught_by=("D1", "L3"))
-class _KeyWithoutRun(AdapterWrapper):
+@bug("key-without-run", changing_sends, reports=("B038",), caught_by=("D1", "L3"))
+def _key_without_run(request: SendRequest) -> SendRequest:
     """The idempotency key names the target and not the run: all runs but the first look already delivered."""
-
-    async def send(self, request: SendRequest) -> Receipt:
-        return await self.inner.send(msgspec.structs.replace(request, key=f"to {request.address}"))
+    return msgspec.structs.replace(request, key=f"to {request.address}")
 
 
-@bug("rejection-escapes", reports=("B105",), caught_by=("L5", "L6", "R4"))
+@bug("rejection-escapes", reports=("B105",), caught_by=("L5", "R4"))
 def _install_escaping(wiring: Wiring) -> None:
     """A refused address of the queue ends the inbound loop, at every start, and the entry stays."""
     wrapping(_RejectionEscapes)(wiring)

@@ -1,12 +1,11 @@
 """A bug switch: a named defect that real gateways had, installed by replacing a part of the wiring."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from trunkline.core.config import GatewayConfig
 from trunkline.core.gateway import Gateway
 from trunkline.core.store.commands import Write
 from trunkline.core.store.queries import Read
@@ -33,6 +32,8 @@ class Bug:
     #: invariants that must catch it
     caught_by: tuple[str, ...]
     install: Installer
+    #: the plug-in that it comes from; empty for one of ours
+    origin: str = ""
 
 
 #: the switches that `bug` declared, by the name of their module
@@ -75,6 +76,15 @@ def making(part: str) -> Callable[[Callable[..., Any]], Installer]:
 def gateway_part(part: str) -> Callable[[type], Installer]:
     """Installers that replace a type of `Gateway`, such as `delivery_type`."""
     return lambda kind: making("gateway")(type(kind.__name__, (Gateway,), {part: kind}))
+
+
+def configured(change: Callable[[GatewayConfig], dict[str, Any]]) -> Installer:
+    """An installer of a gateway some fields of whose configuration are others."""
+
+    def make(*, config: GatewayConfig, **parts: Any) -> Gateway:
+        return Gateway(config=config.model_copy(update=change(config)), **parts)
+
+    return making("gateway")(make)
 
 
 def deciding(decision: str) -> Callable[[Callable[..., Any]], Installer]:

@@ -1,7 +1,5 @@
 """Defects of session bindings: what is bound, what has ended, and where the results of bound work go."""
 
-from __future__ import annotations
-
 from collections.abc import Container
 
 import msgspec
@@ -23,7 +21,7 @@ from trunkline.core.store import Store
 from trunkline.core.store.queries import ListBindings
 from trunkline.core.values import Address, Receipt, SendRequest
 from trunkline.sim.bugs.base import bug, deciding, gateway_part, replacing_read
-from trunkline.sim.bugs.return_address import main_channel
+from trunkline.sim.bugs.return_address import to_main_channel
 from trunkline.sim.bugs.wiring import Wiring
 from trunkline.sim.bugs.wrappers import AdapterWrapper, wrapping
 from trunkline.sim.store.rewired import RewiredStore
@@ -45,9 +43,8 @@ class _InlineWithoutThread(AdapterWrapper):
             return place
 
     async def send(self, request: SendRequest) -> Receipt:
-        if request.address.conversation in self._inline:
-            request = msgspec.structs.replace(request, address=main_channel(request.address))
-        return await self.inner.send(request)
+        inline = request.address.conversation in self._inline
+        return await self.inner.send(to_main_channel(request) if inline else request)
 
 
 @bug("prefixed-id-to-platform", wrapping, reports=("B130",), caught_by=("B1",))
@@ -84,7 +81,7 @@ class _BoundByThread(LiveBindings):
         super().__init__(store, env, events, _IndexByThread())
 
 
-@bug("other-account-answers", gateway_part("bindings_type"), caught_by=("B1",))
+@bug("other-account-answers", gateway_part("bindings_type"), reports=("B132",), caught_by=("B1",))
 class _EachAccountForItself(LiveBindings):
     """In a bound conversation each account of the gateway answers, since a binding counts for its own account only."""
 

@@ -1,7 +1,5 @@
 """Defects of callback turns: without sender, prompt or boundary, with a result that nobody can read, or for others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -9,16 +7,18 @@ import msgspec
 
 from trunkline.core.agent import Turn
 from trunkline.core.config import GatewayConfig
-from trunkline.core.events import Body, EventSink
+from trunkline.core.events import Body
 from trunkline.core.events.hands import CallbackChanged
 from trunkline.core.hands.callback_message import callback_message
 from trunkline.core.prompts import Prompt, PromptKind, PromptQuestion, compose_prompts
 from trunkline.core.states.delegation import CallbackState
+from trunkline.core.store.commands import Admit
 from trunkline.core.store.delegations import FinishDelegation
-from trunkline.core.values import Peer, WorkKind
-from trunkline.sim.bugs.base import bug, changing_write, deciding
-from trunkline.sim.bugs.turn_wrappers import each_turn, fields, work_of
+from trunkline.core.values import Peer, TranscriptLine, WorkKind
+from trunkline.sim.bugs.base import Installer, bug, changing_write, deciding
+from trunkline.sim.bugs.turn_wrappers import TurnWrapper, each_turn, fields, work_of
 from trunkline.sim.bugs.wiring import Wiring
+from trunkline.sim.bugs.wrappers import changing_events
 
 #: characters of a result that is passed on as it is
 _INLINE = 200
@@ -123,20 +123,54 @@ def _install_shared_results(wiring: Wiring) -> None:
     each_turn(wrap)(wiring)
 
 
-class _SaysNoReason:
-    """An event sink that leaves out why nothing is reported."""
+class _RemembersForAll(TurnWrapper):
+    """A turn whose history has lines of all sessions of its agent."""
 
-    def __init__(self, inner: EventSink) -> None:
-        self._inner = inner
+    shared: tuple[TranscriptLine, ...] = ()
 
-    def record(self, body: Body, cause: int | None = None, **about: str | None) -> int:
-        if isinstance(body, CallbackChanged) and body.state is CallbackState.SUPPRESSED:
-            body = msgspec.structs.replace(body, reason=None)
-        return self._inner.record(body, cause, **about)
+    async def history(self, last: int | None = None) -> tuple[TranscriptLine, ...]:
+        return (*await self.inner.history(last), *self.shared)
 
 
-@bug("suppressed-without-reason", caught_by=("C4",))
-def _install_no_reason(wiring: Wiring) -> None:
+def _sharing_history(is_shared: Callable[[Turn], bool]) -> Installer:
+    """Remember the texts of some turns by agent."""
+
+    def install(wiring: Wiring) -> None:
+        lines: dict[str, tuple[TranscriptLine, ...]] = {}
+
+        def wrap(turn: Turn) -> Any:
+            known = lines.get(turn.agent, ())
+            if is_shared(turn):
+                line = TranscriptLine(role="hand", text=turn.text, ref=turn.id, partial=False, at=0.0)
+                lines[turn.agent] = (*known, line)
+            return type("_Remembering", (_RemembersForAll,), {"shared": known})(turn)
+
+        each_turn(wrap)(wiring)
+
+    return install
+
+
+@bug("history-has-all-results", _sharing_history, caught_by=("C1",))
+def _is_result(turn: Turn) -> bool:
+    """Results are remembered by agent, so the history of any of its sessions has those of all."""
+    return turn.callback is not None
+
+
+@bug("history-has-all-messages", _sharing_history, caught_by=("P1",))
+def _is_message(turn: Turn) -> bool:
+    """Messages of people are remembered by agent, so the history of any of its sessions has those of all."""
+    return turn.callback is None
+
+
+@bug("suppressed-without-reason", changing_events, caught_by=("C4",))
+def _without_reason(body: Body) -> Body:
     """A result is not reported, and nothing says why."""
-    before = wiring.wrap_events
-    wiring.wrap_events = lambda sink: _SaysNoReason(before(sink))
+    suppressed = isinstance(body, CallbackChanged) and body.state is CallbackState.SUPPRESSED
+    return msgspec.structs.replace(body, reason=None) if suppressed else body
+
+
+@bug("chain-without-end", caught_by=("C10",))
+def _chain_without_end(wiring: Wiring) -> None:
+    """Nothing counts the turns that follow from each other: results are delegated again and bots answered for ever."""
+    wiring.replace(is_chain_over=lambda *_: False)
+    wiring.change_write(Admit, lambda command: msgspec.structs.replace(command, chain=None))

@@ -1,7 +1,5 @@
 """Defects of completions: results announced twice, missed or forgotten, hands and messages lost at a restart."""
 
-from __future__ import annotations
-
 import sqlite3
 from typing import Any
 

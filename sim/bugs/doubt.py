@@ -1,11 +1,10 @@
 """Defects of doubt: attempts that may have been accepted, or were never made, and are taken for something else."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec
 
+from trunkline.core.delivery.policy import AttemptOutcome, DeliveryDecision, after_attempt
 from trunkline.core.delivery.recovery import InterruptedIntent, RecoveryAction, RecoveryDecision, recover
 from trunkline.core.env import Env
 from trunkline.core.gateway import Gateway
@@ -14,8 +13,9 @@ from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.outbound.delivery_loop import Delivery
 from trunkline.core.runtime.outbound.interrupted import Interrupted
 from trunkline.core.runtime.outbound.open_intents import QueuedIntent
-from trunkline.core.values import Capabilities
+from trunkline.core.values import Capabilities, Capability, Idempotency
 from trunkline.sim.bugs.base import bug, deciding, gateway_part, making
+from trunkline.sim.bugs.wiring import Wiring
 
 
 @bug("key-judged-when-planned", deciding("before_attempt"), caught_by=("D1",))
@@ -43,7 +43,7 @@ def _by_wall_clock(*, env: Env, **parts: Any) -> Gateway:
     return Gateway(env=Env(now=env.now, steady=env.now, ids=env.ids, seed=""), **parts)
 
 
-@bug("counts-unmade-attempts", deciding("recover"), caught_by=("L4",))
+@bug("counts-unmade-attempts", deciding("recover"), reports=("B110",), caught_by=("L4",))
 def _count_each_start(left: InterruptedIntent, *, now: float, can: Capabilities, **known: Any) -> RecoveryDecision:
     """Each start counts an attempt for what may have been sent before it, and puts off the look-up that is due."""
     decision = recover(left, now=now, can=can, **known)
@@ -51,3 +51,21 @@ def _count_each_start(left: InterruptedIntent, *, now: float, can: Capabilities,
         return decision
     at = now + can.in_flight_seconds if decision.action is RecoveryAction.LOOKUP else decision.at
     return msgspec.structs.replace(decision, counts=True, at=at)
+
+
+@bug("notice-repeated-for-ever", caught_by=("D1",))
+def _install_repeats_notices(wiring: Wiring) -> None:
+    """A notice in doubt is sent again as often as any message with a key, so a person reads five copies."""
+
+    def with_key(can: Capabilities) -> Capabilities:
+        # Only of a notice that has been sent again the core says that its adapter can send no text.
+        lasting = Capability.TEXT not in can.can and can.idempotency is Idempotency.NONE
+        return msgspec.structs.replace(can, idempotency=Idempotency.KEY, key_seconds=None) if lasting else can
+
+    def after(outcome: AttemptOutcome, *, can: Capabilities, **facts: Any) -> DeliveryDecision:
+        return after_attempt(outcome, can=with_key(can), **facts)
+
+    def again(intent: InterruptedIntent, *, can: Capabilities, **facts: Any) -> RecoveryDecision:
+        return recover(intent, can=with_key(can), **facts)
+
+    wiring.replace(after_attempt=after, recover=again)

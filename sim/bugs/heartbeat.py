@@ -1,7 +1,5 @@
 """Defects of heartbeats: what they say, when they run, and what they leave behind."""
 
-from __future__ import annotations
-
 import sqlite3
 from typing import Any
 
@@ -16,7 +14,7 @@ from trunkline.core.store.port import answer
 from trunkline.core.store.schedule import FindLastRoute, FindSaid, Fire, LastRoute, ListTimers, SaidBefore, Timer
 from trunkline.core.store.sqlite.handlers import RunSql
 from trunkline.core.values import Address, Peer
-from trunkline.sim.bugs.base import bug, deciding, replacing_read, replacing_write
+from trunkline.sim.bugs.base import bug, changing_write, deciding, replacing_read, replacing_write
 from trunkline.sim.bugs.wiring import Wiring
 from trunkline.sim.store.rewired import RewiredStore
 
@@ -36,6 +34,12 @@ def _shows_the_token(reply: str | None, facts: ReplyFacts) -> ReplyDecision:
 async def _forgets(_store: RewiredStore, _query: FindSaid) -> SaidBefore | None:
     """What a heartbeat said is remembered by nobody, so the same alert comes with every run."""
     return None
+
+
+@bug("heartbeat-forgets-its-sends", changing_write(Enqueue), caught_by=("H2",))
+def _forgets_sends(command: Enqueue) -> Enqueue:
+    """The sends of a heartbeat with the message tool are not remembered, only the returned text is."""
+    return msgspec.structs.replace(command, said=None)
 
 
 @bug("heartbeat-dedupe-without-place", reports=("B121",), caught_by=("H2",))

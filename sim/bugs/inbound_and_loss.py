@@ -1,12 +1,10 @@
 """Defects of inbound messages and of loss: duplicates, lost messages, false receipts, missing events."""
 
-from __future__ import annotations
-
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
-from trunkline.core.channels import InboundStream
+import msgspec
+
+from trunkline.core.channels import ChannelAdapter
 from trunkline.core.delivery.recovery import RecoveryAction, RecoveryDecision
 from trunkline.core.errors import Refused
 from trunkline.core.events import Body
@@ -15,10 +13,10 @@ from trunkline.core.reasons import Reason
 from trunkline.core.values import Capabilities, Envelope, Receipt, SendRequest
 from trunkline.sim.bugs.base import bug, deciding
 from trunkline.sim.bugs.wiring import Wiring
-from trunkline.sim.bugs.wrappers import AdapterWrapper, swallowing, wrapping
+from trunkline.sim.bugs.wrappers import AdapterWrapper, HearingWrapper, swallowing, wrapping
 
 
-@bug("recovery-resends-blindly", deciding("recover"), reports=("B108",), caught_by=("D1", "D4"))
+@bug("recovery-resends-blindly", deciding("recover"), reports=("B108",), caught_by=("D4",))
 def _replay_blindly(_left: Any, **_: Any) -> RecoveryDecision:
     """An entry that was accepted but not acked before a crash is indistinguishable from an unsent one."""
     return RecoveryDecision(action=RecoveryAction.SEND, reason=Reason.RECOVERED)
@@ -36,21 +34,12 @@ def _install_memory_cache(wiring: Wiring) -> None:
 
 
 @bug("ack-before-commit", wrapping, caught_by=("L1",))
-class _AckFirst(AdapterWrapper):
+class _AckFirst(HearingWrapper):
     """A message is acknowledged to its platform before it is durable; a crash in between loses it."""
 
-    def connect(self) -> InboundStream:
-        return self._connect()
-
-    @asynccontextmanager
-    async def _connect(self) -> AsyncGenerator[AsyncIterator[Envelope], None]:
-        async with self.inner.connect() as envelopes:
-            yield self._ack_each(envelopes)
-
-    async def _ack_each(self, envelopes: AsyncIterator[Envelope]) -> AsyncIterator[Envelope]:
-        async for envelope in envelopes:
-            await self.inner.ack(envelope)
-            yield envelope
+    async def hear(self, envelope: Envelope) -> Envelope:
+        await self.inner.ack(envelope)
+        return envelope
 
 
 @bug("refused-is-delivered", wrapping, reports=("004-D10",), caught_by=("L3",))
@@ -68,3 +57,26 @@ class _RefusedIsDelivered(AdapterWrapper):
 def _drops(body: Body) -> bool:
     """Messages that are dropped as duplicates are dropped without an event."""
     return isinstance(body, InboundDropped)
+
+
+@bug("album-in-pieces", wrapping, caught_by=("D7",))
+class _AlbumInPieces(HearingWrapper):
+    """Each file of an album is a question of its own, and is answered by itself."""
+
+    async def hear(self, envelope: Envelope) -> Envelope:
+        return msgspec.structs.replace(envelope, act=None)
+
+
+@bug("album-keeps-first", wrapping, caught_by=("E2",))
+class _AlbumKeepsFirst(HearingWrapper):
+    """Of an album only the first file reaches the agent."""
+
+    def __init__(self, inner: ChannelAdapter) -> None:
+        super().__init__(inner)
+        self._albums = set[str | None]()
+
+    async def hear(self, envelope: Envelope) -> Envelope:
+        if envelope.act is None or envelope.act not in self._albums:
+            self._albums.add(envelope.act)
+            return envelope
+        return msgspec.structs.replace(envelope, parts=())

@@ -1,7 +1,5 @@
 """Defects of ownership: several processes, or several loops of one, send the same intents."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +11,7 @@ from trunkline.core.runtime.outbound.open_intents import OpenIntents
 from trunkline.core.runtime.outbound.settle import Settler
 from trunkline.core.store.lease import Lease, LeaseClaim
 from trunkline.core.store.queries import ListOpenIntents, LoadIntents
-from trunkline.core.store.sqlite import SqliteStore
+from trunkline.core.store.sqlite.store import SqliteStore
 from trunkline.sim.bugs.base import bug, making
 from trunkline.sim.bugs.wrappers import AdapterWrapper
 

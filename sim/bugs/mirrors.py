@@ -1,7 +1,5 @@
 """Defects in what is stored of a delivery: lost receipts, and transcripts that differ from what was sent."""
 
-from __future__ import annotations
-
 import sqlite3
 from typing import Any
 
@@ -12,11 +10,11 @@ from trunkline.core.records.rows import SessionRow, Settlement
 from trunkline.core.store.commands import AckChunk, EndIntent, FinishTurn
 from trunkline.core.store.delegations import FinishDelegation
 from trunkline.core.store.queries import FindSession, ReadTranscript
-from trunkline.core.store.sqlite import SqliteStore
 from trunkline.core.store.sqlite.connection import PendingWrite
 from trunkline.core.store.sqlite.group_commit import Writer
 from trunkline.core.store.sqlite.handlers import RunSql
 from trunkline.core.store.sqlite.sql.transcript import append
+from trunkline.core.store.sqlite.store import SqliteStore
 from trunkline.core.values import IntentId
 from trunkline.sim.bugs.base import bug, replacing_write
 from trunkline.sim.bugs.queue import replay_uncounted, send_unjudged

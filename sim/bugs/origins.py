@@ -1,7 +1,5 @@
 """Defects of origins: a delegation belongs to the wrong turn, or its result goes where somebody else is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -19,36 +17,29 @@ from trunkline.core.store.commands import Admit
 from trunkline.core.values import Address, Envelope, WorkKind
 from trunkline.sim.bugs.base import bug, deciding
 from trunkline.sim.bugs.return_address import main_channel
-from trunkline.sim.bugs.turn_wrappers import TurnWrapper, each_turn, work_of, works_for
+from trunkline.sim.bugs.turn_wrappers import DelegatingTurn, each_turn, work_of, works_for
 from trunkline.sim.bugs.wiring import Wiring
 
 #: what a delegation is made for, of the work of its turn
 _Of = Callable[[Work], Work]
 
 
-class _Delegating(TurnWrapper):
+class _Delegating(DelegatingTurn):
     """A turn whose delegations are made for other work."""
 
     of: _Of
 
-    async def delegate(self, *called: Any, **more: Any) -> Any:
-        return await self._elsewhere("delegate", called, more)
-
-    async def send_async(self, *called: Any, **more: Any) -> Any:
-        return await self._elsewhere("send_async", called, more)
-
-    async def _elsewhere(self, tool: str, called: tuple[Any, ...], more: dict[str, Any]) -> Any:
+    async def call(self, tool: str, called: tuple[Any, ...], more: dict[str, Any]) -> Any:
         own = work_of(self.inner)
         works_for(self.inner, type(self).of(own))
         try:
-            return await getattr(self.inner, tool)(*called, **more)
+            return await super().call(tool, called, more)
         finally:
             works_for(self.inner, own)
 
 
 def _delegating(of: _Of) -> Callable[[Turn], Any]:
-    kind = type("_Elsewhere", (_Delegating,), {"of": staticmethod(of)})
-    return kind
+    return type("_Elsewhere", (_Delegating,), {"of": staticmethod(of)})
 
 
 def _remembering(wiring: Wiring, key: Callable[[Work], str], whole: bool) -> None:
@@ -121,7 +112,7 @@ def _stays(_done: HandCompletion, _config: HandsConfig) -> CompletionPlan:
     return CompletionPlan(steps=())
 
 
-@bug("account-rules-never-match", deciding("resolve_route"), reports=("004-D16",), caught_by=("S2",))
+@bug("account-rules-never-match", deciding("resolve_route"), reports=("004-D16",), caught_by=("S3",))
 def _without_account(envelope: Envelope, config: GatewayConfig) -> RouteDecision:
     """Route rules have an account, and no message does, so a rule for one account never matches."""
     place = msgspec.structs.replace(envelope.address, account="default")

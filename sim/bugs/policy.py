@@ -1,21 +1,19 @@
 """Defects in the cross-context policy: crossings that nobody decides on, missing marks, denials that do not hold."""
 
-from __future__ import annotations
-
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
 from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.actions.result import ActionResult
 from trunkline.core.actions.spec import ActionKind
-from trunkline.core.agent import Agent, Turn
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import PolicyDenied
 from trunkline.core.message_tool.policy import ContextDecision, ContextQuestion, decide_context
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind
 from trunkline.sim.bugs.base import bug, deciding
+from trunkline.sim.bugs.turn_wrappers import TurnWrapper, each_turn
 from trunkline.sim.bugs.wiring import Wiring
 
 _WEB_CHAT = Address(channel="webchat", account="default", kind=ChatKind.DIRECT, conversation="main")
@@ -63,39 +61,17 @@ def _unmarked(question: ContextQuestion, config: GatewayConfig) -> ContextDecisi
     return msgspec.structs.replace(decide_context(question, config), mark=None)
 
 
-class _FallsBack:
-    """A turn whose denied sends go to its own place."""
-
-    def __init__(self, turn: Turn) -> None:
-        self._turn = turn
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._turn, name)
+@bug("denied-text-goes-home", each_turn, reports=("B158",), caught_by=("P5",))
+class _FallsBack(TurnWrapper):
+    """A text that may not go elsewhere is delivered in the conversation of its turn."""
 
     async def send(self, text: str, to: Any = None, **options: Any) -> ActionResult:
         """Send; a denied text is sent to the place of the turn. The agent gets the denial."""
         try:
-            return await self._turn.send(text, to, **options)
+            return await self.inner.send(text, to, **options)
         except PolicyDenied:
-            await self._turn.send(text)
+            await self.inner.send(text)
             raise
-
-
-class _AgentFallsBack:
-    """Gives its agent turns that fall back."""
-
-    def __init__(self, inner: Agent) -> None:
-        self._inner = inner
-
-    async def turn(self, turn: Turn) -> str | None:
-        """The answer of the agent."""
-        return await self._inner.turn(cast("Turn", _FallsBack(turn)))
-
-
-@bug("denied-text-goes-home", reports=("B158",), caught_by=("P5",))
-def _install_fallback(wiring: Wiring) -> None:
-    """A text that may not go elsewhere is delivered in the conversation of its turn."""
-    wiring.wrap_agent = _AgentFallsBack
 
 
 @bug("denial-holds-once", caught_by=("P5",))

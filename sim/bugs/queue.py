@@ -1,17 +1,12 @@
 """Defects of the queue: intents that are sent never, too early, too late, too often, or in the wrong order."""
 
-from __future__ import annotations
-
 import sqlite3
 from typing import Any, TypeVar
 
+import msgspec
+
 from trunkline.core.config import DeliveryConfig, GatewayConfig
-from trunkline.core.delivery.policy import (
-    AttemptOutcome,
-    DeliveryDecision,
-    NextStep,
-    after_attempt,
-)
+from trunkline.core.delivery.policy import AttemptOutcome, DeliveryDecision, NextStep, after_attempt
 from trunkline.core.delivery.recovery import InterruptedIntent, RecoveryAction, RecoveryDecision, recover
 from trunkline.core.events import Body
 from trunkline.core.events.delivery import IntentSettled
@@ -24,10 +19,10 @@ from trunkline.core.store.commands import Enqueue
 from trunkline.core.store.lease import LeaseClaim
 from trunkline.core.store.port import answer
 from trunkline.core.store.queries import ListOpenIntents, LoadUnfinished, Read
-from trunkline.core.store.sqlite import SqliteStore
 from trunkline.core.store.sqlite.handlers import ReadSql, RunSql
+from trunkline.core.store.sqlite.store import SqliteStore
 from trunkline.core.values import IntentState
-from trunkline.sim.bugs.base import bug, deciding, gateway_part, making, replacing_read, replacing_write
+from trunkline.sim.bugs.base import bug, configured, deciding, gateway_part, making, replacing_read, replacing_write
 from trunkline.sim.bugs.wrappers import swallowing
 from trunkline.sim.store.rewired import RewiredStore
 
@@ -45,12 +40,20 @@ async def _load_after_rollback(store: RewiredStore, query: LoadUnfinished) -> Un
     return await store.inner.read(query)
 
 
-@bug("timeout-drops-the-rest", deciding("after_attempt"), reports=("B032",), caught_by=("D6", "L1"))
+@bug("timeout-drops-the-rest", deciding("after_attempt"), reports=("B032",), caught_by=("L1",))
 def _timeout_is_the_end(outcome: AttemptOutcome, *, now: float, **known: Any) -> DeliveryDecision:
     """A timeout is never retried, and the chunks after it are silently dropped with it."""
     if not outcome.ambiguous:
         return after_attempt(outcome, now=now, **known)
     return DeliveryDecision(next=NextStep.RETRY, event=DeliveryEvent.DEFER, reason=outcome.reason, at=now + _NEVER)
+
+
+@bug("closed-is-gone", deciding("after_attempt"), caught_by=("L5",))
+def _closed_is_gone(outcome: AttemptOutcome, **known: Any) -> DeliveryDecision:
+    """A topic that is closed for a while counts as deleted: what is for it is given up at the first refusal."""
+    if outcome.reason is Reason.PLACE_CLOSED:
+        outcome = msgspec.structs.replace(outcome, reason=Reason.PLACE_GONE, retryable=False)
+    return after_attempt(outcome, **known)
 
 
 @bug("interruptions-have-no-limit", deciding("recover"), caught_by=("L5",))
@@ -130,11 +133,10 @@ class ImpatientStore(SqliteStore):
         return intents
 
 
-@bug("no-age-at-recovery", making("gateway"), reports=("B114",), caught_by=("L5",))
-def _ageless(*, config: GatewayConfig, **parts: Any) -> Gateway:
+@bug("no-age-at-recovery", configured, reports=("B114",), caught_by=("L5",))
+def _ageless(config: GatewayConfig) -> dict[str, Any]:
     """A restart sends everything that is in the queue, however old, at once."""
-    delivery = config.delivery.model_copy(update={"max_age": _NEVER, "recovery_rate": None})
-    return Gateway(config=config.model_copy(update={"delivery": delivery}), **parts)
+    return {"delivery": config.delivery.model_copy(update={"max_age": _NEVER, "recovery_rate": None})}
 
 
 @bug("expires-in-silence", swallowing, reports=("B114",), caught_by=("L1", "V1"))

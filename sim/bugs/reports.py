@@ -1,7 +1,5 @@
 """Defects of what is left for a gateway, and of reports: lost, forgotten, repeated, or sent against an operator."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

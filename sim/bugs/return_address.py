@@ -1,7 +1,5 @@
 """Defects in the return address: where answers go, and which session mirrors them."""
 
-from __future__ import annotations
-
 import msgspec
 
 from trunkline.core.config import GatewayConfig
@@ -10,7 +8,7 @@ from trunkline.core.errors import PlaceGone
 from trunkline.core.keys import parse_v1
 from trunkline.core.values import Address, Envelope, Receipt, SendRequest
 from trunkline.sim.bugs.base import bug, deciding
-from trunkline.sim.bugs.wrappers import AdapterWrapper, wrapping
+from trunkline.sim.bugs.wrappers import AdapterWrapper, changing_sends, wrapping
 
 
 def main_channel(place: Address) -> Address:
@@ -34,22 +32,21 @@ def _reply_without_thread(envelope: Envelope, config: GatewayConfig) -> ReplyPla
     return plan if plan.open_on is not None else msgspec.structs.replace(plan, address=main_channel(plan.address))
 
 
-@bug("answers-without-quote", wrapping, caught_by=("R1",))
-class _AnswersWithoutQuote(AdapterWrapper):
+@bug("answers-without-quote", changing_sends, caught_by=("R1",))
+def _without_quote(request: SendRequest) -> SendRequest:
     """The operator wants answers to quote their message, and the request to the platform leaves the reference out."""
-
-    async def send(self, request: SendRequest) -> Receipt:
-        return await super().send(msgspec.structs.replace(request, reply_to=None))
+    return msgspec.structs.replace(request, reply_to=None)
 
 
-@bug("auto-reply-drops-topic", wrapping, reports=("B050", "004-D09"), caught_by=("R1",))
-class _AutoReplyDropsTopic(AdapterWrapper):
+def to_main_channel(request: SendRequest) -> SendRequest:
+    """A request for a thread or topic, as one for the room that this belongs to."""
+    return msgspec.structs.replace(request, address=main_channel(request.address))
+
+
+@bug("auto-reply-drops-topic", changing_sends, reports=("B050", "004-D09"), caught_by=("R1",))
+def _auto_reply_drops_topic(request: SendRequest) -> SendRequest:
     """The auto-reply path calls the platform without the topic; explicit tool sends keep it."""
-
-    async def send(self, request: SendRequest) -> Receipt:
-        if request.intent.endswith(".reply"):
-            request = msgspec.structs.replace(request, address=main_channel(request.address))
-        return await self.inner.send(request)
+    return to_main_channel(request) if request.intent.endswith(".reply") else request
 
 
 @bug("dead-thread-to-main", wrapping, caught_by=("R2",))
@@ -60,8 +57,7 @@ class _DeadThreadToMain(AdapterWrapper):
         try:
             return await self.inner.send(request)
         except PlaceGone:
-            elsewhere = msgspec.structs.replace(request, address=main_channel(request.address))
-            return await self.inner.send(elsewhere)
+            return await self.inner.send(to_main_channel(request))
 
 
 @bug("mirror-only-at-home", deciding("plan_mirror"), reports=("B061",), caught_by=("M1",))

@@ -1,7 +1,5 @@
 """Defects in routing: stale configuration, captured routes, accounts and addresses of the wrong channel."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import msgspec
@@ -15,9 +13,9 @@ from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute, res
 from trunkline.core.sends.api import SendMessage, SendPlan, plan_send
 from trunkline.core.values import Address, Capabilities, Envelope, IntentKind, Receipt, SendRequest
 from trunkline.sim.bugs.base import bug, deciding
-from trunkline.sim.bugs.return_address import main_channel
+from trunkline.sim.bugs.return_address import to_main_channel
 from trunkline.sim.bugs.wiring import Wiring
-from trunkline.sim.bugs.wrappers import AdapterWrapper, wrapping
+from trunkline.sim.bugs.wrappers import AdapterWrapper, changing_sends, wrapping
 
 
 @bug("tool-send-captures-route", reports=("B046",), caught_by=("R3",))
@@ -38,7 +36,7 @@ def _install_captured_route(wiring: Wiring) -> None:
     wiring.replace(plan_mirror=mirror, plan_reply=reply)
 
 
-@bug("answers-pinned-surface", reports=("B052",), caught_by=("R1", "R3"))
+@bug("answers-pinned-surface", reports=("B052",), caught_by=("R3",))
 def _install_pinned_surface(wiring: Wiring) -> None:
     """Several surfaces share a session, and all answers go to the one that spoke first."""
     pinned: dict[str, Address] = {}
@@ -79,18 +77,13 @@ def _install_config_at_start(wiring: Wiring) -> None:
     wiring.replace(resolve_route=route)
 
 
-@bug("folded-id-as-address", wrapping, reports=("B068",), caught_by=("R4",))
-class _FoldedAddress(AdapterWrapper):
+@bug("folded-id-as-address", changing_sends, reports=("B068",), caught_by=("R4",))
+def _folded_address(request: SendRequest) -> SendRequest:
     """Wire addresses are derived from session keys, in which ids are folded to lower case."""
-
-    async def send(self, request: SendRequest) -> Receipt:
-        place = request.address
-        folded = msgspec.structs.replace(
-            place,
-            conversation=place.conversation.lower(),
-            thread=None if place.thread is None else place.thread.lower(),
-        )
-        return await self.inner.send(msgspec.structs.replace(request, address=folded))
+    place = request.address
+    thread = None if place.thread is None else place.thread.lower()
+    folded = msgspec.structs.replace(place, conversation=place.conversation.lower(), thread=thread)
+    return msgspec.structs.replace(request, address=folded)
 
 
 class _NoDirectory(AdapterWrapper):
@@ -130,9 +123,8 @@ class _RaceLoser(AdapterWrapper):
         return await self.inner.open_thread(place, message_id, title)
 
     async def send(self, request: SendRequest) -> Receipt:
-        if request.address.conversation in self._lost:
-            request = msgspec.structs.replace(request, address=main_channel(request.address))
-        return await self.inner.send(request)
+        lost = request.address.conversation in self._lost
+        return await self.inner.send(to_main_channel(request) if lost else request)
 
 
 @bug("race-loser-posts-in-parent", reports=("B055",), caught_by=("R2",))

@@ -1,13 +1,11 @@
 """Defects of send paths: messages in doubt that are repeated on another path, and false answers to clients."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
-from trunkline.core.channels import ChannelAdapter, InboundStream
+from trunkline.core.channels import ChannelAdapter
 from trunkline.core.config import DeliveryConfig
 from trunkline.core.delivery.policy import AttemptFacts, AttemptOutcome, DeliveryDecision, NextStep, after_attempt
 from trunkline.core.errors import Refused
@@ -17,19 +15,11 @@ from trunkline.core.records.rows import IntentRow
 from trunkline.core.sends.api import Broadcasted, SendMessage, SendOutcome, SendStatus, Target
 from trunkline.core.states.intent import DeliveryEvent
 from trunkline.core.store.commands import AckChunk
-from trunkline.core.values import (
-    Address,
-    Capabilities,
-    DeliveryMode,
-    Envelope,
-    Receipt,
-    SendRequest,
-    Transport,
-)
+from trunkline.core.values import Capabilities, DeliveryMode, Receipt, SendRequest, Transport
 from trunkline.sim.bugs.base import bug, changing_write, deciding, making
 
 
-@bug("doubt-falls-back", deciding("after_attempt"), reports=("B008",), caught_by=("D1", "D4", "R2"))
+@bug("doubt-falls-back", deciding("after_attempt"), reports=("B008",), caught_by=("D1", "D4"))
 def _fall_back_in_doubt(
     outcome: AttemptOutcome, *, tried: AttemptFacts, now: float, can: Capabilities, config: DeliveryConfig
 ) -> DeliveryDecision:
@@ -40,7 +30,7 @@ def _fall_back_in_doubt(
 
 
 class _Unresolved:
-    """Stands in for an adapter that could not be loaded, and refuses every call."""
+    """Stands in for an adapter that could not be loaded, and refuses whatever is sent."""
 
     capabilities = Capabilities()
 
@@ -48,22 +38,8 @@ class _Unresolved:
         self.channel = channel
         self.account = account
 
-    def connect(self) -> InboundStream:
-        """Refuse."""
-        raise Refused(f"no adapter for {self.channel}:{self.account}")
-
-    async def ack(self, envelope: Envelope) -> None:
-        """Do nothing."""
-
-    async def send(self, request: SendRequest) -> Receipt:
+    async def send(self, _request: SendRequest) -> Receipt:
         """Refuse for good, like a platform."""
-        raise Refused(f"no adapter for {self.channel}:{self.account}")
-
-    async def find(self, address: Address, key: str) -> Receipt | None:
-        """Find nothing."""
-
-    async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
-        """Refuse."""
         raise Refused(f"no adapter for {self.channel}:{self.account}")
 
 
@@ -71,7 +47,7 @@ class _Resolving(dict[tuple[str, str], ChannelAdapter]):
     """Adapters by channel and account, with a stand-in for missing ones."""
 
     def get(self, key: tuple[str, str], default: Any = None) -> ChannelAdapter:
-        return self[key] if key in self else _Unresolved(*key)
+        return self[key] if key in self else cast("ChannelAdapter", _Unresolved(*key))
 
 
 @bug("missing-adapter-is-final", making("gateway"), reports=("B026",), caught_by=("L4",))
@@ -129,7 +105,7 @@ def _cheerful(outcome: SendOutcome) -> SendOutcome:
     return outcome if failed else msgspec.structs.replace(outcome, status=SendStatus.DELIVERED)
 
 
-@bug("cancelled-is-not-told", making("gateway"), reports=("B155",), caught_by=("P2", "V1"))
+@bug("cancelled-is-not-told", making("gateway"), reports=("B155",), caught_by=("V1",))
 class QuietGateway(Gateway):
     """Outcome hooks are not notified of a message that another hook has cancelled."""
 
@@ -138,9 +114,9 @@ class QuietGateway(Gateway):
         notify = self._hooks.notify_soon
 
         def notify_unless_cancelled(
-            row: IntentRow, reason: Reason, receipts: tuple[Receipt, ...], cause: int | None
+            row: IntentRow, reason: Reason, receipts: tuple[Receipt, ...], cause: int | None, *, stored: bool = True
         ) -> None:
             if not row.is_cancelled:
-                notify(row, reason, receipts, cause)
+                notify(row, reason, receipts, cause, stored=stored)
 
         self._hooks.notify_soon = notify_unless_cancelled

@@ -1,7 +1,5 @@
 """Defects of sessions: keys that collide or are forgotten; sessions created twice, lost, or silently shared."""
 
-from __future__ import annotations
-
 import sqlite3
 from typing import Any
 
@@ -10,6 +8,7 @@ import msgspec
 from trunkline.core.config import GatewayConfig
 from trunkline.core.events import Body
 from trunkline.core.events.gateway import SessionShared
+from trunkline.core.gateway import Gateway
 from trunkline.core.keys import SessionKey
 from trunkline.core.records.rows import SessionRow
 from trunkline.core.routing import RouteDecision, resolve_route
@@ -18,7 +17,7 @@ from trunkline.core.store.delegations import AcceptDelegation
 from trunkline.core.store.queries import FindRequester, FindSession
 from trunkline.core.store.sqlite.handlers import ReadSql, RunSql, execute
 from trunkline.core.values import Envelope
-from trunkline.sim.bugs.base import bug, changing_write, deciding, replacing_write
+from trunkline.sim.bugs.base import bug, changing_write, deciding, making, replacing_write
 from trunkline.sim.bugs.wiring import Wiring
 from trunkline.sim.bugs.wrappers import swallowing
 from trunkline.sim.store.rewired import RewiredStore
@@ -26,7 +25,7 @@ from trunkline.sim.store.rewired import RewiredStore
 _COLUMNS = "session_key, agent_id, session_id, generation, address, entry, codec, created_at, updated_at"
 
 
-@bug("keys-joined-by-colons", deciding("resolve_route"), reports=("B076",), caught_by=("S2",))
+@bug("keys-joined-by-colons", deciding("resolve_route"), reports=("B076",), caught_by=("S3",))
 def _joined_by_colons(envelope: Envelope, config: GatewayConfig) -> RouteDecision:
     """Key parts are joined by colons without escaping, so two conversations share a session."""
     decision = resolve_route(envelope, config)
@@ -37,14 +36,14 @@ def _joined_by_colons(envelope: Envelope, config: GatewayConfig) -> RouteDecisio
     return msgspec.structs.replace(decision, key=msgspec.structs.replace(key, peer=joined, thread=None))
 
 
-@bug("one-session-for-all", deciding("resolve_route"), reports=("B078",), caught_by=("S2", "P1"))
+@bug("one-session-for-all", deciding("resolve_route"), reports=("B078",), caught_by=("S3", "P1"))
 def _one_for_all(envelope: Envelope, config: GatewayConfig) -> RouteDecision:
     """One shared session serves direct chats and groups, and answers a group with private content."""
     decision = resolve_route(envelope, config)
     return msgspec.structs.replace(decision, key=SessionKey(agent=decision.agent))
 
 
-@bug("topics-share-a-session", deciding("resolve_route"), reports=("B079",), caught_by=("S2",))
+@bug("topics-share-a-session", deciding("resolve_route"), reports=("B079",), caught_by=("S3",))
 def _without_topic(envelope: Envelope, config: GatewayConfig) -> RouteDecision:
     """The thread is not part of the key for groups: all topics share one session."""
     decision = resolve_route(envelope, config)
@@ -134,6 +133,17 @@ def _install_snapshot(wiring: Wiring) -> None:
     wiring.replace_write(FinishTurn, snapshot.finish_turn)
 
 
+@bug("turns-at-once", making("gateway"), caught_by=("S4",))
+class _TurnsAtOnce(Gateway):
+    """Each message of a session gets its turn at once, also while another one runs."""
+
+    def __init__(self, **parts: Any) -> None:
+        super().__init__(**parts)
+        lanes = self._turn_queue.lanes
+        put = lanes.put
+        lanes.put = lambda lane, item: put(f"{lane}/{item.work.id}", item)
+
+
 async def _session_of_same_key(store: RewiredStore, query: FindRequester) -> SessionRow | None:
     """The session that has the key now, when the one asked for was reset."""
     found = await store.inner.read(query)
@@ -142,7 +152,7 @@ async def _session_of_same_key(store: RewiredStore, query: FindRequester) -> Ses
     return await store.inner.read(FindSession(key=rows[0][0])) if found is None and rows else found
 
 
-@bug("callback-into-new-session", caught_by=("S5",))
+@bug("callback-into-new-session", reports=("B094",), caught_by=("S4",))
 def _install_unfenced_delegations(wiring: Wiring) -> None:
     """A hand's result is given to whichever session has the requester's key now, also after a reset."""
     wiring.replace_read(FindRequester, _session_of_same_key)

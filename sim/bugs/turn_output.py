@@ -1,56 +1,71 @@
 """Defects of turn output: a tool send is repeated as the reply, or suppresses it; an answer is lost, or doubled."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 import msgspec
 
 from trunkline.core.actions.result import ActionResult
 from trunkline.core.agent import Agent, Turn
+from trunkline.core.delivery.answers import AnswerFacts, decide_answer
 from trunkline.core.events.delivery import IntentPrepared, IntentSuppressed
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import IntentRow
+from trunkline.core.runtime.outbound.delivery_loop import Delivery
+from trunkline.core.runtime.outbound.open_intents import QueuedIntent
 from trunkline.core.store.commands import Enqueue, FinishTurn, TurnFinish
+from trunkline.core.text.model_text import ModelText
 from trunkline.core.values import IntentId, IntentState, TurnId
-from trunkline.sim.bugs.base import bug, changing_write, replacing_write
+from trunkline.sim.bugs.base import bug, changing_write, deciding, gateway_part, replacing_write
+from trunkline.sim.bugs.turn_wrappers import TurnWrapper, taking_turns
 from trunkline.sim.bugs.wiring import Wiring
 from trunkline.sim.store.rewired import RewiredStore
 
 
-class _RecordedTurn:
+class _RecordedTurn(TurnWrapper):
     """A turn that remembers the last text of its message tool."""
 
-    def __init__(self, turn: Turn) -> None:
-        self._turn = turn
-        self.sent: str | None = None
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._turn, name)
+    sent: str | None = None
 
     async def send(self, text: str, to: Any = None, **where: Any) -> ActionResult:
         """Send, and remember the text."""
-        result = await self._turn.send(text, to, **where)
+        result = await self.inner.send(text, to, **where)
         self.sent = text
         return result
 
 
-class _AnswersAgain:
-    """Takes the last tool send for the answer when the agent gives none."""
+async def _answer_again(agent: Agent, turn: Turn) -> str | None:
+    """Return the agent's answer, or else its last tool send."""
+    recorded = _RecordedTurn(turn)
+    answer = await agent.turn(cast("Turn", recorded))
+    return recorded.sent if answer is None else answer
 
-    def __init__(self, inner: Agent) -> None:
-        self._inner = inner
 
-    async def turn(self, turn: Turn) -> str | None:
-        """Return the agent's answer, or else its last tool send."""
-        recorded = _RecordedTurn(turn)
-        answer = await self._inner.turn(cast("Turn", recorded))
-        return recorded.sent if answer is None else answer
+@bug("answers-are-not-compared", deciding("decide_answer"), caught_by=("D3",))
+def _uncompared(facts: AnswerFacts) -> Reason | None:
+    """The answer of a turn is not compared with the sends of the message tool."""
+    return decide_answer(msgspec.structs.replace(facts, said=()))
+
+
+@bug("repeats-are-forgotten", gateway_part("delivery_type"), caught_by=("D3",))
+class _ForgetfulDelivery(Delivery):
+    """An answer that is queued behind an open equal send of its turn is sent, too, when that send has arrived."""
+
+    async def _end_of_repeat(self, item: QueuedIntent, row: IntentRow) -> None:
+        """None: every answer is sent."""
+
+
+@bug("failed-send-counts-as-said", deciding("decide_answer"), caught_by=("D3",))
+def _counts_failures(facts: AnswerFacts) -> Reason | None:
+    """An answer is left out for a send of its turn with the same text, also if that has failed."""
+    said = tuple(msgspec.structs.replace(sent, state=IntentState.DELIVERED) for sent in facts.said)
+    return decide_answer(msgspec.structs.replace(facts, said=said))
 
 
 @bug("answer-repeats-tool-send", reports=("B010",), caught_by=("D3",))
 def _install_answers_again(wiring: Wiring) -> None:
     """The tool send of a turn is sent once more as its final reply."""
-    wiring.wrap_agent = _AnswersAgain
+    taking_turns(_answer_again)(wiring)
+    wiring.replace(decide_answer=_uncompared)
 
 
 class _Silencer:
@@ -86,6 +101,12 @@ def _install_silencer(wiring: Wiring) -> None:
     silencer = _Silencer()
     wiring.replace_write(Enqueue, silencer.enqueue)
     wiring.replace_write(FinishTurn, silencer.finish_turn)
+
+
+@bug("reasoning-is-said", deciding("read_answer"), caught_by=("C9",))
+def _read_nothing(text: str, _by: object) -> ModelText:
+    """Answers are said as the model wrote, with reasoning and directives."""
+    return ModelText(text=text)
 
 
 @bug("answer-forgotten", changing_write(FinishTurn), caught_by=("V1",))

@@ -1,8 +1,6 @@
 """Wrappers of turns that pass everything on, for defects to change what an agent gets of one, or what it calls."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
 from trunkline.core.agent import Agent, Turn
@@ -21,25 +19,39 @@ class TurnWrapper:
         return getattr(self.inner, name)
 
 
-class _Wrapped:
-    """An agent that gets each turn wrapped."""
+class DelegatingTurn(TurnWrapper):
+    """A turn whose two ways to delegate are one for a defect."""
 
-    def __init__(self, inner: Agent, wrap: Callable[[Turn], Any]) -> None:
-        self._inner = inner
-        self._wrap = wrap
+    async def delegate(self, *called: Any, **more: Any) -> Any:
+        return await self.call("delegate", called, more)
 
-    async def turn(self, turn: Turn) -> str | None:
-        """Pass the wrapped turn on."""
-        return await self._inner.turn(cast("Turn", self._wrap(turn)))
+    async def send_async(self, *called: Any, **more: Any) -> Any:
+        return await self.call("send_async", called, more)
+
+    async def call(self, tool: str, called: tuple[Any, ...], more: dict[str, Any]) -> Any:
+        """Delegate with a tool."""
+        return await getattr(self.inner, tool)(*called, **more)
+
+
+def taking_turns(take: Callable[[Agent, Turn], Awaitable[str | None]]) -> Installer:
+    """Have each turn of each agent taken by a function."""
+
+    class Taking:
+        def __init__(self, inner: Agent) -> None:
+            self._inner = inner
+
+        async def turn(self, turn: Turn) -> str | None:
+            return await take(self._inner, turn)
+
+    def install(wiring: Wiring) -> None:
+        wiring.wrap_agent = Taking
+
+    return install
 
 
 def each_turn(wrap: Callable[[Turn], Any]) -> Installer:
     """Wrap each turn that an agent gets."""
-
-    def install(wiring: Wiring) -> None:
-        wiring.wrap_agent = lambda inner: _Wrapped(inner, wrap)
-
-    return install
+    return taking_turns(lambda agent, turn: agent.turn(cast("Turn", wrap(turn))))
 
 
 def fields(turn: Turn, **changed: Any) -> TurnWrapper:

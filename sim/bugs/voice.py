@@ -1,7 +1,5 @@
 """Defects around calls: a text is said in another call than the one it is meant for, or written to another person."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from trunkline.core.channels import ChannelAdapter
@@ -12,7 +10,7 @@ from trunkline.sim.bugs.base import bug, deciding
 from trunkline.sim.bugs.wiring import Wiring
 from trunkline.sim.bugs.wrappers import wrapping
 from trunkline.sim.platforms import FakeAdapter
-from trunkline.sim.platforms.calls.call import VoiceCall
+from trunkline.sim.platforms.channels.voice import VoiceCall
 
 #: the call for a text, out of those that are going on; None: the one that it names
 _Choose = Callable[[Address, Sequence[VoiceCall]], VoiceCall | None]

@@ -1,13 +1,10 @@
 """Defects of webhook identities: who speaks in bound conversations, and echoes, proxies and reopened threads."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 
 import msgspec
 
-from trunkline.core.channels import InboundStream
 from trunkline.core.decisions import identify
 from trunkline.core.errors import IdentityGone
 from trunkline.core.runtime.live_bindings import LiveBindings
@@ -55,12 +52,9 @@ class _HearsNoWebhook(LiveBindings):
 class _DeafAdapter(FakeAdapter):
     """Threads that are archived at the start are not joined, and reopening one has no handler."""
 
-    def connect(self) -> InboundStream:
-        """Connect, without the messages of threads that were archived at the start."""
-        return self._hearing()
-
     @asynccontextmanager
-    async def _hearing(self) -> AsyncGenerator[AsyncIterator[Envelope], None]:
+    async def connect(self) -> AsyncGenerator[AsyncIterator[Envelope], None]:
+        """Connect, without the messages of threads that were archived at the start."""
         archived = frozenset(self._archived())
         async with super().connect() as envelopes:
             yield self._without(envelopes, archived)

@@ -1,7 +1,5 @@
 """The parts of a simulated gateway process. Bug switches replace some of them, and change nothing else."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -14,8 +12,10 @@ from trunkline.core.gateway import Gateway
 from trunkline.core.store import Store
 from trunkline.core.store.commands import Write
 from trunkline.core.store.queries import Read
-from trunkline.core.store.sqlite import Db, SqliteStore
+from trunkline.core.store.sqlite.connection import Db
+from trunkline.core.store.sqlite.store import SqliteStore
 from trunkline.sim.platforms import adapter_to
+from trunkline.sim.scenario.names import PluginError
 from trunkline.sim.store.rewired import ReplacedRead, ReplacedWrite, RewiredStore
 
 C = TypeVar("C", bound=Write[Any])
@@ -41,6 +41,8 @@ class Wiring:
     make_store: Callable[[Callable[[], Db], EventSink], Store] = SqliteStore
     #: makes the gateway from its parts
     make_gateway: Callable[..., Gateway] = Gateway
+    #: takes the errors of switches of plug-ins, which the run raises at its end
+    errors: list[PluginError] = field(default_factory=list[PluginError])
     _changes: dict[type[Write[Any]], Callable[[Any], Write[Any]]] = field(
         default_factory=dict[type[Write[Any]], Callable[[Any], Write[Any]]]
     )

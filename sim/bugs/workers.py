@@ -1,7 +1,5 @@
 """Defects of hands and workers: answers that do not count, or count twice, and runs that should not take place."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 from collections.abc import Callable
@@ -13,13 +11,7 @@ import msgspec
 from trunkline.core.gateway import Gateway
 from trunkline.core.hands.port import HandRunner, HandTask
 from trunkline.core.records.rows import Unfinished
-from trunkline.core.store.delegations import (
-    AcceptDelegation,
-    FinishDelegation,
-    HandFinish,
-    PostToGateway,
-    TakeTask,
-)
+from trunkline.core.store.delegations import AcceptDelegation, FinishDelegation, HandFinish, PostToGateway, TakeTask
 from trunkline.core.store.queries import LoadUnfinished
 from trunkline.core.store.sqlite.handlers import RunSql, execute
 from trunkline.sim.bugs.base import bug, replacing_read, replacing_write

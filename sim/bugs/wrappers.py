@@ -1,8 +1,7 @@
 """Wrappers of adapters and event sinks that pass everything on, for defects to override one method."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
 from trunkline.core.bindings.port import BindsConversations
@@ -15,6 +14,7 @@ from trunkline.core.channels import (
     Queries,
     Readiness,
     Ready,
+    Reopenings,
     Resolved,
 )
 from trunkline.core.errors import Refused
@@ -45,6 +45,11 @@ class AdapterWrapper:
 
     def connect(self) -> InboundStream:
         return self.inner.connect()
+
+    def connect_reopened(self, call: Callable[[Address], None]) -> None:
+        """As the wrapped one, where its platform says so."""
+        if isinstance(self.inner, Reopenings):
+            self.inner.connect_reopened(call)
 
     async def ack(self, envelope: Envelope) -> None:
         await self.inner.ack(envelope)
@@ -111,26 +116,81 @@ class AdapterWrapper:
         return await self.inner.resolve_target(text) if isinstance(self.inner, Directory) else None
 
 
-class DeafSink:
-    """An `EventSink` that swallows some events."""
+class HearingWrapper(AdapterWrapper):
+    """A wrapper that hands over each message after `hear`."""
 
-    def __init__(self, inner: EventSink, swallows: Callable[[Body], bool]) -> None:
+    async def hear(self, envelope: Envelope) -> Envelope:
+        """The message that the gateway gets."""
+        return envelope
+
+    def connect(self) -> InboundStream:
+        return self._connect()
+
+    @asynccontextmanager
+    async def _connect(self) -> AsyncGenerator[AsyncIterator[Envelope], None]:
+        async with self.inner.connect() as envelopes:
+            yield self._each(envelopes)
+
+    async def _each(self, envelopes: AsyncIterator[Envelope]) -> AsyncIterator[Envelope]:
+        async for envelope in envelopes:
+            yield await self.hear(envelope)
+
+
+class PartlyDeaf(HearingWrapper):
+    """An adapter that confirms some messages and hands them to nobody."""
+
+    def connected(self) -> None:
+        """The adapter has connected; before the first message."""
+
+    def hears(self, envelope: Envelope) -> bool:
+        """Whether the gateway gets a message."""
+        raise NotImplementedError
+
+    async def _each(self, envelopes: AsyncIterator[Envelope]) -> AsyncIterator[Envelope]:
+        self.connected()
+        async for envelope in envelopes:
+            if self.hears(envelope):
+                yield envelope
+            else:
+                await self.inner.ack(envelope)
+
+
+class ChangingSink:
+    """An `EventSink` that records other events than it gets, or none."""
+
+    def __init__(self, inner: EventSink, change: Callable[[Body], Body | None]) -> None:
         self._inner = inner
-        self._swallows = swallows
+        self._change = change
 
     def record(self, body: Body, cause: int | None = None, **about: str | None) -> int:
-        """Record, or swallow and answer with the cause."""
-        return cause or 0 if self._swallows(body) else self._inner.record(body, cause, **about)
+        """Record what the change makes of an event, or swallow it and answer with the cause."""
+        changed = self._change(body)
+        return cause or 0 if changed is None else self._inner.record(changed, cause, **about)
+
+
+def changing_events(change: Callable[[Body], Body | None]) -> Callable[[Wiring], None]:
+    """An installer that changes events before they are recorded; None: it is swallowed."""
+
+    def install(wiring: Wiring) -> None:
+        before = wiring.wrap_events
+        wiring.wrap_events = lambda sink: ChangingSink(before(sink), change)
+
+    return install
 
 
 def swallowing(swallows: Callable[[Body], bool]) -> Callable[[Wiring], None]:
     """An installer that swallows some events."""
+    return changing_events(lambda body: None if swallows(body) else body)
 
-    def install(wiring: Wiring) -> None:
-        before = wiring.wrap_events
-        wiring.wrap_events = lambda sink: DeafSink(before(sink), swallows)
 
-    return install
+def changing_sends(change: Callable[[SendRequest], SendRequest]) -> Callable[[Wiring], None]:
+    """An installer of adapters that send what a function makes of each request."""
+
+    class Changing(AdapterWrapper):
+        async def send(self, request: SendRequest) -> Receipt:
+            return await self.inner.send(change(request))
+
+    return wrapping(Changing)
 
 
 def wrapping(wrapper: Callable[[ChannelAdapter], ChannelAdapter]) -> Callable[[Wiring], None]:

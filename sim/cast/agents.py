@@ -1,27 +1,29 @@
 """Scripted agents: they play the first rule that matches. Texts are templates; nothing is executed."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 import anyio
 
-from trunkline.core.agent import Turn
+from trunkline.core.agent import Agent, Turn
 from trunkline.core.records.rows import CallbackFacts
-from trunkline.core.values import Address, WorkKind
+from trunkline.core.values import WorkKind
+from trunkline.core.well_formed import describe, plain_text
+from trunkline.sim.cast.cast_world import CastWorld
 from trunkline.sim.cast.delegating import HandUser
-from trunkline.sim.cast.message_tool import ToolUser
-from trunkline.sim.cast.nonsense import talk_nonsense
-from trunkline.sim.cast.speech import TurnSpeech
+from trunkline.sim.cast.message_tool import RecordedTurn, ToolUser, TurnSpeech
+from trunkline.sim.cast.nonsense import TAKEN_DOWN, talk_nonsense
 from trunkline.sim.cast.working_agents import WorkingAgents
-from trunkline.sim.events.hands import AgentGiven, GivenPrompt
-from trunkline.sim.scenario.model.scenario import AgentAction, AgentRule, Match, SendAction
+from trunkline.sim.events.hands import AgentAnswered, AgentGiven, GivenPrompt
+from trunkline.sim.scenario.model.agent_actions import AgentAction, SendAction
+from trunkline.sim.scenario.model.rules import Match
+from trunkline.sim.scenario.model.scenario import AgentRule
 from trunkline.sim.scenario.templates import fill, uses
 from trunkline.sim.scenario.text_pattern import text_matches
 
-#: kinds of work in which an agent is given a result or a task
-_RECORDED = (WorkKind.CALLBACK, WorkKind.TASK)
+#: kinds of work of which the input is recorded: results, tasks, and what nobody has written
+_RECORDED = (WorkKind.CALLBACK, WorkKind.TASK, WorkKind.HEARTBEAT, WorkKind.CRON)
 #: how the sender of a result begins
 _OF_HANDS = "hand:"
 
@@ -37,42 +39,51 @@ class ScriptedAgent:
     """
 
     def __init__(
-        self,
-        rules: Sequence[AgentRule],
-        *,
-        tool: ToolUser,
-        hands: HandUser,
-        resolve: Callable[[str], Address],
-        is_at: Callable[[str, Address], bool],
-        person: Callable[[str, str], str | None],
-        number: Callable[[str, str], int],
-        record: Callable[..., object],
-        tasks: WorkingAgents,
+        self, world: CastWorld, rules: Sequence[AgentRule], *, tool: ToolUser, hands: HandUser, tasks: WorkingAgents
     ) -> None:
+        self._world = world
         self._rules = rules
-        self._tasks = tasks
-        self._resolve = resolve
-        self._tool = tool
-        self._hands = hands
-        self._is_at = is_at
-        self._person = person
-        self._number = number
-        self._record = record
+        self._tool, self._hands, self._tasks = tool, hands, tasks
 
     async def turn(self, turn: Turn) -> str | None:
         """Play the first rule that matches; without one, stay silent."""
         given = given_of(turn)
         if given is not None:
             callback = turn.callback
-            self._record(given, turn=turn.id, delegation=None if callback is None else callback.delegation)
-        return await self._tasks.run(turn, self._work)
+            self._world.events.record(given, turn=turn.id, delegation=None if callback is None else callback.delegation)
+        try:
+            answer = await self._tasks.run(turn, self._work)
+        except BaseException as error:
+            task = asyncio.current_task()
+            # A process that stops cancels its agents, which have not failed unless they have stopped it.
+            failed = isinstance(error, Exception | SystemExit) or TAKEN_DOWN in error.args
+            if failed or task is None or not task.cancelling():
+                self._record_answer(turn, None, describe(error))
+            raise
+        text = plain_text(answer)
+        self._record_answer(turn, text, "" if text is not None or answer is None else type(answer).__name__)
+        return answer
+
+    def _record_answer(self, turn: Turn, text: str | None, failed: str) -> None:
+        answered = AgentAnswered(
+            agent=turn.agent,
+            work=turn.work,
+            given=turn.text,
+            peer=turn.peer,
+            place=turn.place,
+            text=text,
+            failed=failed,
+            session_key=turn.session_key,
+        )
+        self._world.events.record(answered, turn=turn.id)
 
     async def _work(self, turn: Turn) -> str | None:
         rule = next((rule for rule in self._rules if self._fits(rule.when, turn)), None)
         if rule is None:
             return None
-        slots = {**_slots(turn), "n": str(self._number(turn.session_key, turn.id))}
-        speech = TurnSpeech(turn.agent, turn.id, self._record)
+        self._world.reached.note(rule)
+        slots = {**_slots(turn), "n": str(self._world.number(turn.session_key, turn.id))}
+        speech = TurnSpeech(turn.agent, turn.id, self._world.events.record, self._world.words.hidden)
         answer = await self._play(rule, turn, slots, speech)
         speech.end()
         return answer
@@ -81,15 +92,23 @@ class ScriptedAgent:
         for number, action in enumerate(rule.do, 1):
             if action.reply is not None:
                 text = await _fill(action.reply, turn, slots)
-                speech.asks("", text)
-                speech.passes(text)
+                speech.returns(text)
                 return text
             if action.silent:
                 return None
+            if action.plugin is not None:
+                return await self._delegate_turn(self._tasks.plugin(action.plugin), turn, speech)
             if action.nonsense is not None:
                 return cast("str", await talk_nonsense(action.nonsense))
             await self._act(action, turn, slots, speech, number)
         return None
+
+    async def _delegate_turn(self, agent: Agent, turn: Turn, speech: TurnSpeech) -> str | None:
+        """Let the agent of a plug-in take the turn; what it says is recorded as of any agent."""
+        text = await agent.turn(cast("Turn", RecordedTurn(turn, speech)))
+        if isinstance(text, str):
+            speech.returns(text)
+        return text
 
     async def _act(
         self, action: AgentAction, turn: Turn, slots: dict[str, str], speech: TurnSpeech, number: int
@@ -118,7 +137,7 @@ class ScriptedAgent:
     def _named(self, send: SendAction, turn: Turn) -> str:
         """The place of a send, as the agent names it; empty for the place of the turn."""
         if send.to is not None:
-            return "" if self._resolve(send.to) == turn.place else send.to
+            return "" if self._world.address(send.to) == turn.place else send.to
         return "/".join(part for part in (send.channel, send.account, send.target, send.thread) if part)
 
     def _fits(self, when: Match, turn: Turn) -> bool:
@@ -129,13 +148,13 @@ class ScriptedAgent:
             return False
         if when.person is not None and when.person not in self._names(turn):
             return False
-        if when.place is not None and (turn.place is None or not self._is_at(when.place, turn.place)):
+        if when.place is not None and (turn.place is None or not self._world.is_at(when.place, turn.place)):
             return False
         return when.text is None or text_matches(when.text, turn.text)
 
     def _names(self, turn: Turn) -> tuple[str, ...]:
         """The names of the sender in rules: the scenario's key, or the id. Display names may be anybody's."""
-        key = None if turn.place is None else self._person(turn.place.channel, turn.peer.id)
+        key = None if turn.place is None else self._world.person(turn.place.channel, turn.peer.id)
         return key or turn.peer.name, turn.peer.id
 
 

@@ -1,9 +1,7 @@
 """Scripted hands in the gateway's process. What they really return is a fact of the world."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
-from typing import cast
+from typing import Any, cast
 
 import anyio
 
@@ -11,16 +9,13 @@ from trunkline.core.errors import HandError, UnknownName
 from trunkline.core.hands.port import HandTask
 from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.well_formed import describe, plain_text
+from trunkline.sim.cast.cast_world import CastWorld
 from trunkline.sim.cast.nonsense import talk_nonsense
 from trunkline.sim.cast.working_agents import FAILED, InProcess
 from trunkline.sim.events.hands import HandAnswered, HandBegan, HandProgressed
-from trunkline.sim.scenario.model.scenario import HandRule
+from trunkline.sim.scenario.model.hands import HandRule
 from trunkline.sim.scenario.templates import fill
 from trunkline.sim.scenario.text_pattern import text_matches
-
-
-def _unmarked(_text: str) -> tuple[str, ...]:
-    return ()
 
 
 class ScriptedHands:
@@ -28,29 +23,22 @@ class ScriptedHands:
 
     def __init__(
         self,
-        rules: Mapping[str, Sequence[HandRule]],
-        number: Callable[[str, str], int],
-        fault: Callable[[str], tuple[str, float] | None],
-        record: Callable[..., int],
+        world: CastWorld,
         process: InProcess,
-        marks: Callable[[str], tuple[str, ...]] = _unmarked,
+        rules: Mapping[str, Sequence[HandRule]],
+        plugin: Callable[[str], Any],
     ) -> None:
-        self._rules = rules
-        self._number = number
-        self._fault = fault
-        self._record = record
-        self._process = process
-        self._marks = marks
+        self._world, self._process = world, process
+        self._rules, self._plugin = rules, plugin
 
     def has(self, hand: str) -> bool:
         return hand in self._rules
 
     async def run(self, task: HandTask) -> str:
         """Play the first rule that matches the task."""
-        began = HandBegan(
-            hand=task.hand, task=task.task, process=self._process.name, generation=self._process.generation
-        )
-        cause = self._record(began, delegation=task.delegation)
+        process = self._process
+        began = HandBegan(hand=task.hand, task=task.task, process=process.name, generation=process.generation)
+        cause = self._world.events.record(began, delegation=task.delegation)
         try:
             text = await self._play(task)
         except Exception as error:
@@ -69,9 +57,9 @@ class ScriptedHands:
             text=text,
             process=self._process.name,
             generation=self._process.generation,
-            marks=self._marks(text),
+            marks=self._world.words.marks(text),
         )
-        self._record(body, cause, delegation=task.delegation)
+        self._world.events.record(body, cause, delegation=task.delegation)
 
     async def _play(self, task: HandTask) -> str:
         for rule in self._rules[task.hand]:
@@ -79,16 +67,19 @@ class ScriptedHands:
                 break
         else:
             raise UnknownName(f"hand {task.hand!r} has no rule for {task.task!r}")
-        kind, extra = self._fault(task.task) or ("", 0.0)
+        self._world.reached.note(rule)
+        kind, extra = self._world.hand_fault(task.task) or ("", 0.0)
         if kind == "drop":
             await anyio.sleep_forever()
-        number = self._number(task.hand, task.delegation)
+        number = self._world.number(task.hand, task.delegation)
         slots = {"task": task.task, "text": task.task, "hand": task.hand, "n": str(number)}
         await self._work(rule, task, slots, extra if kind == "slow" else 0.0)
         if kind == "error":
             raise HandError(FAILED)
         if rule.fails is not None:
             raise HandError(rule.fails)
+        if rule.plugin is not None:
+            return await self._plugin(rule.plugin).run(task)
         if rule.nonsense is not None:
             return cast("str", await talk_nonsense(rule.nonsense))
         return sized(fill(rule.result or "done", slots), rule.result_size)
@@ -102,7 +93,7 @@ class ScriptedHands:
             await anyio.sleep(report.at - passed)
             passed = report.at
             text = fill(report.text, slots)
-            self._record(HandProgressed(hand=task.hand, text=text), delegation=task.delegation)
+            self._world.events.record(HandProgressed(hand=task.hand, text=text), delegation=task.delegation)
             await task.progress(text)
         await anyio.sleep(rule.takes + extra - passed)
 

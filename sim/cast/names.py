@@ -1,14 +1,12 @@
 """Display names of people, and a crowd of made-up people who may talk by themselves."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from trunkline.sim.scenario.model.scenario import WorldSpec
+from trunkline.sim.scenario.model.world import WorldSpec
 
 if TYPE_CHECKING:
     from faker import Faker
@@ -61,7 +59,7 @@ def _crowd(size: int, seed: int) -> dict[str, str]:
     return {f"p{number}": faker.name() for number in range(1, size + 1)}
 
 
-def _faker(seed: int | str) -> Faker:
+def _faker(seed: int | str) -> "Faker":
     # Imported here: Faker scans its locales at import, and most scenarios have no crowd.
     from faker import Faker
 

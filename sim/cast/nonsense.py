@@ -1,14 +1,15 @@
 """Misbehaviour of agents, hands and hooks: what they return or raise."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import NoReturn
 
 import anyio
 
-from trunkline.sim.scenario.model.nonsense import Nonsense
+from trunkline.sim.scenario.model.rules import Nonsense
+
+#: what the cancellation says with which a part of the cast ends the gateway
+TAKEN_DOWN = "the gateway was ended from inside"
 
 
 async def talk_nonsense(kind: Nonsense) -> object:
@@ -40,7 +41,7 @@ async def take_gateway_down() -> NoReturn:
     """End the gateway from inside: cancel the task of the gateway in which the caller runs."""
     task = asyncio.current_task()
     assert task is not None
-    task.cancel()
+    task.cancel(TAKEN_DOWN)
     await anyio.sleep_forever()
     raise AssertionError("the cancellation was swallowed")
 

@@ -1,22 +1,31 @@
 """The words of a hand's answer that nothing else in a scenario says, so that they prove where they come from."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from pydantic import BaseModel
 
+from trunkline.core.actions.result import ActionStatus
+from trunkline.core.hands.callback_message import OUTCOMES
 from trunkline.core.reasons import Reason
+from trunkline.core.states.delegation import CallbackState
+from trunkline.core.values import IntentState
 from trunkline.sim.scenario.model.scenario import Scenario
 
 _WORD = re.compile(r"\w{4,}")
 #: a word with a slot in it, such as ``answer{n}``
 _GLUED = re.compile(r"[\w{}]*\{\w+\}[\w{}]*")
+#: reasoning in a text of a model; one that is never closed reaches to the end
+_REASONING = re.compile(r"<(think(?:ing)?|thought|antthinking)>(.*?)(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
 _SLOT = re.compile(r"\{\w+\}")
-#: what the gateway says itself, beside the sentences of its reasons
-_GATEWAY = "done result posted here text hand returned value type instead within characters wrote message task running"
+#: what the gateway says itself, also through slots of templates such as `{outcome}`: nothing of it is a mark
+_GATEWAY = (
+    "done result posted here text hand returned value type instead within characters wrote message task running",
+    *(part for outcome, words in OUTCOMES.items() for part in (outcome.value, words)),
+    *(word.value for words in (ActionStatus, CallbackState, IntentState) for word in words),
+    *(part for reason in Reason for part in (reason.value, reason.sentence)),
+)
 
 
 class OwnWords:
@@ -38,10 +47,22 @@ class OwnWords:
         found = dict.fromkeys(word for word in _WORD.findall(text) if not word.isdigit() and word not in said)
         return tuple(word for word in found if not any(pattern.fullmatch(word) for pattern in made_up))
 
+    def hidden(self, text: str, agent: str) -> tuple[str, ...]:
+        """The distinctive words of the reasoning in a text of an agent.
+
+        Reasoning beside code is left alone: there its tags may be text.
+        """
+        if "<" not in text or "`" in text:
+            return ()
+        inside = " ".join(found[2] for found in _REASONING.finditer(text))
+        aloud = [text, *_texts(self._scenario.cast.agents.get(agent, ()))]
+        known = {word for said in aloud for word in _WORD.findall(_REASONING.sub(" ", said))}
+        return tuple(word for word in self.marks(inside, agent) if word not in known)
+
     def _said_beside(self, agent: str) -> tuple[frozenset[str], tuple[re.Pattern[str], ...]]:
         """The words that are said elsewhere, and the patterns of those that templates elsewhere make up."""
         scenario = self._scenario
-        texts = [_GATEWAY, *(reason.sentence for reason in Reason)]
+        texts = list(_GATEWAY)
         parts = (scenario.gateway, scenario.world, scenario.stored, scenario.script)
         texts += [text for part in parts for text in _texts(part)]
         texts += [text for name, rules in scenario.cast.agents.items() if name != agent for text in _texts(rules)]

@@ -3,25 +3,21 @@
 They belong to no gateway process, so a crash does not touch them, and they answer while none runs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Protocol
 
 import msgspec
 
-from trunkline.core.env import Ids
 from trunkline.core.errors import AnswerRefused, IllegalTransition, StoreError, UnknownName
-from trunkline.core.events import Event, EventLog, EventSink
+from trunkline.core.events import Event
 from trunkline.core.events.hands import DelegationAccepted, DelegationFinished
 from trunkline.core.reasons import Reason
 from trunkline.core.records.delegations import DelegationRow
 from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.store.delegations import HandPost, PostToGateway, PostVerb, TakeTask
 from trunkline.core.values import DelegationId
+from trunkline.sim.cast.cast_world import CastWorld
 from trunkline.sim.cast.hands import sized
-from trunkline.sim.cast.own_words import OwnWords
 from trunkline.sim.cast.working_agents import FAILED
 from trunkline.sim.events.hands import WorkerAnswered, WorkerDied, WorkerReported, WorkerTook
 from trunkline.sim.scenario.model.hands import ProgressReport, WorkerRule, WorkerSpec
@@ -33,39 +29,6 @@ from trunkline.sim.store.outside import OutsideStore
 _AGAIN = 1.0
 #: the id that a worker answers by mistake
 _UNKNOWN = DelegationId("no-such-delegation")
-
-
-class WorkerWorld(Protocol):
-    """The world as workers use it."""
-
-    log: EventLog
-
-    @property
-    def ids(self) -> Ids: ...
-
-    @property
-    def events(self) -> EventSink: ...
-
-    def now(self) -> float: ...
-
-    def wall_clock(self) -> float: ...
-
-    def call_at(self, when: float, call: Callable[..., object], *args: object) -> None:
-        """Schedule a callback of the world."""
-        ...
-
-    def poke(self) -> None:
-        """Check for rest."""
-        ...
-
-    def hand_fault(self, task: str) -> tuple[str, float] | None:
-        """The fault that strikes this task, and its duration."""
-        ...
-
-    @property
-    def words(self) -> OwnWords:
-        """Finds the words of an answer that nothing else in the scenario says."""
-        ...
 
 
 class _Held(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,7 +49,7 @@ class _Held(msgspec.Struct, frozen=True, kw_only=True):
 class Workers:
     """The workers of a run."""
 
-    def __init__(self, world: WorkerWorld, store: OutsideStore, specs: Mapping[str, WorkerSpec]) -> None:
+    def __init__(self, world: CastWorld, store: OutsideStore, specs: Mapping[str, WorkerSpec]) -> None:
         #: delegations that have not ended, which a worker may name by mistake
         self.open: dict[str, None] = {}
         self._all = [_Worker(name, spec, world, store, self) for name, spec in specs.items()]
@@ -113,7 +76,7 @@ class Workers:
 class _Worker:
     """A worker, which works on one task at a time."""
 
-    def __init__(self, name: str, spec: WorkerSpec, world: WorkerWorld, store: OutsideStore, others: Workers) -> None:
+    def __init__(self, name: str, spec: WorkerSpec, world: CastWorld, store: OutsideStore, others: Workers) -> None:
         self.spec = spec
         self._name = name
         self._world = world
@@ -165,6 +128,7 @@ class _Worker:
             # A worker that does not know what to do keeps the task, and goes on with the next one.
             self.look_soon()
             return
+        self._world.reached.note(rule)
         rule = _struck(rule, self._world.hand_fault(row.task))
         held = self._held = _Held(row=row, ticket=ticket, rule=rule, cause=cause)
         for report in rule.progress:

@@ -1,18 +1,18 @@
 """Agents that work as hands: when they begin a task, and what they really return."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 
 import anyio
 import msgspec
 
-from trunkline.core.agent import Turn
+from trunkline.core.agent import Agent, Turn
 from trunkline.core.delivery.answers import says_no_reply
 from trunkline.core.errors import HandError
 from trunkline.core.states.delegation import HandOutcome
+from trunkline.core.text.model_text import read_model_text
 from trunkline.core.values import WorkKind
 from trunkline.core.well_formed import describe, plain_text
+from trunkline.sim.cast.cast_world import CastWorld
 from trunkline.sim.events.hands import HandAnswered, HandBegan
 
 #: what a hand says that fails by a fault
@@ -36,19 +36,12 @@ def delegation_of(turn: Turn) -> str | None:
 
 
 class WorkingAgents:
-    """Records the tasks of agents of one process. `marks` finds the words that only an answer says."""
+    """Records the tasks of agents of one process. `plugin` has the agents of plug-ins by their names."""
 
-    def __init__(
-        self,
-        record: Callable[..., int],
-        process: InProcess,
-        marks: Callable[[str, str], tuple[str, ...]],
-        fault: Callable[[str], tuple[str, float] | None],
-    ) -> None:
-        self._record = record
+    def __init__(self, world: CastWorld, process: InProcess, plugin: Callable[[str], Agent]) -> None:
+        self.plugin = plugin
+        self._world = world
         self._process = process
-        self._marks = marks
-        self._fault = fault
 
     async def run(self, turn: Turn, work: Callable[[Turn], Awaitable[str | None]]) -> str | None:
         """Record what the turn of an agent does for a delegation, if anything. Faults of hands strike tasks."""
@@ -62,7 +55,7 @@ class WorkingAgents:
         return answer
 
     async def _struck(self, turn: Turn, work: Callable[[Turn], Awaitable[str | None]]) -> str | None:
-        struck = self._fault(turn.text) if turn.work is WorkKind.TASK else None
+        struck = self._world.hand_fault(turn.text) if turn.work is WorkKind.TASK else None
         kind, extra = struck or ("", 0.0)
         if kind == "drop":
             await anyio.sleep_forever()
@@ -76,18 +69,13 @@ class WorkingAgents:
     def _begin(self, turn: Turn) -> None:
         """The agent is given a task."""
         if turn.work is WorkKind.TASK:
-            body = HandBegan(
-                hand=turn.agent,
-                task=turn.text,
-                process=self._process.name,
-                generation=self._process.generation,
-                agent=True,
-            )
-            self._record(body, turn=turn.id, delegation=delegation_of(turn))
+            name, start = self._process.name, self._process.generation
+            body = HandBegan(hand=turn.agent, task=turn.text, process=name, generation=start, agent=True)
+            self._world.events.record(body, turn=turn.id, delegation=delegation_of(turn))
 
     def _record_return(self, turn: Turn, answer: object) -> None:
         """The turn of a task has returned. Without a text, the task may go on."""
-        text = plain_text(answer) or ""
+        text = read_model_text(plain_text(answer) or "").as_result
         silent = not text.strip() or says_no_reply(text)
         self._record_answer(turn, HandOutcome.OK, "" if silent else text, silent=silent)
 
@@ -107,6 +95,6 @@ class WorkingAgents:
             generation=self._process.generation,
             silent=silent,
             agent=True,
-            marks=self._marks(text, turn.agent),
+            marks=self._world.words.marks(text, turn.agent),
         )
-        self._record(body, turn=turn.id, delegation=delegation)
+        self._world.events.record(body, turn=turn.id, delegation=delegation)

@@ -4,6 +4,6 @@
 """
 
 from trunkline.core.events import BODIES
-from trunkline.sim.events import actions, attach, calls, hands, model, people, processes, script, wire, world
+from trunkline.sim.events import actions, attach, hands, model, processes, script, wire, world
 
-__all__ = ["BODIES", "actions", "attach", "calls", "hands", "model", "people", "processes", "script", "wire", "world"]
+__all__ = ["BODIES", "actions", "attach", "hands", "model", "processes", "script", "wire", "world"]

@@ -1,7 +1,5 @@
 """The wire truth of actions: what a platform changed for the gateway, and what it answered."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from trunkline.core.action_names import Action
@@ -55,6 +53,32 @@ class AgentActs(SimBody, frozen=True, kw_only=True):
     place: Address | None = None
     message_id: str | None = None
     of: str | None = None
+    #: the new text that it wants, of an edit
+    text: str = ""
+
+
+class AgentTold(SimBody, frozen=True, kw_only=True):
+    """The message tool answered an agent of the cast: the result of a call, or the reason of a refusal."""
+
+    kind: ClassVar[str] = "agent.told"
+    agent: str
+    #: the place of the turn
+    at: Address | None = None
+    #: the agent's words for it: the parameters of the call as JSON; and the place that they name, if it is one
+    asked: str
+    aim: Address | None = None
+    action: str
+    #: ``queued``, ``done``, ``dry-run``, ``suppressed``, ``failed``; ``refused``, ``unanswered`` by the platform, or
+    #: ``raised`` for an error that is none of these
+    status: str
+    #: the place, the message and the session that the tool names
+    place: Address | None = None
+    named: str | None = None
+    session_key: str | None = None
+    reason: str = ""
+    detail: str = ""
+    #: of a broadcast: the status for each target, in order
+    each: tuple[str, ...] = ()
 
 
 class WireAnswered(PlatformBody, frozen=True, kw_only=True):

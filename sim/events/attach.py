@@ -1,7 +1,5 @@
 """A gateway that is not ours: what its run is judged by, its start and its end, and whom it wanted to reach."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from trunkline.sim.events.base import SimBody

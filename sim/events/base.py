@@ -1,7 +1,5 @@
 """Base classes of the bodies that only a simulated run has, by what records them."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from trunkline.core.events.base import Body

@@ -4,8 +4,6 @@ The gateway's own record of a delegation is compared with these facts: invariant
 hand returned, or for what an agent was given.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import msgspec
@@ -45,6 +43,24 @@ class HandAnswered(SimBody, frozen=True, kw_only=True):
     agent: bool = False
     #: words of it that nothing else in the scenario says, so that they prove where they come from (invariant C1)
     marks: tuple[str, ...] = ()
+
+
+class AgentReasoned(SimBody, frozen=True, kw_only=True):
+    """An agent wants a text said with reasoning inside, which is for nobody (invariant C9)."""
+
+    kind: ClassVar[str] = "agent.reasoned"
+    agent: str
+    #: words of the reasoning that nothing else in the scenario says
+    marks: tuple[str, ...]
+
+
+class AgentQuotes(SimBody, frozen=True, kw_only=True):
+    """An agent names the message that it answers: by a tag in a text, or to its tool (invariant R1)."""
+
+    kind: ClassVar[str] = "agent.quotes"
+    agent: str
+    #: an intent, or the platform's id of a message
+    message: str
 
 
 class HandProgressed(SimBody, frozen=True, kw_only=True):
@@ -141,6 +157,34 @@ class AgentGiven(SimBody, frozen=True, kw_only=True):
     frame: str = ""
 
 
+class AgentAnswered(SimBody, frozen=True, kw_only=True):
+    """An agent has returned: what it was given for the turn, and its answer. Never, if the process dies before."""
+
+    kind: ClassVar[str] = "agent.answered"
+    agent: str
+    work: WorkKind
+    #: what it was given, by whom, and where
+    given: str
+    peer: Peer
+    place: Address | None = None
+    #: what it returned, as it is; none: nothing
+    text: str | None = None
+    #: how it failed: the error that it raised, or the type of what it returned instead of a text
+    failed: str = ""
+    #: the session that it was given; empty: a trace of an earlier version
+    session_key: str = ""
+
+
+class AgentSends(SimBody, frozen=True, kw_only=True):
+    """An agent asks its message tool to say a text; recorded before the call, which the gateway may refuse."""
+
+    kind: ClassVar[str] = "agent.sends"
+    agent: str
+    text: str
+    #: the place as the agent names it; empty: that of the turn
+    to: str = ""
+
+
 class AgentDelegated(SimBody, frozen=True, kw_only=True):
     """An agent called the delegation tool, and the call has returned. The ids name its turn, and what was accepted."""
 
@@ -155,6 +199,9 @@ class AgentDelegated(SimBody, frozen=True, kw_only=True):
     since: float
     #: the type of the error; empty: it was accepted
     refused: str = ""
+    #: the reason of a refusal, and the place of the turn
+    reason: str = ""
+    at: Address | None = None
     #: the place that the agent named for the answer
     reply_to: Address | None = None
 

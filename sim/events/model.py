@@ -1,7 +1,5 @@
 """A model on the wire: what it was asked, and what it answered."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from trunkline.core.values import Address

@@ -1,7 +1,5 @@
 """Simulated crashes, stops and freezes of gateway processes."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from trunkline.sim.events.base import SimBody

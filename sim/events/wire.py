@@ -3,14 +3,14 @@
 Recorded by the simulated platforms, never by the gateway: invariants compare the two records.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
+
+import msgspec
 
 from trunkline.core.action_names import Action
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.reasons import Reason
-from trunkline.core.values import Address, Peer, Transport
+from trunkline.core.values import Address, Peer, Style, Transport
 from trunkline.sim.events.base import PlatformBody
 
 
@@ -35,6 +35,9 @@ class WireAccepted(PlatformBody, frozen=True, kw_only=True):
     identity: str | None = None
     #: number of the request's token, on platforms that count tokens
     credential: int = 0
+    #: the text as it is shown, where the platform shows HTML or styles; none and empty: as it is written
+    html: str | None = None
+    styles: tuple[Style, ...] = ()
     #: the question of a poll, then its options
     poll: tuple[str, ...] = ()
     #: the platform's id of that poll
@@ -56,6 +59,10 @@ class WireDeduplicated(PlatformBody, frozen=True, kw_only=True):
     key: str
     chunk: int
     attempt: int
+
+
+#: refusals of a place that takes no messages, now or ever
+NO_PLACE = (Reason.PLACE_GONE, Reason.PLACE_CLOSED)
 
 
 class WireRefused(PlatformBody, frozen=True, kw_only=True):
@@ -105,8 +112,11 @@ class WireCalled(PlatformBody, frozen=True, kw_only=True):
     #: the message that it would change
     message_id: str | None = None
     action: Action | None = None
-    #: a digest of what a send or a change asks for, without its key: the same one is the same request; empty: unknown
+    #: a digest of all that a send or a change asks for, without keys and time stamps: the same one is the same request;
+    #: empty: unknown
     digest: str = ""
+    #: all of that but its text, each field in short: ``parse_mode``, ``reply_parameters``
+    fields: dict[str, str] = msgspec.field(default_factory=dict[str, str])
 
 
 class WireEdited(PlatformBody, frozen=True, kw_only=True):

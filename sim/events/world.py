@@ -1,9 +1,7 @@
-"""The simulated world: accounts, people, places, posts and pushes.
+"""The simulated world: accounts, people and what they do, calls, places, posts and pushes.
 
 Recorded by the runner and by the simulated platforms, never by the gateway.
 """
-
-from __future__ import annotations
 
 from typing import ClassVar
 
@@ -11,6 +9,9 @@ import msgspec
 
 from trunkline.core.values import Address, Idempotency, Peer
 from trunkline.sim.events.base import PlatformBody, SimBody
+
+#: the usual value of `WorldLimits.chain`, which is not written
+USUAL_CHAIN = (20, 3600.0)
 
 
 class AgentContexts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -30,6 +31,15 @@ class AgentContexts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     #: the text of the mark, with ``{channel}`` for the name of the place
     prefix: str = "[from {channel}] "
     suffix: str = ""
+
+
+class TextLimit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The longest text of a message of an account, as configured."""
+
+    channel: str
+    account: str
+    #: UTF-16 code units
+    length: int
 
 
 class WorldLimits(SimBody, frozen=True, kw_only=True):
@@ -55,6 +65,26 @@ class WorldLimits(SimBody, frozen=True, kw_only=True):
     callback_prompt: bool = True
     #: seconds after which a delegation has ended at the latest; none: unknown
     hand_age: float | None = None
+    #: the waits after the first, the second and later failed attempts, in seconds; empty: unknown, or none
+    waits: tuple[float, ...] = ()
+    #: seconds for which a response is waited for
+    timeout: float = 0.0
+    #: the longest text of a message, where the configuration says one
+    texts: tuple[TextLimit, ...] = ()
+    #: channels on which the result of bound work goes to its bound conversation, and else to nobody
+    closed: tuple[str, ...] = ()
+    #: the whole configuration, as JSON without its defaults; empty: a trace of an earlier version
+    config: str = ""
+    #: how many turns may follow from each other without a person, and the seconds that end such a chain of bots; none:
+    #: as many as usual
+    chain: tuple[int, float] | None = None
+    #: the notices about an answer that failed, that is in doubt, and that waits for its place; none: unknown, or an
+    #: upstream profile
+    notices: tuple[str, str, str] | None = None
+    #: notices may go to the room of a thread that takes nothing
+    notice_in_room: bool = True
+    #: the longest text that is accepted, in characters; none: unknown
+    max_text: int | None = None
 
 
 class WorldHeartbeat(SimBody, frozen=True, kw_only=True):
@@ -74,6 +104,8 @@ class WorldHeartbeat(SimBody, frozen=True, kw_only=True):
     ok_shown: tuple[str, ...] = ()
     #: what stands before its texts; empty: nothing
     prefix: str = ""
+    #: the reasoning in its texts is shown
+    reasoning: bool = False
 
 
 class WorldAccount(SimBody, frozen=True, kw_only=True):
@@ -87,6 +119,8 @@ class WorldAccount(SimBody, frozen=True, kw_only=True):
     idempotency: Idempotency | None = None
     #: its responses carry no message id
     nameless: bool = False
+    #: the usual time of a request or of an answer on its way, in seconds
+    latency: float = 0.0
 
 
 class WorldPerson(SimBody, frozen=True, kw_only=True):
@@ -135,6 +169,15 @@ class PeerSaid(PlatformBody, frozen=True, kw_only=True):
     stands_for: str | None = None
     #: nothing was written: a button of this message was pressed, and `text` is its value
     pressed: str | None = None
+    #: names of the files in it
+    files: tuple[str, ...] = ()
+    #: the first message of what the person does at once; none: the message is all of it
+    act: str | None = None
+
+    @property
+    def words(self) -> str:
+        """The text, and the names of the files."""
+        return " ".join(filter(None, (self.text, *(f"[{file}]" for file in self.files))))
 
 
 class PlatformPushed(PlatformBody, frozen=True, kw_only=True):
@@ -230,3 +273,90 @@ class WebhookGone(PlatformBody, frozen=True, kw_only=True):
     channel: str
     webhook: str
     how: str
+
+
+class PeerReacted(PlatformBody, frozen=True, kw_only=True):
+    """A person reacted to a message, or took a reaction away. The gateway does not hear of it."""
+
+    kind: ClassVar[str] = "peer.reacted"
+    address: Address
+    peer: Peer
+    message_id: str
+    emoji: str
+    removed: bool = False
+    #: it was so already
+    repeated: bool = False
+
+
+class PeerVoted(PlatformBody, frozen=True, kw_only=True):
+    """A person voted in a poll. The gateway does not hear of it; it may ask for the results."""
+
+    kind: ClassVar[str] = "peer.voted"
+    address: Address
+    peer: Peer
+    message_id: str
+    #: the chosen options; empty: the vote was withdrawn
+    options: tuple[str, ...]
+    #: what was chosen before
+    before: tuple[str, ...] = ()
+    #: it was so already
+    repeated: bool = False
+
+
+class PeerEdited(PlatformBody, frozen=True, kw_only=True):
+    """A person edited a message of theirs. The gateway does not hear of it, and keeps what was written first."""
+
+    kind: ClassVar[str] = "peer.edited"
+    address: Address
+    peer: Peer
+    message_id: str
+    text: str
+    before: str
+
+
+class PeerDeleted(PlatformBody, frozen=True, kw_only=True):
+    """A person deleted a message of theirs. The gateway does not hear of it, and keeps what was written."""
+
+    kind: ClassVar[str] = "peer.deleted"
+    address: Address
+    peer: Peer
+    message_id: str
+    before: str
+
+
+class CallStarted(PlatformBody, frozen=True, kw_only=True):
+    """A person calls an account; it rings. The call is the thread of the address."""
+
+    kind: ClassVar[str] = "call.started"
+    address: Address
+    peer: Peer
+    #: its name in the scenario
+    name: str
+
+
+class CallChanged(PlatformBody, frozen=True, kw_only=True):
+    """A call was answered, put on hold, taken off hold, or has ended."""
+
+    kind: ClassVar[str] = "call.changed"
+    address: Address
+    #: ``answered``, ``held``, ``resumed`` or ``ended``
+    state: str
+    #: why it has ended: ``hung-up``, ``busy`` or ``no-answer``
+    why: str = ""
+
+
+class SpeechHeard(PlatformBody, frozen=True, kw_only=True):
+    """A person has heard what the gateway says in their call, or only the beginning of it."""
+
+    kind: ClassVar[str] = "speech.heard"
+    #: the call
+    address: Address
+    #: the place that the gateway named: the call, or only the number
+    requested: Address
+    #: what was heard, and whether that is all
+    text: str
+    whole: bool
+    #: how long it was heard
+    seconds: float
+    chunk: int
+    attempt: int

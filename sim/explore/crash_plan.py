@@ -4,8 +4,6 @@ Samples are keyed by the seed and by the crash point. So adding or omitting a po
 same exploration tries the same runs on any machine.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 
@@ -164,10 +162,7 @@ def plan(points: CrashPoints, sampling: Sampling, seed: int) -> tuple[CrashTrial
     Kills that lead to the same run are one trial. A drawn share of them is played nevertheless, as a check.
     """
     steps = points.steps[:: sampling.every_step]
-    firsts = [
-        *(CrashAt(what="commit", n=n) for n in points.commits),
-        *(CrashAt(what="step", n=n) for n in steps),
-    ]
+    firsts = [*(CrashAt(what="commit", n=n) for n in points.commits), *(CrashAt(what="step", n=n) for n in steps)]
     ranked = sorted(firsts, key=lambda first: _draw(seed, "second", first.point))
     often, rest = divmod(sampling.second, len(firsts)) if firsts else (0, 0)
     more = set(ranked[:rest])

@@ -6,8 +6,6 @@
 This module is single-process; `trunkline.app.runs.exploration_pool` distributes trials over workers.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -25,6 +23,7 @@ from trunkline.sim.run.gateway_process import GatewayProcess
 from trunkline.sim.run.runner import MAX_STEPS, PlayedRun, bugs_of, play
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario import ScenarioFile
+from trunkline.sim.scenario.names import PluginError
 from trunkline.sim.store.store_reuse import ReusableStore
 
 #: checks beside the invariants, and what each of them promises
@@ -148,13 +147,10 @@ class Explorer:
 
         try:
             played = play(
-                self.file,
-                seed=self.seed,
-                bugs=self.bugs,
-                prepare=prepare,
-                spare=self._spare,
-                max_steps=self._max_steps,
+                self.file, seed=self.seed, bugs=self.bugs, prepare=prepare, spare=self._spare, max_steps=self._max_steps
             )
+        except PluginError:
+            raise
         except Exception as error:  # noqa: BLE001 -- any error of a run is a finding
             breach = Breach(id="PLAYED", summary=f"{type(error).__name__}: {error}")
             fired = len(placed[0].whys) if placed else 0

@@ -4,8 +4,6 @@ Ids are derived from content (`sim.run.env.SimIds`), so an intent has the same i
 the number that is added when a message is admitted again. That number is removed here.
 """
 
-from __future__ import annotations
-
 import re
 import zlib
 from collections import Counter, defaultdict
@@ -15,38 +13,24 @@ from typing import Any
 import msgspec
 
 from trunkline.core.bindings.bind_request import OPERATOR
-from trunkline.core.errors import CallEnded, PlaceGone, Refused, UnknownName
-from trunkline.core.events import Body, Event
-from trunkline.core.events.bindings import BindingBound, BindingEnded, ControlCalled
-from trunkline.core.events.delivery import (
-    AttemptEnded,
-    AttemptStarted,
-    ChunkAcked,
-    IntentPrepared,
-    IntentSettled,
-    MirrorAppended,
-    RecoveryDecided,
-)
-from trunkline.core.events.gateway import InboundAdmitted, RouteDecided, TranscriptAppended, TurnEnded, TurnStarted
-from trunkline.core.events.hands import CompletionPlanned, DelegationFinished
+from trunkline.core.delivery.recovery import RecoveryAction
+from trunkline.core.errors import CallEnded, PlaceArchived, PlaceGone, Refused, UnknownName
+from trunkline.core.events import Body, Event, bindings, delivery, gateway, hands
 from trunkline.core.reasons import Reason
 from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.values import IntentState, WorkKind
-from trunkline.sim.events.actions import WireActed
+from trunkline.sim.events import actions, script, wire, world
 from trunkline.sim.events.hands import AgentChecked
-from trunkline.sim.events.script import FaultFired
-from trunkline.sim.events.wire import WireAccepted, WireRefused
-from trunkline.sim.events.world import PeerSaid
 
-_Progress = IntentSettled | WireAccepted | WireActed | WireRefused | ChunkAcked
+_Progress = delivery.IntentSettled | wire.WireAccepted | actions.WireActed | wire.WireRefused | delivery.ChunkAcked
 Lane = tuple[str, str, str, str]
 #: a visible chunk: intent, chunk number, place, text; of a change its action and the new text
 Seen = tuple[str, int, Lane, str]
 #: the state of a session: number of turns, checksum of its lines
 Heard = tuple[int, int]
 
-#: refusals that are not retried
-_FOR_GOOD = frozenset({Refused.reason, PlaceGone.reason, CallEnded.reason})
+#: refusals that are not retried, or only until the place is opened
+_FOR_GOOD = frozenset({Refused.reason, PlaceGone.reason, PlaceArchived.reason, CallEnded.reason})
 #: chat commands whose answer depends on how far hands have come
 _OF_HANDS = frozenset({"tasks", "cancel"})
 _AGAIN = re.compile(r"\+\d+")
@@ -68,9 +52,9 @@ def seen_of(events: Sequence[Event]) -> Counter[Seen]:
     found: Counter[Seen] = Counter()
     for event in events:
         body = event.body
-        if type(body) is WireAccepted:
+        if type(body) is wire.WireAccepted:
             found[plain(event.intent), body.chunk, body.address.lane, body.text] += 1
-        elif type(body) is WireActed and not body.repeated:
+        elif type(body) is actions.WireActed and not body.repeated:
             found[plain(event.intent), body.chunk, body.address.lane, f"{body.action.value} {body.text}".strip()] += 1
     return found
 
@@ -78,7 +62,7 @@ def seen_of(events: Sequence[Event]) -> Counter[Seen]:
 class IntentDigest(msgspec.Struct, kw_only=True):
     """An intent: its preparation, what people saw of it, and how it ended."""
 
-    body: IntentPrepared
+    body: delivery.IntentPrepared
     #: its id without the last part
     origin: str
     #: number of configuration reloads when its work was routed, and when it was prepared
@@ -99,6 +83,9 @@ class IntentDigest(msgspec.Struct, kw_only=True):
     #: chunk -> number of sends and of failed look-ups; recoveries may count as attempts too
     attempts: Counter[int]
     recovered: int = 0
+    #: attempts that had started before the last recovery, and recoveries from an attempt that may have died unrecorded
+    attempts_before: int = 0
+    unrecorded: int = 0
     state: IntentState | None = None
     ended_at: float = 0.0
     #: why it ended
@@ -108,6 +95,11 @@ class IntentDigest(msgspec.Struct, kw_only=True):
     def missing(self) -> int:
         """The number of chunks that were never accepted."""
         return self.body.chunks - len(self.accepted)
+
+    @property
+    def requests(self) -> int:
+        """The largest number of times that a chunk may have been on the wire."""
+        return max(self.attempts.values(), default=0) + self.unrecorded
 
 
 class RunDigest:
@@ -125,8 +117,8 @@ class RunDigest:
         self.lost: set[str] = set()
         #: plain ids of delegations whose session was reset before they ended
         self.replaced: set[str] = set()
-        #: plain ids of work started by a schedule
-        self.wakes: set[str] = set()
+        #: plain id of work started by a schedule -> how often it was admitted
+        self.wakes: Counter[str] = Counter()
         #: plain id of work -> its runs when it was given up, because the process died during each of them
         self.runs_out: dict[str, int] = {}
         #: lanes that an operator bound, and lanes that were unbound, each with the session
@@ -141,6 +133,8 @@ class RunDigest:
         self.outcomes: defaultdict[str, set[HandOutcome]] = defaultdict(set)
         #: plain id of work -> what its agent was answered when it asked how far its hands are
         self.checked: defaultdict[str, set[str]] = defaultdict(set)
+        #: plain id of an intent or delegation, and what operators did to it -> how often
+        self.operated: Counter[tuple[str, str]] = Counter()
         #: plain ids of chat commands about delegated work
         self.commands: set[str] = set()
         self._by_id: dict[str, IntentDigest] = {}
@@ -156,29 +150,30 @@ class RunDigest:
         #: the last attempt that started
         self._attempt: Event | None = None
         handlers: dict[type[Body], Callable[[Event, Any], None]] = {
-            RouteDecided: self._route,
-            IntentPrepared: self._note_prepared,
-            AttemptStarted: self._note_attempt,
-            AttemptEnded: self._note_end,
-            RecoveryDecided: self._note_recovery,
-            PeerSaid: self._note_said,
-            BindingBound: self._note_bound,
-            BindingEnded: self._note_unbound,
-            FaultFired: self._fault,
-            IntentSettled: self._progress,
-            WireAccepted: self._progress,
-            WireActed: self._progress,
-            WireRefused: self._progress,
-            ChunkAcked: self._progress,
-            DelegationFinished: self._note_finished,
-            CompletionPlanned: self._note_plan,
-            InboundAdmitted: self._note_admitted,
-            TranscriptAppended: self._line,
-            MirrorAppended: self._line,
-            TurnStarted: self._turn,
-            TurnEnded: self._turn_ended,
+            gateway.RouteDecided: self._route,
+            delivery.IntentPrepared: self._note_prepared,
+            delivery.AttemptStarted: self._note_attempt,
+            delivery.AttemptEnded: self._note_end,
+            delivery.RecoveryDecided: self._note_recovery,
+            world.PeerSaid: self._note_said,
+            bindings.BindingBound: self._note_bound,
+            bindings.BindingEnded: self._note_unbound,
+            script.FaultFired: self._fault,
+            delivery.IntentSettled: self._progress,
+            wire.WireAccepted: self._progress,
+            actions.WireActed: self._progress,
+            wire.WireRefused: self._progress,
+            delivery.ChunkAcked: self._progress,
+            hands.DelegationFinished: self._note_finished,
+            hands.CompletionPlanned: self._note_plan,
+            gateway.InboundAdmitted: self._note_admitted,
+            gateway.TranscriptAppended: self._line,
+            delivery.MirrorAppended: self._line,
+            gateway.TurnStarted: self._turn,
+            gateway.TurnEnded: self._turn_ended,
             AgentChecked: self._note_check,
-            ControlCalled: self._note_command,
+            bindings.ControlCalled: self._note_command,
+            delivery.OperatorActed: self._note_operator,
         }
         for event in events:
             handle = handlers.get(type(event.body))
@@ -188,13 +183,13 @@ class RunDigest:
     def _heard(self, session: str) -> Heard:
         return len(self._turns[session]), self._sums[session]
 
-    def _turn(self, event: Event, body: TurnStarted) -> None:
+    def _turn(self, event: Event, body: gateway.TurnStarted) -> None:
         self._turns[body.session_id].add(plain(event.turn))
         self._work[event.turn or ""] = plain(event.inbound)
         self.configurations[plain(event.inbound)].add(self._configuration(event.at))
         self._running[event.turn or ""] = body.session_id, self._heard(body.session_id)
 
-    def _turn_ended(self, event: Event, body: TurnEnded) -> None:
+    def _turn_ended(self, event: Event, body: gateway.TurnEnded) -> None:
         if body.reason is Reason.AGENT_RAISED and body.detail.startswith(UnknownName.__name__):
             self.placeless.add(plain(event.inbound))
         if body.reason is Reason.RUNS_EXHAUSTED:
@@ -203,30 +198,30 @@ class RunDigest:
     def _note_check(self, event: Event, body: AgentChecked) -> None:
         self.checked[self._work.get(event.turn or "", "")].add(body.answer)
 
-    def _note_command(self, event: Event, body: ControlCalled) -> None:
+    def _note_command(self, event: Event, body: bindings.ControlCalled) -> None:
         if body.command in _OF_HANDS:
             self.commands.add(plain(event.inbound))
 
-    def _note_bound(self, _event: Event, body: BindingBound) -> None:
+    def _note_bound(self, _event: Event, body: bindings.BindingBound) -> None:
         if body.by == OPERATOR:
             self.bound.add((body.conversation.lane, body.session_key))
 
-    def _note_unbound(self, _event: Event, body: BindingEnded) -> None:
+    def _note_unbound(self, _event: Event, body: bindings.BindingEnded) -> None:
         if body.reason is Reason.UNBOUND:
             self.unbound.add((body.conversation.lane, body.session_key))
 
-    def bound_otherwise(self, other: RunDigest, name: str) -> bool:
+    def bound_otherwise(self, other: "RunDigest", name: str) -> bool:
         """Whether a conversation of an intent was bound by an operator, or unbound, in one run only."""
         places = {lane for lane, _ in (self.bound ^ other.bound) | (self.unbound ^ other.unbound)}
         now = [*self.intents.get(name, ()), *other.intents.get(name, ())]
         # All accounts of a platform see a conversation, and any of them may own it.
         return bool({_place(lane) for lane in places} & {_place(intent.body.address.lane) for intent in now})
 
-    def _line(self, _event: Event, body: TranscriptAppended | MirrorAppended) -> None:
-        role = body.role if isinstance(body, TranscriptAppended) else "assistant"
+    def _line(self, _event: Event, body: gateway.TranscriptAppended | delivery.MirrorAppended) -> None:
+        role = body.role if isinstance(body, gateway.TranscriptAppended) else "assistant"
         self._sums[body.session_id] = zlib.crc32(f"{role}: {body.text}".encode(), self._sums[body.session_id])
 
-    def _note_prepared(self, event: Event, body: IntentPrepared) -> None:
+    def _note_prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
         running = self._running.get(event.turn or "")
         heard = None if running is None else (running[1], self._heard(running[0]))
         routed = self._routed.get(event.inbound or "", event.at)
@@ -247,28 +242,31 @@ class RunDigest:
     def _configuration(self, at: float) -> int:
         return sum(reload <= at for reload in self._reloads)
 
-    def _route(self, event: Event, _body: RouteDecided) -> None:
+    def _route(self, event: Event, _body: gateway.RouteDecided) -> None:
         self._routed[event.inbound or ""] = event.at
         self.configurations[plain(event.inbound)].add(self._configuration(event.at))
 
-    def _note_said(self, event: Event, _body: PeerSaid) -> None:
+    def _note_said(self, event: Event, _body: world.PeerSaid) -> None:
         self.said.add(plain(event.inbound))
 
-    def _note_attempt(self, event: Event, body: AttemptStarted) -> None:
+    def _note_attempt(self, event: Event, body: delivery.AttemptStarted) -> None:
         self._attempt = event
         if intent := self._by_id.get(event.intent or ""):
             intent.attempts[body.chunk] += 1
 
-    def _note_end(self, event: Event, body: AttemptEnded) -> None:
+    def _note_end(self, event: Event, body: delivery.AttemptEnded) -> None:
         intent = self._by_id.get(event.intent or "")
         if intent is not None and body.reason is Reason.LOOKUP_FAILED:
             intent.attempts[body.chunk] += 1
 
-    def _note_recovery(self, event: Event, _body: RecoveryDecided) -> None:
+    def _note_recovery(self, event: Event, body: delivery.RecoveryDecided) -> None:
         if intent := self._by_id.get(event.intent or ""):
             intent.recovered += 1
+            started = intent.attempts.total()
+            intent.unrecorded += started == intent.attempts_before and body.decision != RecoveryAction.SEND
+            intent.attempts_before = started
 
-    def _fault(self, event: Event, body: FaultFired) -> None:
+    def _fault(self, event: Event, body: script.FaultFired) -> None:
         # The fault fires at the same moment as the start of the attempt is recorded.
         attempt = self._attempt
         intent = None if attempt is None or attempt.at != event.at else self._by_id.get(attempt.intent or "")
@@ -280,25 +278,28 @@ class RunDigest:
         if intent is None:
             return
         match body:
-            case IntentSettled():
+            case delivery.IntentSettled():
                 intent.state, intent.why, intent.ended_at = body.state, body.reason, event.at
-            case WireAccepted() | WireActed():
+            case wire.WireAccepted() | actions.WireActed():
                 intent.accepted[body.chunk] += 1
-            case WireRefused():
+            case wire.WireRefused():
                 intent.refused |= body.reason in _FOR_GOOD
-            case ChunkAcked():
+            case delivery.ChunkAcked():
                 intent.vouched |= body.reason is Reason.OPERATOR_SENT
 
-    def _note_finished(self, event: Event, body: DelegationFinished) -> None:
+    def _note_finished(self, event: Event, body: hands.DelegationFinished) -> None:
         self.outcomes[plain(event.delegation)].add(body.outcome)
         if body.outcome is HandOutcome.LOST:
             self.lost.add(plain(event.delegation))
 
-    def _note_plan(self, event: Event, body: CompletionPlanned) -> None:
+    def _note_operator(self, event: Event, body: delivery.OperatorActed) -> None:
+        self.operated[plain(event.delegation or event.intent), body.verb] += 1
+
+    def _note_plan(self, event: Event, body: hands.CompletionPlanned) -> None:
         self.configurations[plain(event.delegation)].add(self._configuration(event.at))
         if any(step.reason is Reason.REQUESTER_REPLACED for step in body.steps):
             self.replaced.add(plain(event.delegation))
 
-    def _note_admitted(self, event: Event, body: InboundAdmitted) -> None:
+    def _note_admitted(self, event: Event, body: gateway.InboundAdmitted) -> None:
         if body.work in (WorkKind.WAKE, WorkKind.HEARTBEAT, WorkKind.CRON):
-            self.wakes.add(plain(event.inbound))
+            self.wakes[plain(event.inbound)] += 1

@@ -5,8 +5,8 @@ A crash changes the timing of a run, which may legitimately change what people s
 - A chunk on a platform with neither key nor look-up, or by a webhook, is parked: not sent twice, and its intent ends as
   ``unknown``. So is a change that cannot be done twice.
 - Or, if so configured, it is sent again with a mark: people see it once or twice. A notice of the gateway itself is
-  sent again without one.
-- A hand is lost with its process, so its result and the agent's reply differ.
+  sent again once, without one.
+- A hand is lost with its process, so its result and the agent's reply differ, or a chain of turns ends elsewhere.
 - A hand is cancelled, or its time runs out, before or after its result.
 - An agent, or a person by a chat command, asks about hands at another time.
 - A client, an operator or a schedule finds no process, or one that dies before storing anything. Without the binding
@@ -26,8 +26,6 @@ Any other difference is a breach; so is an intent that is prepared more often th
 key or look-up, each chunk of every prepared intent is seen once, even if the text differs.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
@@ -35,7 +33,7 @@ from enum import StrEnum
 import msgspec
 
 from trunkline.core.actions.catalogue import SPECS
-from trunkline.core.delivery.notes import NOTICE_SUFFIX
+from trunkline.core.delivery.notes import CLOSED_SUFFIX, NOTICE_SUFFIX
 from trunkline.core.events import Event
 from trunkline.core.reasons import Reason
 from trunkline.core.states.delegation import HandOutcome
@@ -47,7 +45,9 @@ from trunkline.sim.scenario.model.world import idempotency_of
 #: ends of a hand that depend on the time
 _EARLY = {HandOutcome.CANCELLED, HandOutcome.TIMEOUT}
 #: suffixes of the ids of what replaces a message: a notice, or its words on a second channel
-_INSTEAD = (NOTICE_SUFFIX, ".second")
+_INSTEAD = (CLOSED_SUFFIX, NOTICE_SUFFIX, ".second")
+#: suffix of the id of the notice at the end of a chain, after the id of the work that the chain began with
+_CHAIN_END = f".chain{NOTICE_SUFFIX}"
 #: final states of an intent that was given up
 _GIVEN_UP = (IntentState.DEAD, IntentState.EXPIRED, IntentState.UNKNOWN, IntentState.PARTIAL)
 
@@ -107,6 +107,7 @@ class DifferenceCause(StrEnum):
     TAKEN = "the platform accepted it at this time"
     DAMAGED = "its row in the store was damaged"
     NO_MESSAGE = "something else became of the message that it changes"
+    SAID = "its turn's sends, which say the same or may have arrived, ended otherwise"
     GIVEN_UP = "its attempts, its age, its key or the runs of its turn had run out"
 
 
@@ -166,6 +167,7 @@ class CrashFreeRun:
         if not more and less.total() <= sum(intent.missing for intent in now if self._is_parked(intent)):
             yield DifferenceCause.PARKED
         yield from self._of_notice(name, here)
+        yield from self._of_answer(name, here)
         unsure = all(lane[:2] not in self._sure for _, _, lane, _ in (*more, *less))
         if unsure and any(self._same_but_marked(name, here, mark) for mark in self._marks):
             yield DifferenceCause.MARKED
@@ -178,9 +180,9 @@ class CrashFreeRun:
         """Causes in what an intent comes from: its hand, its request, its session, its configuration."""
         sound = self._sound
         before, now = sound.intents.get(name, []), here.intents.get(name, [])
-        if _below(name, sound.lost ^ here.lost):
+        if _comes_from(name, sound.lost ^ here.lost):
             yield DifferenceCause.HAND_LOST
-        if _below(name, _ended_early(sound, here)):
+        if _comes_from(name, _ended_early(sound, here)):
             yield DifferenceCause.HAND_ENDED
         if any(sound.checked.get(intent.work) != here.checked.get(intent.work) for intent in (*before, *now)):
             yield DifferenceCause.CHECKED
@@ -198,7 +200,9 @@ class CrashFreeRun:
             yield DifferenceCause.NO_PLACE
         if sound.bound_otherwise(here, name):
             yield DifferenceCause.NOT_ASKED
-        if before and not now and all(_not_asked(intent, sound, here) for intent in before):
+        # Several requests may have one name.
+        fewer = before and (not now or (before[0].body.intent_kind is not IntentKind.SEND and len(now) < len(before)))
+        if fewer and all(_not_asked(intent, sound, here) for intent in before):
             yield DifferenceCause.NOT_ASKED
         if now and not before and all(_not_asked(intent, here, sound) for intent in now):
             yield DifferenceCause.NOT_ASKED
@@ -218,6 +222,8 @@ class CrashFreeRun:
         """Causes in what became of an intent: faults, operators, refusals, limits."""
         sound = self._sound
         before, now = sound.intents.get(name, []), here.intents.get(name, [])
+        if not more and _operated_less(name, sound, here):
+            yield DifferenceCause.NOT_ASKED
         if before and now and _struck(before) != _struck(now):
             yield DifferenceCause.STRUCK
         if self._limits.hand_faults and _below(name, _otherwise(sound.outcomes, here.outcomes)):
@@ -244,14 +250,33 @@ class CrashFreeRun:
         if self._sound.bound_otherwise(here, name):
             # Without the binding no account leaves the message to its owner.
             most = max(most, len({intent.body.address.account for intent in intents}))
+        # An answer that is prepared again may end badly again, and each such end has its notice.
+        undelivered = [
+            intent for intent in here.intents.get(_about(name), ()) if intent.state is not IntentState.DELIVERED
+        ]
+        most = max(most, len(undelivered) if _about(name) != name else 0)
         return [f"prepared {len(intents)} times, without a crash {before}"] if len(intents) > most else []
 
     def _of_notice(self, name: str, here: RunDigest) -> Iterator[DifferenceCause]:
-        """Causes of what replaces a message: it exists exactly if that message is known to be undelivered."""
-        about = next((name.removesuffix(suffix) for suffix in _INSTEAD if name.endswith(suffix)), name)
+        """Causes of what replaces a message: it exists if that is known to be undelivered, or found a closed place."""
+        about = _about(name)
         ends = [{intent.state for intent in digest.intents.get(about, ())} for digest in (self._sound, here)]
         if about != name and ends[0] != ends[1]:
             yield DifferenceCause.PARKED if IntentState.UNKNOWN in ends[0] | ends[1] else DifferenceCause.REFUSED
+        refused = [any(intent.refused for intent in digest.intents.get(about, ())) for digest in (self._sound, here)]
+        if name.endswith(CLOSED_SUFFIX) and refused[0] != refused[1]:
+            yield DifferenceCause.REFUSED
+
+    def _of_answer(self, name: str, here: RunDigest) -> Iterator[DifferenceCause]:
+        """Causes of an answer, or of a notice instead: neither exists beside an equal send of the turn."""
+        work, _, part = name.replace(f".reply{NOTICE_SUFFIX}", NOTICE_SUFFIX).rpartition(".")
+        if part in ("reply", "notice"):
+            mine = {
+                sent for digest in (self._sound, here) for sent in digest.intents if sent.startswith(f"{work}.send")
+            }
+            ends = [{sent: _ends(digest, sent) for sent in mine} for digest in (self._sound, here)]
+            if ends[0] != ends[1]:
+                yield DifferenceCause.SAID
 
     def _same_but_marked(self, name: str, here: RunDigest, mark: str) -> bool:
         """Whether both runs show the same chunks, apart from marks; without a mark each at most once."""
@@ -278,7 +303,8 @@ class CrashFreeRun:
         body = intent.body
         if body.action is not None:
             return SPECS[body.action].repeatable
-        if body.intent_kind is IntentKind.NOTICE:
+        if body.intent_kind is IntentKind.NOTICE and intent.requests < 2:
+            # It is sent once more, and parked if that is in doubt too.
             return True
         # No platform recognises a repeat by a webhook.
         return body.identity is None and body.address.lane[:2] in self._sure
@@ -289,6 +315,9 @@ class CrashFreeRun:
             return True
         if intent.why in (Reason.BROKEN_ROW, Reason.NOTHING_TO_CHANGE):
             return True
+        if intent.state is IntentState.CANCELLED and intent.why in (Reason.ALREADY_SENT, Reason.PARKED):
+            # An equal send of its turn was accepted, or is in doubt: D3 judges that.
+            return True
         return self._limits.ran_out(intent) or (intent.state is IntentState.DEAD and bool(intent.struck))
 
     def _unseen(self, now: Sequence[IntentDigest]) -> Iterator[str]:
@@ -298,6 +327,11 @@ class CrashFreeRun:
                 yield f"{intent.missing} of {intent.body.chunks} chunks were never seen ({intent.state or 'no ending'})"
 
 
+def _about(name: str) -> str:
+    """The id of the message that an intent replaces; its own if it replaces none."""
+    return next((name.removesuffix(suffix) for suffix in _INSTEAD if name.endswith(suffix)), name)
+
+
 def _of(name: str, found: Counter[Seen]) -> Counter[Seen]:
     return Counter({seen: times for seen, times in found.items() if seen[0] == name})
 
@@ -305,6 +339,11 @@ def _of(name: str, found: Counter[Seen]) -> Counter[Seen]:
 def _became(name: str, digest: RunDigest) -> tuple[Counter[Seen], list[str]]:
     """The texts that people saw of an intent, and its end."""
     return _of(name, digest.seen), sorted(intent.state or "" for intent in digest.intents.get(name, ()))
+
+
+def _ends(digest: RunDigest, name: str) -> set[IntentState | None]:
+    """The states in which the intents of a name have ended."""
+    return {intent.state for intent in digest.intents.get(name, ())}
 
 
 def _unmarked(found: Counter[Seen], name: str, mark: str) -> Counter[tuple[int, Lane, str]]:
@@ -317,6 +356,12 @@ def _unmarked(found: Counter[Seen], name: str, mark: str) -> Counter[tuple[int, 
 def _below(name: str, roots: Collection[str]) -> bool:
     """Whether an id descends from one of the roots: an id begins with that of its origin."""
     return any(name.startswith(f"{root}.") for root in roots)
+
+
+def _comes_from(name: str, hands: Collection[str]) -> bool:
+    """Whether an intent descends from one of the hands; the notice at the end of a chain does from all of its hands."""
+    chain = name.removesuffix(_CHAIN_END)
+    return _below(name, hands) or (chain != name and any(_below(hand, (chain,)) for hand in hands))
 
 
 def _otherwise(before: Mapping[str, object], now: Mapping[str, object]) -> set[str]:
@@ -335,7 +380,13 @@ def _not_asked(intent: IntentDigest, there: RunDigest, here: RunDigest) -> bool:
     if intent.body.intent_kind is IntentKind.SEND:
         return True
     roots = [wake for wake in there.wakes if intent.work == wake or _below(intent.work, (wake,))]
-    return bool(roots) and not any(root in here.wakes for root in roots)
+    return bool(roots) and all(here.wakes[root] < there.wakes[root] for root in roots)
+
+
+def _operated_less(name: str, sound: RunDigest, here: RunDigest) -> bool:
+    """Whether operators did less to an intent, or to what it descends from, than without a crash: nobody was there."""
+    missed = {of for of, _ in sound.operated - here.operated}
+    return name in missed or _below(name, missed)
 
 
 def _runs(digest: RunDigest, work: str) -> int:
@@ -355,8 +406,8 @@ def _heard(intents: Sequence[IntentDigest]) -> list[tuple[Heard, Heard]]:
     return sorted(intent.heard for intent in intents if intent.heard is not None)
 
 
-def _configured(intents: Sequence[IntentDigest]) -> list[tuple[int, int]]:
-    return sorted(intent.configured for intent in intents)
+def _configured(intents: Sequence[IntentDigest]) -> set[tuple[int, int]]:
+    return {intent.configured for intent in intents}
 
 
 def _struck(intents: Sequence[IntentDigest]) -> Counter[str]:

@@ -1,19 +1,8 @@
 """The facts of session bindings, and of fallbacks to other places and identities."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
-from trunkline.core.events import Event
-from trunkline.core.events.bindings import (
-    BindingBound,
-    BindingDegraded,
-    BindingEnded,
-    BindingEnding,
-    BindingTouched,
-    IdentityFallback,
-)
-from trunkline.core.events.delivery import Fallback
+from trunkline.core.events import Event, bindings, delivery
 from trunkline.core.values import Address, ChatKind
 from trunkline.sim.events.world import PeerSaid
 from trunkline.sim.index.projection import Projection, on
@@ -26,7 +15,7 @@ class BindingFacts:
     """A binding, as recorded so far."""
 
     id: str
-    body: BindingBound
+    body: bindings.BindingBound
     bound: Event
     #: its expiry, the earlier of its deadlines
     expires_at: float | None
@@ -48,13 +37,17 @@ class RunBindings(Projection):
         self.by_id: dict[str, BindingFacts] = {}
         #: the last binding of each place
         self.at: dict[Lane, BindingFacts] = {}
-        #: all bindings of each place, in order
-        self.had: dict[Lane, list[BindingFacts]] = {}
+        #: all bindings of each place, in order; those that have not ended, by their events; and the last end
+        self._had: dict[Lane, list[BindingFacts]] = {}
+        self._open: dict[Lane, dict[int, BindingFacts]] = {}
+        self._last_end: dict[Lane, int] = {}
+        #: the sessions that each place has belonged to
+        self._sessions: dict[Lane, set[str]] = {}
         #: the last binding of each conversation, by the accounts that it was bound through
         self.shared: dict[tuple[str, str, str], dict[str, BindingFacts]] = {}
         self.of_delegation: dict[str, BindingFacts] = {}
-        #: delegations and intents with a recorded fallback
-        self.fell_back: set[str] = set()
+        #: delegation or intent -> where a recorded fallback sends it
+        self.fallbacks: dict[str | None, set[Lane]] = {}
         #: intent -> the first chunk that the bot posts, by a recorded fallback
         self.by_bot: dict[str, int] = {}
         #: (channel, conversation, id of a proxy's copy) -> id of the original message
@@ -77,57 +70,69 @@ class RunBindings(Projection):
 
     def holds(self, place: Address, session_key: str) -> bool:
         """Whether a place belongs, or has belonged, to a session."""
-        return any(facts.body.session_key == session_key for facts in self.had.get(place.lane, ()))
+        return session_key in self._sessions.get(place.lane, ())
+
+    def open_before(self, bound: Event, place: Address) -> list[BindingFacts]:
+        """The other bindings of a place that had neither ended nor begun to end when it was bound."""
+        others = (facts for facts in self._open.get(place.lane, {}).values() if facts.bound is not bound)
+        return [facts for facts in others if facts.ending is None]
 
     def has_fallen_back(self, prepared: Event) -> bool:
         """Whether a fallback was recorded for a message."""
-        return prepared.delegation in self.fell_back or prepared.intent in self.fell_back
+        return prepared.delegation in self.fallbacks or prepared.intent in self.fallbacks
 
     def holding(self, place: Address, seq: int) -> BindingFacts | None:
         """The binding of a place at an event, unless it had already ended."""
-        for facts in reversed(self.had.get(place.lane, ())):
+        if not self._open.get(place.lane) and self._last_end.get(place.lane, 0) <= seq:
+            return None
+        for facts in reversed(self._had.get(place.lane, ())):
             if facts.bound.seq < seq and (facts.ended is None or facts.ended.seq > seq):
                 return facts
         return None
 
-    @on(BindingBound)
-    def _bound(self, event: Event, body: BindingBound) -> None:
+    @on(bindings.BindingBound)
+    def _bound(self, event: Event, body: bindings.BindingBound) -> None:
         facts = BindingFacts(event.binding or "", body, event, body.expires_at, event.at)
         self.by_id[facts.id] = self.at[body.conversation.lane] = facts
-        self.had.setdefault(body.conversation.lane, []).append(facts)
+        self._had.setdefault(body.conversation.lane, []).append(facts)
+        self._open.setdefault(body.conversation.lane, {})[event.seq] = facts
+        self._sessions.setdefault(body.conversation.lane, set()).add(body.session_key)
         self.shared.setdefault(_shared(body.conversation), {})[body.conversation.account] = facts
         if event.delegation is not None:
             self.of_delegation[event.delegation] = facts
 
-    @on(BindingTouched)
-    def _touched(self, event: Event, body: BindingTouched) -> None:
+    @on(bindings.BindingTouched)
+    def _touched(self, event: Event, body: bindings.BindingTouched) -> None:
         facts = self.by_id.get(event.binding or "")
         if facts is not None:
             facts.expires_at, facts.last_activity_at = body.expires_at, body.last_activity_at
 
-    @on(BindingEnding)
-    def _ending(self, event: Event, _body: BindingEnding) -> None:
+    @on(bindings.BindingEnding)
+    def _ending(self, event: Event, _body: bindings.BindingEnding) -> None:
         facts = self.by_id.get(event.binding or "")
         if facts is not None:
             facts.ending = event
 
-    @on(BindingEnded)
-    def _ended(self, event: Event, _body: BindingEnded) -> None:
+    @on(bindings.BindingEnded)
+    def _ended(self, event: Event, _body: bindings.BindingEnded) -> None:
         facts = self.by_id.get(event.binding or "")
         if facts is not None:
+            lane = facts.body.conversation.lane
             facts.ended = event
+            self._open[lane].pop(facts.bound.seq, None)
+            self._last_end[lane] = event.seq
 
-    @on(BindingDegraded)
-    def _degraded(self, event: Event, _body: BindingDegraded) -> None:
+    @on(bindings.BindingDegraded)
+    def _degraded(self, event: Event, _body: bindings.BindingDegraded) -> None:
         facts = self.by_id.get(event.binding or "")
         if facts is not None:
             facts.degraded = event
 
-    @on(Fallback)
-    def _fallback(self, event: Event, _body: Fallback) -> None:
+    @on(delivery.Fallback)
+    def _fallback(self, event: Event, body: delivery.Fallback) -> None:
         for name in (event.delegation, event.intent):
             if name is not None:
-                self.fell_back.add(name)
+                self.fallbacks.setdefault(name, set()).add(body.used.lane)
 
     @on(PeerSaid)
     def _said(self, event: Event, body: PeerSaid) -> None:
@@ -135,8 +140,8 @@ class RunBindings(Projection):
             place = body.address
             self.proxied[place.channel, place.conversation, body.message_id] = body.stands_for
 
-    @on(IdentityFallback)
-    def _identity(self, event: Event, body: IdentityFallback) -> None:
+    @on(bindings.IdentityFallback)
+    def _identity(self, event: Event, body: bindings.IdentityFallback) -> None:
         self.by_bot.setdefault(event.intent or "", body.chunk)
 
 

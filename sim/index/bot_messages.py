@@ -1,19 +1,17 @@
 """The messages of a gateway that people see, with every text that each had: of runs known by their wire only."""
 
-from __future__ import annotations
-
 import html
 import re
-from bisect import bisect_right, insort
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 
 from trunkline.core.events import Event
 from trunkline.core.values import Address
-from trunkline.sim.events.wire import WireAccepted, WireDeleted, WireEdited
-from trunkline.sim.index.marks import AnswerMark, answers_in
+from trunkline.sim.events import attach, model, wire
+from trunkline.sim.index.marks import AnswerMark, answers_in, questions_in
 from trunkline.sim.index.projection import Projection, on
 
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
@@ -31,6 +29,25 @@ def letters(text: str) -> str:
     """A text without markup, spaces and punctuation, for comparing what was said with what is shown."""
     plain = _LINK.sub(r"\1", _FENCE.sub("", _SLACK_LINK.sub(r"\1", _PART.sub("", text))))
     return _NO_LETTER.sub("", html.unescape(_TAG.sub("", plain))).casefold()
+
+
+def asks_no_model(events: Iterable[Event]) -> bool:
+    """Whether a run of which only the wire is known has no model asked: an echo, a bridge, a desk of tickets."""
+    attached = False
+    for event in events:
+        if isinstance(event.body, model.ModelAsked):
+            return False
+        if isinstance(event.body, wire.WireAccepted | wire.WireEdited) and answers_in(event.body.text):
+            return False
+        attached = attached or isinstance(event.body, attach.GatewayAttached)
+    return attached
+
+
+def has_own_words(events: Sequence[Event]) -> bool:
+    """Whether a gateway asks no model, and shows the marks of questions in other words."""
+    bodies = (event.body for event in events)
+    said = (body.text for body in bodies if isinstance(body, wire.WireAccepted | wire.WireEdited))
+    return any(map(questions_in, said)) and asks_no_model(events)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +94,14 @@ class BotMessage:
                     yield shown.event.seq, end, mark
 
 
-def _accepted_at(message: BotMessage) -> int:
+def accepted_at(message: BotMessage) -> int:
+    """The number of the event by which a message was accepted."""
     return message.accepted.seq
+
+
+def accepted_after(messages: Sequence[BotMessage], seq: int) -> Iterator[BotMessage]:
+    """The messages of a list in order that were accepted after an event."""
+    return islice(messages, bisect_right(messages, seq, key=accepted_at), None)
 
 
 class BotMessages(Projection):
@@ -86,11 +109,27 @@ class BotMessages(Projection):
 
     def __init__(self) -> None:
         self.all: list[BotMessage] = []
+        #: the gateway asks no model in the whole run: the mark of a question in a text makes the text its answer
+        self.own_words = False
+        #: a text has the mark of a question
+        self.quoted = False
         #: marks that the model gave although it was not asked for them: they answer nothing
         self.misled: set[AnswerMark] = set()
         #: question -> seq of the event by which an answer to it was shown first
         self.first_shown: dict[str, int] = {}
+        #: how many changes there were: a finding holds while their number stays
+        self.changes = 0
+        #: the questions of which an answer was shown, in the order of the first
+        self.shown_questions: list[str] = []
+        #: place -> its messages, in order of acceptance
+        self.at: dict[Address, list[BotMessage]] = {}
         self._by_id: dict[tuple[str, str, str], BotMessage] = {}
+        #: place -> its messages that have a mark now, in order of acceptance
+        self._marked: dict[Address, list[BotMessage]] = {}
+        #: mark -> the messages that had it in a text, also where it answers nothing
+        self._with_mark: dict[AnswerMark, list[BotMessage]] = {}
+        #: lane -> the number of the event by which its last message was accepted
+        self._last_accepted: dict[tuple[str, str, str, str], int] = {}
         #: question -> the messages that showed an answer to it; each checker asks for each question, of long runs too
         self._answering: dict[str, list[BotMessage]] = {}
 
@@ -100,14 +139,28 @@ class BotMessages(Projection):
 
     def after(self, seq: int) -> Iterator[BotMessage]:
         """The messages that were accepted after an event, in order."""
-        return islice(self.all, bisect_right(self.all, seq, key=_accepted_at), None)
+        return accepted_after(self.all, seq)
+
+    def with_mark(self, mark: AnswerMark) -> Iterator[BotMessage]:
+        """The messages that have a mark in their text, also if it answers nothing."""
+        return (message for message in self._with_mark.get(mark, ()) if mark in answers_in(message.text))
+
+    def marked_before(self, message: BotMessage) -> BotMessage | None:
+        """The last message with a mark that was accepted before another one in its place."""
+        marked = self._marked.get(message.address, ())
+        at = bisect_left(marked, message.accepted.seq, key=accepted_at)
+        return marked[at - 1] if at else None
+
+    def accepted_since(self, gone: Event, place: Address) -> bool:
+        """Whether a place has accepted a message after an event."""
+        return self._last_accepted.get(place.lane, -1) > gone.seq
 
     def changed_by(self, event: Event) -> BotMessage | None:
         """The message that an event created, edited or deleted."""
         body = event.body
-        if isinstance(body, WireAccepted):
+        if isinstance(body, wire.WireAccepted):
             return self._by_id.get((body.address.channel, body.address.conversation, body.provider_id))
-        if isinstance(body, WireEdited | WireDeleted):
+        if isinstance(body, wire.WireEdited | wire.WireDeleted):
             return self._by_id.get((body.address.channel, body.address.conversation, body.message_id))
         return None
 
@@ -116,30 +169,56 @@ class BotMessages(Projection):
         message = self.changed_by(event)
         return message if message is not None and message.texts[-1].event is event else None
 
-    @on(WireAccepted)
-    def _accepted(self, event: Event, body: WireAccepted) -> None:
+    @on(wire.WireAccepted)
+    def _accepted(self, event: Event, body: wire.WireAccepted) -> None:
         message = BotMessage(body.address, body.provider_id, event, body.reply_to)
         self._show(message, event, body.text)
         self.all.append(message)
+        self.at.setdefault(body.address, []).append(message)
+        self._last_accepted[body.address.lane] = event.seq
         self._by_id[body.address.channel, body.address.conversation, body.provider_id] = message
 
-    @on(WireEdited)
-    def _edited(self, event: Event, body: WireEdited) -> None:
+    @on(wire.WireEdited)
+    def _edited(self, event: Event, body: wire.WireEdited) -> None:
         message = self.changed_by(event)
         if message is not None and message.deleted is None and not body.repeated:
             self._show(message, event, body.text)
 
     def _show(self, message: BotMessage, event: Event, text: str) -> None:
-        marks = tuple(mark for mark in answers_in(text) if mark not in self.misled)
+        self.changes += 1
+        found = answers_in(text)
+        for mark in found:
+            holders = self._with_mark.setdefault(mark, [])
+            if not holders or holders[-1] is not message:
+                holders.append(message)
+        marks = tuple(mark for mark in found if mark not in self.misled)
+        quoted = questions_in(text.replace("\\", ""))
+        self.quoted = self.quoted or bool(quoted)
+        if self.own_words:
+            marks = tuple(AnswerMark(question, 1) for question in quoted)
+        if marks or message.texts:
+            self._keep_if_marked(message, marks)
         message.texts.append(ShownText(event, text, marks))
         for question in {mark.question: None for mark in marks}:
-            self.first_shown.setdefault(question, event.seq)
+            if question not in self.first_shown:
+                self.first_shown[question] = event.seq
+                self.shown_questions.append(question)
             known = self._answering.setdefault(question, [])
             if message not in known:
-                insort(known, message, key=_accepted_at)
+                insort(known, message, key=accepted_at)
 
-    @on(WireDeleted)
-    def _deleted(self, event: Event, _body: WireDeleted) -> None:
+    def _keep_if_marked(self, message: BotMessage, marks: tuple[AnswerMark, ...]) -> None:
+        kept = self._marked.setdefault(message.address, [])
+        at = bisect_left(kept, message.accepted.seq, key=accepted_at)
+        known = at < len(kept) and kept[at] is message
+        if marks and not known:
+            kept.insert(at, message)
+        elif known and not marks:
+            del kept[at]
+
+    @on(wire.WireDeleted)
+    def _deleted(self, event: Event, _body: wire.WireDeleted) -> None:
         message = self.changed_by(event)
         if message is not None and message.deleted is None:
             message.deleted = event
+            self.changes += 1

@@ -1,7 +1,5 @@
 """Delegations as the world knows them: who really called, what hands really did, and what agents really got."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -51,16 +49,12 @@ class HandRun:
     @property
     def origin(self) -> Address | None:
         """Where the answer goes, as the gateway recorded it at the call."""
-        return (
-            self.accepted.body.origin if self.accepted and isinstance(self.accepted.body, DelegationAccepted) else None
-        )
+        return None if self.stored is None else self.stored.origin
 
     @property
     def parent(self) -> str | None:
         """The delegation that its caller worked on."""
-        return (
-            self.accepted.body.parent if self.accepted and isinstance(self.accepted.body, DelegationAccepted) else None
-        )
+        return None if self.stored is None else self.stored.parent
 
     @property
     def turn(self) -> str:

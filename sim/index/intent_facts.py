@@ -1,15 +1,17 @@
 """Facts about one intent: its state, its lane, and what hooks and agents of the cast want of it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from trunkline.core.channels import rules_for
+from trunkline.core.delivery.notes import NOTICE_SUFFIX
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import AttemptEnded, IntentPrepared
+from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.values import Address
 from trunkline.sim.events.actions import AgentActs, WireActed
-from trunkline.sim.events.script import HookRedirected
+from trunkline.sim.events.hands import AgentAnswered, AgentQuotes, AgentSends, HandAnswered, WorkerAnswered
+from trunkline.sim.events.script import ClientRequested, HookCancelled, HookRedirected, HookRewrote
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.index.projection import Projection, on
 
@@ -48,6 +50,8 @@ class IntentFacts:
     #: attempts on the next chunk, over all processes, and the last of them
     tries: int = 0
     started: Event | None = None
+    #: the last refusal by its platform
+    refused: Event | None = None
     #: the last outcome of an attempt on the next chunk
     ended: Event | None = None
     mirrors: tuple[Event, ...] = ()
@@ -78,15 +82,8 @@ class IntentFacts:
     @property
     def last(self) -> Event:
         """The last event that is known of the intent."""
-        known = (
-            self.prepared,
-            self.reopened,
-            self.started,
-            self.ended,
-            *self.accepts[-1:],
-            *self.acts[-1:],
-            *self.settled[-1:],
-        )
+        lasting = (*self.accepts[-1:], *self.acts[-1:], *self.settled[-1:])
+        known = (self.prepared, self.reopened, self.started, self.ended, *lasting)
         return max((event for event in known if event is not None), key=lambda event: event.seq)
 
     @property
@@ -111,9 +108,16 @@ class RunHooks(Projection):
         self._rerouted: dict[str, list[HookRedirected]] = {}
 
     def may_go(self, intent: str | None, place: Address) -> bool:
-        """Whether a hook sends an intent to a place. Of a target only the text is known here."""
-        found = self._rerouted.get(intent or "", ())
-        return any(body.target is not None or (body.to is not None and body.to.lane == place.lane) for body in found)
+        """Whether a hook sends an intent to a place, or the answer that the intent is a notice about.
+
+        Of a target only the text is known here. A notice is posted where its answer was to be, or in the room above.
+        """
+        names = dict.fromkeys((intent or "", (intent or "").removesuffix(NOTICE_SUFFIX)))
+        found = [body for name in names for body in self._rerouted.get(name, ())]
+        places = [body.to for body in found if body.to is not None]
+        if (intent or "").endswith(NOTICE_SUFFIX):
+            places += [rules_for(to.channel).room_above(to) for to in places]
+        return any(body.target is not None for body in found) or any(to.lane == place.lane for to in places)
 
     def targets(self, intent: str | None) -> tuple[str, ...]:
         """The targets that hooks name for an intent, as text."""
@@ -146,9 +150,18 @@ class AnsweredMessages(Projection):
         ]
         return (*self._people.get(turn or "", ()), *ids)
 
-    def in_thread(self, turn: str | None, place: Address, at: Address) -> bool:
-        """Whether `at` is the thread of an answered message in `place`, on a platform that answers in threads."""
-        return (at.channel, at.conversation) == (place.channel, place.conversation) and at.thread in self.quotable(turn)
+    def in_thread(self, turn: str | None, place: Address, at: Address, own: str | None = None) -> bool:
+        """Whether `at` is the thread of an answered message in `place`, on a platform that answers in threads.
+
+        `own`: the message of the turn, which its agent may answer by its tool.
+        """
+        there = (at.channel, at.conversation) == (place.channel, place.conversation)
+        return there and at.thread is not None and at.thread in (own, *self.quotable(turn))
+
+    @on(AgentQuotes)
+    def _quotes(self, event: Event, body: AgentQuotes) -> None:
+        for named in (self._people, self._own):
+            named.setdefault(event.turn or "", []).append(body.message)
 
     @on(AgentActs)
     def _acts(self, event: Event, body: AgentActs) -> None:
@@ -156,3 +169,64 @@ class AnsweredMessages(Projection):
             self._people.setdefault(event.turn or "", []).append(body.message_id)
         if body.of is not None:
             self._own.setdefault(event.turn or "", []).append(body.of)
+
+
+class RunSpeech(Projection):
+    """The words of agents, clients, hooks and hands, before the gateway had them in its hands."""
+
+    def __init__(self) -> None:
+        #: turn -> what its agent returned; a turn that runs again returns again
+        self.answers: dict[str, list[Event]] = {}
+        #: turn -> what its agent asked its tool to say
+        self.sends: dict[str, list[Event]] = {}
+        #: turn -> the edits that its agent asked for
+        self.edits: dict[str, list[Event]] = {}
+        #: seq of a client's request -> the request
+        self.clients: dict[int, Event] = {}
+        #: intent -> what hooks made of its text, in order
+        self.rewritten: dict[str, list[Event]] = {}
+        #: intents that hooks withdrew, or sent elsewhere, which the gateway may refuse
+        self.withdrawn: set[str] = set()
+        #: delegation -> the results that were given for it
+        self.results: dict[str, list[Event]] = {}
+
+    @property
+    def known(self) -> bool:
+        """Whether the cast recorded its words. Traces of earlier versions and of real gateways have none."""
+        return bool(self.answers or self.clients)
+
+    @on(AgentAnswered)
+    def _answered(self, event: Event, _body: AgentAnswered) -> None:
+        self.answers.setdefault(event.turn or "", []).append(event)
+
+    @on(AgentSends)
+    def _sends(self, event: Event, _body: AgentSends) -> None:
+        self.sends.setdefault(event.turn or "", []).append(event)
+
+    @on(AgentActs)
+    def _acts(self, event: Event, body: AgentActs) -> None:
+        if body.text:
+            self.edits.setdefault(event.turn or "", []).append(event)
+
+    @on(ClientRequested)
+    def _asked(self, event: Event, body: ClientRequested) -> None:
+        if body.text is not None:
+            self.clients[event.seq] = event
+
+    @on(HookRewrote)
+    def _rewrote(self, event: Event, _body: HookRewrote) -> None:
+        self.rewritten.setdefault(event.intent or "", []).append(event)
+
+    @on(HookCancelled, HookRedirected)
+    def _withdrew(self, event: Event, _body: HookCancelled | HookRedirected) -> None:
+        self.withdrawn.add(event.intent or "")
+
+    @on(HandAnswered)
+    def _hand(self, event: Event, body: HandAnswered) -> None:
+        if body.outcome is HandOutcome.OK and body.text.strip():
+            self.results.setdefault(event.delegation or "", []).append(event)
+
+    @on(WorkerAnswered)
+    def _worker(self, event: Event, body: WorkerAnswered) -> None:
+        if body.outcome is HandOutcome.OK and body.accepted and body.text.strip():
+            self.results.setdefault(body.named, []).append(event)

@@ -1,12 +1,16 @@
 """The texts of a gateway that its profile names: notices and remarks."""
 
-from __future__ import annotations
-
 import re
+import zlib
 from collections.abc import Iterable
 
 #: variation selectors: a coloured or a plain picture of the sign before them; copied texts often lose them
 _VARIANTS = {0xFE0E: None, 0xFE0F: None}
+
+
+def checksum(text: str) -> int:
+    """A checksum of a text, by which a line of a transcript is known."""
+    return zlib.crc32(text.encode("utf-8", "surrogatepass"))
 
 
 class KnownTexts:

@@ -5,13 +5,14 @@ the same again, ``AZm1-g2``. So the same generation twice is a message that was 
 turns.
 """
 
-from __future__ import annotations
-
 import re
+import unicodedata
 from collections.abc import Iterable
 
 import msgspec
 
+#: what people do not see of a text: marks of Markdown and tags, and the targets of links
+_LINK, _MARKUP = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)"), re.compile(r"</?[a-z][^<>]*>|[*_~`#>|\\]", re.IGNORECASE)
 _QUESTION = re.compile(r"QZ([a-z0-9]+)")
 _ANSWER = re.compile(r"AZ([a-z0-9]+)-g(\d+)")
 _WITH_SPACE = re.compile(r" ?(?:AZ[a-z0-9]+-g\d+|QZ[a-z0-9]+)")
@@ -22,6 +23,12 @@ class AnswerMark(msgspec.Struct, frozen=True, order=True):
 
     question: str
     generation: int
+
+
+def shown_words(text: str) -> str:
+    """A text as the judge compares it with another: without markup, and without anything that has no ink."""
+    bare = _MARKUP.sub("", _LINK.sub(r"\1", unicodedata.normalize("NFC", text)))
+    return "".join(sign for sign in bare if not sign.isspace() and unicodedata.category(sign) != "Cf")
 
 
 def mark_of(name: str) -> str:
@@ -39,6 +46,20 @@ def unique_marks(names: Iterable[str]) -> dict[str, str]:
             mark = f"{mark_of(name)}x{number}"
         found[name] = mark
     return found
+
+
+#: how the mark begins by which the asker of a question writes once more, because nothing came; the rest is its mark
+_NUDGE = "again"
+
+
+def nudge_mark(question: str) -> str:
+    """The mark of what the asker of a question writes once more, if nothing comes."""
+    return f"{_NUDGE}{question}"
+
+
+def nudged_mark(mark: str) -> str:
+    """The question of which a mark may be that of the asker's next message; empty for none."""
+    return mark.removeprefix(_NUDGE) if mark.startswith(_NUDGE) else ""
 
 
 def question_text(text: str, mark: str) -> str:

@@ -1,19 +1,16 @@
 """Facts about the processes of a gateway, the clock of their machine, and the heartbeats that they run."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from math import inf
 from zoneinfo import ZoneInfo
 
-from trunkline.core.events import Event
-from trunkline.core.events.heartbeat import HeartbeatStarted
-from trunkline.core.events.leases import LeaseTaken
+from trunkline.core.events import Event, heartbeat, leases
 from trunkline.core.reasons import Reason
-from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
-from trunkline.sim.events.script import FaultFired
-from trunkline.sim.events.world import WorldHeartbeat
+from trunkline.sim.events import processes, script, world
 from trunkline.sim.index.projection import Projection, on
+
+#: seconds that a process has for what it was given, if nothing stops it
+_AT_MOST = 30.0
 
 
 class RunProcesses(Projection):
@@ -28,6 +25,9 @@ class RunProcesses(Projection):
         #: process -> since when it is frozen; and when it resumed
         self._frozen: dict[int, float] = {}
         self._thawed: dict[int, float] = {}
+        #: when processes started; and when one ended or froze, or a disk failed
+        self.starts: list[float] = []
+        self._stops: list[float] = []
 
     # ------------------------------------------------------------ questions
 
@@ -47,33 +47,46 @@ class RunProcesses(Projection):
     def robbed(self, process: int) -> Event | None:
         """The claim of another process that took the store as free, although this one still acts on it."""
         claim = self.claim
-        if claim is None or claim.generation == process or not isinstance(claim.body, LeaseTaken):
+        if claim is None or claim.generation == process or not isinstance(claim.body, leases.LeaseTaken):
             return None
         return claim if claim.body.reason is Reason.LEASE_FREE else None
+
+    def had_time(self, since: float) -> bool:
+        """Whether a process was there at a time, and was not stopped afterwards."""
+        up = max((at for at in self.starts if at <= since), default=since)
+        return not any(up <= at <= since + _AT_MOST for at in self._stops)
 
     # ------------------------------------------------------------ folding
 
     def note_start(self, event: Event) -> None:
         """A process has started. In a trace without leases it holds the store."""
+        self.starts.append(event.at)
         if self.claim is None:
             self.holder = event.generation
 
-    @on(LeaseTaken)
-    def _leased_by(self, event: Event, _body: LeaseTaken) -> None:
+    @on(leases.LeaseTaken)
+    def _leased_by(self, event: Event, _body: leases.LeaseTaken) -> None:
         self.holder, self.claim = event.generation, event
 
-    @on(ProcessFrozen)
-    def _process_frozen(self, event: Event, _body: ProcessFrozen) -> None:
+    @on(processes.ProcessFrozen)
+    def _process_frozen(self, event: Event, _body: processes.ProcessFrozen) -> None:
         self._frozen.setdefault(event.generation, event.at)
+        self._stops.append(event.at)
 
-    @on(ProcessThawed)
-    def _process_thawed(self, event: Event, _body: ProcessThawed) -> None:
+    @on(processes.ProcessThawed)
+    def _process_thawed(self, event: Event, _body: processes.ProcessThawed) -> None:
         self._frozen.pop(event.generation, None)
         self._thawed[event.generation] = event.at
 
-    @on(ProcessCrashed, ProcessStopped)
-    def _process_gone(self, event: Event, _body: ProcessCrashed | ProcessStopped) -> None:
+    @on(processes.ProcessCrashed, processes.ProcessStopped)
+    def _process_gone(self, event: Event, _body: processes.ProcessCrashed | processes.ProcessStopped) -> None:
         self._ended.setdefault(event.generation, event.at)
+        self._stops.append(event.at)
+
+    @on(script.FaultFired)
+    def _struck(self, event: Event, body: script.FaultFired) -> None:
+        if body.fault.startswith(("store", "disk", "clock")):
+            self._stops.append(event.at)
 
 
 class RunHeartbeats(Projection):
@@ -81,7 +94,7 @@ class RunHeartbeats(Projection):
 
     def __init__(self) -> None:
         #: agent -> its heartbeat as configured now
-        self.configured: dict[str, WorldHeartbeat] = {}
+        self.configured: dict[str, world.WorldHeartbeat] = {}
         #: work of a heartbeat -> its agent
         self.agents: dict[str, str] = {}
         #: seconds by which the script has set the wall clock
@@ -103,15 +116,15 @@ class RunHeartbeats(Projection):
             return found.start <= now < found.end
         return now >= found.start or now < found.end
 
-    @on(WorldHeartbeat)
-    def _configured(self, _event: Event, body: WorldHeartbeat) -> None:
+    @on(world.WorldHeartbeat)
+    def _configured(self, _event: Event, body: world.WorldHeartbeat) -> None:
         self.configured[body.agent] = body
 
-    @on(HeartbeatStarted)
-    def _started(self, event: Event, body: HeartbeatStarted) -> None:
+    @on(heartbeat.HeartbeatStarted)
+    def _started(self, event: Event, body: heartbeat.HeartbeatStarted) -> None:
         self.agents[event.inbound or ""] = body.agent
 
-    @on(FaultFired)
-    def _clock_set(self, _event: Event, body: FaultFired) -> None:
+    @on(script.FaultFired)
+    def _clock_set(self, _event: Event, body: script.FaultFired) -> None:
         if body.fault == "clock":
             self.clock_set_by += float(body.detail.removesuffix(" s"))

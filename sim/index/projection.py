@@ -4,8 +4,7 @@ A projection marks the methods that take events with `on`, and sees every such e
 difference whether the run is over or still going on.
 """
 
-from __future__ import annotations
-
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeVar
 
@@ -13,18 +12,40 @@ from trunkline.core.events import Body, Event
 
 B = TypeVar("B", bound=Body)
 S = TypeVar("S")
+F = TypeVar("F")
 
-#: takes an event and its body
-Handle = Callable[[Event, Any], None]
+#: takes an event and its body, and the facts of its intent if it wants them
+Handle = Callable[..., None]
 #: body type -> the method that takes events with such a body
 Handlers = Mapping[type[Body], Handle]
 
 
-def on(*bodies: type[B]) -> Callable[[Callable[[S, Event, B], None]], Callable[[S, Event, B], None]]:
-    """Mark a method that takes each event with one of these bodies: the event, and its body."""
+def on(
+    *bodies: type[B], after: tuple[type[Body], ...] = ()
+) -> Callable[[Callable[[S, Event, B], None]], Callable[[S, Event, B], None]]:
+    """Mark a method that takes each event with one of these bodies: the event, and its body.
+
+    `after`: it takes none before the first event with one of those bodies, as there is nothing to do yet. That makes it
+    free in most runs.
+    """
 
     def mark(method: Callable[[S, Event, B], None]) -> Callable[[S, Event, B], None]:
-        vars(method)["takes"] = bodies
+        vars(method).update(takes=bodies, after=after)
+        return method
+
+    return mark
+
+
+def on_intent(
+    *bodies: type[B], after: tuple[type[Body], ...] = ()
+) -> Callable[[Callable[[S, Event, B, F], None]], Callable[[S, Event, B, F], None]]:
+    """Mark a method that takes each event of a prepared intent with one of these bodies, as `on` does.
+
+    It gets the facts of the intent too.
+    """
+
+    def mark(method: Callable[[S, Event, B, F], None]) -> Callable[[S, Event, B, F], None]:
+        vars(method).update(takes=bodies, after=after, of_intents=True)
         return method
 
     return mark
@@ -35,6 +56,10 @@ class Projection:
 
     #: body type -> name of the method
     _methods: ClassVar[Mapping[type[Body], str]] = {}
+    #: body type -> the bodies of which one must come first
+    begins_after: ClassVar[Mapping[type[Body], tuple[type[Body], ...]]] = {}
+    #: body types of which it takes the facts of the intent too
+    of_intents: ClassVar[frozenset[type[Body]]] = frozenset()
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -45,6 +70,9 @@ class Projection:
                     raise TypeError(f"{cls.__name__} takes {body.__name__} twice: in {marked[body]} and in {name}")
                 marked[body] = name
         cls._methods = {**cls._methods, **marked}
+        cls.of_intents |= {body for body, name in marked.items() if "of_intents" in vars(vars(cls)[name])}
+        late = {body: vars(cls)[name].after for body, name in marked.items()}
+        cls.begins_after = {body: first for body, first in {**cls.begins_after, **late}.items() if first}
 
     def handlers(self) -> Handlers:
         """The handlers of the projection: each body that it takes, with the method that takes it."""
@@ -54,18 +82,43 @@ class Projection:
 class EventFeed:
     """Delivers the events of a run to projections, in the order in which they were connected."""
 
-    def __init__(self, *projections: Projection) -> None:
-        self.handlers: dict[type[Body], tuple[Callable[[Event, Any], None], ...]] = {}
+    def __init__(self, *projections: Projection, intents: Mapping[str, object] | None = None) -> None:
+        self._intents: Mapping[str, object] = {} if intents is None else intents
+        #: body -> the handlers of each event; and those of events of an intent, which get its facts
+        self.handlers = defaultdict[type[Body], list[Handle]](list)
+        self._of_intents = defaultdict[type[Body], list[Handle]](list)
         for projection in projections:
             self.connect(projection)
 
     def connect(self, projection: Projection) -> None:
         """Deliver to a projection too. One that reads another projection is connected after it."""
         for body, handle in projection.handlers().items():
-            self.handlers[body] = (*self.handlers.get(body, ()), handle)
+            # The keys of `handlers` are all bodies that the feed takes.
+            plain = self.handlers[body]
+            handlers = self._of_intents[body] if body in projection.of_intents else plain
+            if body in projection.begins_after:
+                self._wait(projection.begins_after[body], handlers, handle)
+            else:
+                handlers.append(handle)
+
+    def _wait(self, first: tuple[type[Body], ...], handlers: list[Handle], handle: Handle) -> None:
+        """Deliver to a handler from the first event with one of the bodies `first` on."""
+        waiting = [handle]
+
+        def begin(_event: Event, _body: Any) -> None:
+            if waiting:
+                handlers.append(waiting.pop())
+
+        for kind in first:
+            self.handlers[kind].append(begin)
 
     def deliver(self, event: Event) -> None:
         """Show one event to the projections that take its body."""
         body = event.body
         for handle in self.handlers.get(type(body), ()):
             handle(event, body)
+        about = self._of_intents.get(type(body))
+        facts = self._intents.get(event.intent or "") if about else None
+        if facts is not None:
+            for handle in about or ():
+                handle(event, body, facts)

@@ -1,108 +1,30 @@
-"""The invariants: one checker each, run over the events of a trace (catalogue: docs/invariants.md)."""
+"""The invariants: one checker each, run over the events of a trace (catalogue: docs/invariants.md).
 
-from collections.abc import Iterable
+Each class with an `id` in a module below is one of them: there is no list to forget it in.
+"""
 
+from collections.abc import Iterable, Sequence
+
+from trunkline.core.declared import classes_in
 from trunkline.core.events import Event
+from trunkline.sim.index.bot_messages import has_own_words
 from trunkline.sim.invariants.base import Checker, EvidenceKind, Judge, Status, Verdict, Violation, cited
-from trunkline.sim.invariants.delivery.actions import ActionOnce, MeantMessageOnly
-from trunkline.sim.invariants.delivery.attempt_limits import BoundedAttempts
-from trunkline.sim.invariants.delivery.delivered_once import InboundOnce, OncePerIntent, OneAnnouncement
-from trunkline.sim.invariants.delivery.endings_and_status import EverythingEnds, StatusIsTruth
-from trunkline.sim.invariants.delivery.hand_reports import EveryRunReports
-from trunkline.sim.invariants.delivery.nothing_silent import NothingSilent
-from trunkline.sim.invariants.delivery.ordering import FifoDelivery, NoHeadOfLine
-from trunkline.sim.invariants.delivery.readiness import ReadyFirst
-from trunkline.sim.invariants.delivery.resends import NoBlindReplay, ResumeAtFirst, SentOnce
-from trunkline.sim.invariants.delivery.single_owner import SingleClaim
-from trunkline.sim.invariants.hands.callback_turns import CallbackShape, ReservedSenders, WholeResult
-from trunkline.sim.invariants.hands.completions import OneCompletion, RightPlace
-from trunkline.sim.invariants.hands.noninterference import Noninterference
-from trunkline.sim.invariants.hands.voice import SaidInItsCall
-from trunkline.sim.invariants.hands.work import AcceptedMeansWork, FirstResultWins
-from trunkline.sim.invariants.heartbeat.said import OkUnseen, OncePerDay, QuietAtNight
-from trunkline.sim.invariants.heartbeat.schedule import DueOnce, RouteStays
-from trunkline.sim.invariants.routing.addresses_and_audience import AddressFidelity, AudienceConfinement
-from trunkline.sim.invariants.routing.contexts import CrossingsAreDecided, DeniedIsNotDone, MarksAreSeen
-from trunkline.sim.invariants.routing.return_address import ExactReturnAddress, MirrorOnce, NoHiddenRedirect
-from trunkline.sim.invariants.routing.turns_and_routes import CurrentRoute, FrozenRoute, GenerationFence, OneSession
-from trunkline.sim.invariants.sessions.bindings import BindingLife, NoSelfEcho
-from trunkline.sim.invariants.sessions.mirror_text_and_dry_runs import DryRunHasNoEffect, MirrorIsTruth
-from trunkline.sim.invariants.sessions.scopes_and_links import ScopesAndLinks
-from trunkline.sim.invariants.sessions.session_keys import DistinctKeys, OneKey
-from trunkline.sim.invariants.wire_side.answers import AnsweredOnce, OneTurn
-from trunkline.sim.invariants.wire_side.endings import NothingLostInSilence, NothingUnasked
-from trunkline.sim.invariants.wire_side.places import AnsweredInPlace, InOrder, NothingNextDoor
-from trunkline.sim.invariants.wire_side.requests import RefusedIsNotRepeated, WaitsHonoured
-from trunkline.sim.invariants.wire_side.secrets import SecretsStay
 
-#: the checkers of runs of which only the wire is known, in the order of the catalogue
-WIRE_SIDE_CHECKERS: tuple[type[Checker], ...] = (
-    AnsweredOnce,
-    AnsweredInPlace,
-    NothingNextDoor,
-    NothingLostInSilence,
-    OneTurn,
-    NothingUnasked,
-    WaitsHonoured,
-    SecretsStay,
-    InOrder,
-    RefusedIsNotRepeated,
-)
+#: the first letters of ids, in the order of the catalogue; other letters come after them
+_FAMILIES = "DLRSMOBPCHVATWEK"
+
+
+def _place(kind: type[Checker]) -> tuple[bool, int, str, int]:
+    """The place of a checker in the catalogue: those of the wire side come last."""
+    letter, number = kind.id[0], int(kind.id[1:])
+    return kind.wire_side, _FAMILIES.find(letter) % 100, letter, number
+
 
 #: every checker, in the order of the catalogue
-CHECKERS: tuple[type[Checker], ...] = (
-    OncePerIntent,
-    OneAnnouncement,
-    SentOnce,
-    NoBlindReplay,
-    SingleClaim,
-    ResumeAtFirst,
-    InboundOnce,
-    NoSelfEcho,
-    EverythingEnds,
-    EveryRunReports,
-    StatusIsTruth,
-    ReadyFirst,
-    BoundedAttempts,
-    NoHeadOfLine,
-    ExactReturnAddress,
-    NoHiddenRedirect,
-    FrozenRoute,
-    AddressFidelity,
-    OneKey,
-    DistinctKeys,
-    ScopesAndLinks,
-    OneSession,
-    GenerationFence,
-    MirrorOnce,
-    MirrorIsTruth,
-    FifoDelivery,
-    BindingLife,
-    CurrentRoute,
-    AudienceConfinement,
-    DryRunHasNoEffect,
-    CrossingsAreDecided,
-    MarksAreSeen,
-    DeniedIsNotDone,
-    Noninterference,
-    CallbackShape,
-    RightPlace,
-    OneCompletion,
-    AcceptedMeansWork,
-    FirstResultWins,
-    ReservedSenders,
-    WholeResult,
-    OkUnseen,
-    OncePerDay,
-    QuietAtNight,
-    DueOnce,
-    RouteStays,
-    NothingSilent,
-    ActionOnce,
-    MeantMessageOnly,
-    SaidInItsCall,
-    *WIRE_SIDE_CHECKERS,
-)
+CHECKERS: tuple[type[Checker], ...] = tuple(sorted(classes_in(__path__, __name__, Checker, "id"), key=_place))
+
+#: the checkers of runs of which only the wire is known
+WIRE_SIDE_CHECKERS = tuple(checker for checker in CHECKERS if checker.wire_side)
 
 #: ids of all invariants that are checked
 INVARIANTS: tuple[str, ...] = tuple(checker.id for checker in CHECKERS)
@@ -111,10 +33,11 @@ INVARIANTS: tuple[str, ...] = tuple(checker.id for checker in CHECKERS)
 EVIDENCE: dict[str, EvidenceKind] = {checker.id: checker.evidence for checker in CHECKERS}
 
 
-def judge(events: Iterable[Event]) -> tuple[Verdict, ...]:
-    """The verdicts on a recorded run."""
-    judging = Judge(CHECKERS)
-    for event in events:
+def judge(events: Iterable[Event], checkers: Sequence[type[Checker]] = CHECKERS) -> tuple[Verdict, ...]:
+    """The verdicts on a recorded run. Raises `PluginError` of a checker of a plug-in that raises."""
+    every = tuple(events)
+    judging = Judge(checkers, own_words=has_own_words(every))
+    for event in every:
         judging.see(event)
     judging.finish()
     return judging.verdicts()

@@ -25,7 +25,7 @@ will need them.
    promise itself, which should fit on a screen.
 
 3. *Say what you expected before you look.* A good handler has three parts: what does this event promise or owe, from
-   the facts before it; is that so; if not, `violate`. Where the promise is due later, store the debt when it arises,
+   the facts before it; is that so; if not, `accuse`. Where the promise is due later, store the debt when it arises,
    pay it when its event comes, and report in `finish` what is left. A debt has an owner: when a process dies, forget
    what it alone could have paid (`ProcessCrashed`, `ProcessStopped`), and nothing else. Most false accusations of this
    project were debts of a dead process.
@@ -78,16 +78,9 @@ The shape of one, shortened from P2 ("a dry run has no effect")::
     def _effect(self, event, body):                       # what happened since, some of it in the world
         preview = self._previews.get(event.cause)
         if preview is not None:
-            self.violate(
-                at=event.seq,
-                summary=f"a dry run has an effect: {event.kind}",
-                expected=["no effect except the answer to the caller"],
-                actual=[cited(event)],
-                evidence=[preview.seq, event.seq],
-            )
+            expected = "no effect except the answer to the caller"
+            self.accuse(event, f"a dry run has an effect: {event.kind}", expected, preview)
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -101,6 +94,7 @@ from trunkline.core.events.gateway import RunJoined
 from trunkline.sim.events.attach import GatewayAttached
 from trunkline.sim.index.projection import EventFeed, Handlers, Projection
 from trunkline.sim.index.run_facts import RunFacts
+from trunkline.sim.scenario.names import PluginError
 
 
 class Status(StrEnum):
@@ -143,6 +137,8 @@ class Violation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     first_wrong: int | None = None
     #: seq of the right event that nothing followed, although something should have; `expected` says what
     missing_after: int | None = None
+    #: the steps that led to it, where the causes of its last evidence do not say that; empty: they do
+    path: tuple[int, ...] = ()
 
     @property
     def blamed(self) -> int | None:
@@ -168,6 +164,17 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     violations: tuple[Violation, ...]
     #: why it could not be judged, or not all of it; empty if it could
     note: str = ""
+    #: what is kept, and not as people would wish: notified only when they ask again
+    remarks: tuple[str, ...] = ()
+    #: the plug-in that the invariant comes from, with its version; empty for one of ours
+    origin: str = ""
+    #: it needs nothing but the wire
+    wire_side: bool = False
+
+    @property
+    def name(self) -> str:
+        """Title and origin."""
+        return f"{self.title} (plug-in {self.origin})" if self.origin else self.title
 
 
 def cited(event: Event, what: str | None = None) -> str:
@@ -200,12 +207,17 @@ class Checker(Projection):
     our_keys_part: ClassVar[str] = ""
     #: it judges runs of which only the wire is known, and no others
     wire_side: ClassVar[bool] = False
+    #: the plug-in that it comes from; empty for one of ours
+    origin: ClassVar[str] = ""
+    #: what it raised itself: its plug-in is to blame, and nothing is judged
+    error: PluginError | None = None
 
     def __init__(self, run: RunFacts) -> None:
         #: the facts of the run, up to and including the event that a handler gets
         self.run = run
         self.exercised: int = 0
         self.violations: list[Violation] = []
+        self._remarks: list[str] = []
         #: why the end of the run is not judged
         self._note = ""
         #: why nothing of the run is judged
@@ -245,6 +257,7 @@ class Checker(Projection):
         evidence: Sequence[int] = (),
         first_wrong: int | None = None,
         missing_after: int | None = None,
+        path: Sequence[int] = (),
     ) -> None:
         """Report a violation. By default, the event that revealed it is the evidence and the first wrong one.
 
@@ -262,12 +275,57 @@ class Checker(Projection):
                 evidence=tuple(evidence) or (at,),
                 first_wrong=at if first_wrong is None and missing_after is None else first_wrong,
                 missing_after=missing_after,
+                path=tuple(path),
             )
         )
 
+    def accuse(
+        self,
+        event: Event,
+        summary: str,
+        expected: str,
+        *causes: Event,
+        shown: str | Sequence[str] | None = None,
+        missing: Event | None = None,
+        first_wrong: int | None = None,
+    ) -> None:
+        """Report a violation that an event shows. `causes`: what led to it; `missing`: what nothing followed.
+
+        `shown`: what the event shows, in words, or whole lines; by default, causes and event are cited as they are.
+        """
+        if shown is None:
+            shown = [cited(known) for known in (*causes, event)]
+        self.violate(
+            at=event.seq,
+            summary=summary,
+            expected=[expected],
+            actual=[cited(event, shown)] if isinstance(shown, str) else shown,
+            evidence=sorted({event.seq, *(known.seq for known in causes)}),
+            first_wrong=first_wrong,
+            missing_after=None if missing is None else missing.seq,
+        )
+
+    def miss(
+        self, last: Event, after: Event, summary: str, expected: str, *causes: Event, shown: str | Sequence[str]
+    ) -> None:
+        """Report at the end of the run that nothing followed an event. `shown`: what that one shows, or whole lines."""
+        self.violate(
+            at=last.seq,
+            summary=summary,
+            expected=[expected],
+            actual=[cited(after, shown)] if isinstance(shown, str) else shown,
+            evidence=sorted({after.seq, *(known.seq for known in causes)}),
+            missing_after=after.seq,
+        )
+
+    def remark(self, text: str) -> None:
+        """Say of a kept promise what people would not wish."""
+        if not self._unjudged:
+            self._remarks.append(text)
+
     @property
     def _unjudged(self) -> bool:
-        return bool(self._off) or (self.our_keys_only and self.run.scopes.upstream)
+        return bool(self._off) or self.error is not None or (self.our_keys_only and self.run.scopes.upstream)
 
     def verdict(self) -> Verdict:
         exercised = 0 if self._unjudged or (self._note and not self.violations) else self.exercised
@@ -275,7 +333,7 @@ class Checker(Projection):
             status = Status.VIOLATED
         else:
             status = Status.OK if exercised else Status.NOT_EXERCISED
-        note = self._off or self._note
+        note = self._off or self._note or ("" if self.error is None else self.error.facts)
         if self.run.scopes.upstream and (self.our_keys_only or self.our_keys_part):
             part = f"{self.our_keys_part}: " if self.our_keys_part else ""
             note = note or f"{part}{_THEIR_KEYS.format(self.run.scopes.profile)}"
@@ -287,6 +345,9 @@ class Checker(Projection):
             exercised=exercised,
             violations=tuple(self.violations),
             note=note,
+            remarks=tuple(self._remarks),
+            origin=self.origin,
+            wire_side=self.wire_side,
         )
 
 
@@ -294,14 +355,16 @@ class Judge:
     """Runs all checkers over one run; verdicts are available at any time.
 
     A run whose first event is `gateway.attached` is judged by the checkers of the wire side, any other run by the rest.
+    `own_words`: it is known that its gateway asks no model (`has_own_words`), which only the whole run can show.
     """
 
-    def __init__(self, checkers: Sequence[type[Checker]]) -> None:
+    def __init__(self, checkers: Sequence[type[Checker]], *, own_words: bool = False) -> None:
         self.run = RunFacts()
+        self.run.wire_side.messages.own_words = own_words
         self._of_wire = tuple(checker for checker in checkers if checker.wire_side)
         self._checkers = tuple(checker(self.run) for checker in checkers if not checker.wire_side)
         # The facts come first: they include an event before any checker sees it.
-        self._feed = EventFeed(self.run, *self._checkers)
+        self._feed = EventFeed(self.run, *self._checkers, intents=self.run.intents)
         self._ended: Event | None = None
 
     def watch(self, log: EventLog) -> None:
@@ -334,20 +397,33 @@ class Judge:
         found = tuple(checker(self.run) for checker in self._of_wire)
         # What follows the old feed gets nothing more from it.
         self._feed.handlers.clear()
-        self._feed = EventFeed(self.run, self.run.wire_side, *found)
+        self._feed = EventFeed(self.run, self.run.wire_side, *found, intents=self.run.intents)
         self._checkers = (*self._checkers, *found)
 
     def _end(self, event: Event) -> None:
         self._ended = event
 
     def finish(self) -> None:
-        """End the trace. Of one that was cut, promises that only the end can break are not judged."""
+        """End the trace. Of one that was cut, promises that only the end can break are not judged.
+
+        Raises `PluginError` of a checker of a plug-in that raised.
+        """
+        self._finish()
+        for checker in self._checkers:
+            if checker.error is not None:
+                raise checker.error
+
+    def _finish(self) -> None:
         ended = self._ended
         if ended is None or not isinstance(ended.body, RunEnded):
             return
+        wire = self.run.wire_side
+        cut = ended.body.cut
+        if wire.messages.quoted and not (wire.asks_model or wire.messages.own_words):
+            cut = cut or "while it was followed: the gateway asked no model, which only the whole trace shows"
         for checker in self._checkers:
-            if ended.body.cut:
-                checker.cut(ended.body.cut)
+            if cut:
+                checker.cut(cut)
             else:
                 checker.finish(ended)
 

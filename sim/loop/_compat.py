@@ -24,19 +24,6 @@ from weakref import WeakKeyDictionary
 
 from trunkline.sim.loop._errors import UnsupportedRuntime
 
-__all__ = [
-    "LoopHandle",
-    "TimerLoopHandle",
-    "anyio_run_vars",
-    "anyio_task_states",
-    "as_running",
-    "check_aiosqlite",
-    "check_names",
-    "check_python",
-    "check_steps",
-    "mark_library",
-]
-
 #: Oldest and newest CPython whose event loop internals were checked; `requires-python` in pyproject.toml agrees.
 OLDEST_PYTHON, NEWEST_PYTHON = (3, 11), (3, 14)
 _WORKING = "Trunkline's simulator works on CPython 3.11 to 3.14, with anyio 4.9 or newer and aiosqlite 0.22"
@@ -58,7 +45,7 @@ _CONNECTION_NAMES = ("_connection", "_thread", "_tx")
 
 
 class LoopHandle(Protocol):
-    """The parts of asyncio.Handle that the loop reads."""
+    """The parts of asyncio.Handle for the loop to read."""
 
     _callback: object
     _cancelled: bool
@@ -68,7 +55,7 @@ class LoopHandle(Protocol):
 
 
 class TimerLoopHandle(LoopHandle, Protocol):
-    """The parts of asyncio.TimerHandle that the loop reads and writes."""
+    """The parts of asyncio.TimerHandle for the loop to read and write."""
 
     _scheduled: bool
     _when: float
@@ -105,7 +92,7 @@ class _Probe:
         self.caught.append(callback)
 
     def run_next(self, task: asyncio.Task[Any], *args: object) -> None:
-        """Run the step that the task scheduled last, if it leads back to the task."""
+        """Run the last scheduled step of the task, if the step leads back to the task."""
         if not self.caught or getattr(self.caught[-1], "__self__", None) is not task:
             raise UnsupportedRuntime(f"{_WORKING}; the steps of {type(task).__qualname__} here do not lead to the task")
         self.caught.pop()(*args)

@@ -7,8 +7,6 @@ SimulationError            a rule of the simulator was broken
 UnsupportedRuntime         (an ImportError) this interpreter or library cannot be made deterministic
 """
 
-__all__ = ["Deadlock", "ForeignThread", "SimulationError", "StepLimit", "UnsupportedRuntime"]
-
 
 class SimulationError(Exception):
     """A rule of the simulator was broken."""

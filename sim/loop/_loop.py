@@ -24,14 +24,12 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from concurrent.futures import Executor
 from contextvars import Context, copy_context
 from threading import current_thread, get_ident
-from typing import Any, Literal, NoReturn, TypeAlias, TypeVar, TypeVarTuple, Unpack, cast
+from typing import Any, Literal, NoReturn, TypeAlias, TypeVar, TypeVarTuple, Unpack
 
 from trunkline.sim.loop._compat import LoopHandle, TimerLoopHandle
 from trunkline.sim.loop._errors import Deadlock, ForeignThread, SimulationError, StepLimit
 from trunkline.sim.loop._nodes import NODE, Node
 from trunkline.sim.loop._tasks import KeyedOrder, SimTask, SortKey, birth_order, is_abandoned, names_of
-
-__all__ = ["Order", "SimLoop"]
 
 Order: TypeAlias = Literal["fifo", "keyed"]
 
@@ -45,7 +43,7 @@ class SimLoop(asyncio.BaseEventLoop):
     """An event loop in virtual time. A run on it is a function of the program and the seed.
 
     With `order` "keyed", `seed` chooses the order of tasks that are ready together; "fifo" has only one order.
-    `max_steps` bounds the callbacks of the run (StepLimit). `start` is the initial virtual time, in seconds.
+    `max_steps` bounds the callbacks of the run (StepLimit).
     Use `sim.loop.run` to run a program on a new loop and to clean up. A loop that raised cannot be run again.
     """
 
@@ -55,9 +53,7 @@ class SimLoop(asyncio.BaseEventLoop):
     _thread_id: int | None
     _asyncgens: set[AsyncGenerator[Any, Any]]
 
-    def __init__(
-        self, seed: int = 0, *, order: Order = "keyed", max_steps: int | None = None, start: float = 0.0
-    ) -> None:
+    def __init__(self, seed: int = 0, *, order: Order = "keyed", max_steps: int | None = None) -> None:
         super().__init__()
         #: Callbacks run so far, including the running one.
         self.steps = 0
@@ -67,7 +63,7 @@ class SimLoop(asyncio.BaseEventLoop):
         self.on_step: Callable[[int], None] | None = None
         #: True once the run is over: callbacks scheduled from now on never run.
         self.over = False
-        self._now = start
+        self._now = 0.0
         self._step_limit = sys.maxsize if max_steps is None else max_steps
         self._timers: list[tuple[float, int, TimerLoopHandle]] = []
         self._timers_set = 0
@@ -87,7 +83,6 @@ class SimLoop(asyncio.BaseEventLoop):
     # ------------------------------------------------------------------ time
 
     def time(self) -> float:
-        """Return the virtual time, in seconds."""
         return self._now
 
     def _has_next_timer(self) -> bool:
@@ -120,7 +115,7 @@ class SimLoop(asyncio.BaseEventLoop):
 
     def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
         """Count a cancelled timer (asyncio calls this), and sweep the heap when more than half are cancelled."""
-        if not cast(TimerLoopHandle, handle)._scheduled:
+        if not handle._scheduled:  # pyright: ignore[reportAttributeAccessIssue] -- as in `call_soon`
             return
         self._timers_cancelled += 1
         timers = self._timers
@@ -141,7 +136,8 @@ class SimLoop(asyncio.BaseEventLoop):
         if self._closed:
             self._refuse_closed()
         handle = events.Handle(callback, args, self, context)
-        self._ready.append(cast(LoopHandle, handle))
+        # A `cast` here is a call for every callback of a run.
+        self._ready.append(handle)  # pyright: ignore[reportArgumentType] -- the stubs hide what a handle has
         return handle
 
     def call_at(
@@ -154,10 +150,9 @@ class SimLoop(asyncio.BaseEventLoop):
             self._refuse_closed()
         handle = events.TimerHandle(when, callback, args, self, context)
         if when < math.inf:
-            timer = cast(TimerLoopHandle, handle)
             self._timers_set += 1
-            heapq.heappush(self._timers, (when, self._timers_set, timer))
-            timer._scheduled = True
+            heapq.heappush(self._timers, (when, self._timers_set, handle))  # pyright: ignore[reportArgumentType] -- as above
+            handle._scheduled = True  # pyright: ignore[reportAttributeAccessIssue] -- as above
         elif when != math.inf:
             raise ValueError(f"a timer needs a time, not {when!r}")
         return handle
@@ -165,7 +160,6 @@ class SimLoop(asyncio.BaseEventLoop):
     def call_later(
         self, delay: float, callback: Callable[[Unpack[_Ts]], object], *args: *_Ts, context: Context | None = None
     ) -> asyncio.TimerHandle:
-        """Run the callback after a delay in virtual seconds."""
         return self.call_at(self._now + delay, callback, *args, context=context)
 
     def call_soon_threadsafe(
@@ -324,7 +318,6 @@ class SimLoop(asyncio.BaseEventLoop):
         self._cleanups[callback] = None
 
     def discard_cleanup(self, callback: Callable[[], None]) -> None:
-        """Unregister a callback of add_cleanup, if it is registered."""
         self._cleanups.pop(callback, None)
 
     def end(self) -> None:

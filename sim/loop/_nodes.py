@@ -4,8 +4,6 @@ from contextvars import Context, ContextVar, copy_context
 
 from trunkline.sim.loop._compat import LoopHandle
 
-__all__ = ["NODE", "Node"]
-
 
 class Node:
     """An incarnation of a simulated process.

@@ -20,8 +20,6 @@ from trunkline.sim.loop._compat import LoopHandle
 from trunkline.sim.loop._loop import SimLoop
 from trunkline.sim.loop._nodes import NODE, Node
 
-__all__ = ["RealTimeLoop"]
-
 _Ts = TypeVarTuple("_Ts")
 #: real seconds after which the loop looks at its clock again, whatever happens
 _LONGEST_WAIT = 3600.0
@@ -70,7 +68,6 @@ class RealTimeLoop(SimLoop, asyncio.SelectorEventLoop):
     def call_later(
         self, delay: float, callback: Callable[[Unpack[_Ts]], object], *args: *_Ts, context: Context | None = None
     ) -> asyncio.TimerHandle:
-        """Run the callback after a delay in the loop's seconds."""
         return self.call_at(self.time() + delay, callback, *args, context=context)
 
     def call_soon_threadsafe(
@@ -101,8 +98,6 @@ class RealTimeLoop(SimLoop, asyncio.SelectorEventLoop):
         name = host.decode(errors="replace") if isinstance(host, bytes) else str(host or "localhost")
         if self._waits_only and name != "localhost" and not _is_loopback(name):
             raise OSError(errno.ENETUNREACH, f"{name} is not on this machine, and a run reaches no other")
-
-    # ------------------------------------------------------------ connections of processes
 
     def _make_socket_transport(self, *args: Any, **options: Any) -> Any:
         make = cast("Any", super()._make_socket_transport)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
@@ -138,7 +133,6 @@ class RealTimeLoop(SimLoop, asyncio.SelectorEventLoop):
                 sock.close()
 
     def _forget(self, descriptor: int) -> None:
-        """Stop waiting for a socket."""
         try:
             key = self._selector.unregister(descriptor)
         except KeyError:
@@ -155,7 +149,8 @@ class RealTimeLoop(SimLoop, asyncio.SelectorEventLoop):
         """Schedule the callbacks of sockets that are ready. Those of a process that stands still wait in the kernel."""
         awake: list[tuple[selectors.SelectorKey, int]] = []
         for key, mask in event_list:
-            node = _node_of(key.data)
+            waiting = next(handle for handle in key.data if handle is not None)
+            node = waiting._context.get(NODE)
             if node is None or not node.still:
                 awake.append((key, mask))
                 continue
@@ -165,12 +160,9 @@ class RealTimeLoop(SimLoop, asyncio.SelectorEventLoop):
         super()._process_events(awake)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
 
     def close(self) -> None:
-        """Close the loop, and the connections that are left open."""
         for node in tuple(self._connections):
             self._close_all(node)
         super().close()
-
-    # ------------------------------------------------------------ one iteration
 
     def _run_once(self) -> None:
         self._look_at_clock()
@@ -186,7 +178,6 @@ class RealTimeLoop(SimLoop, asyncio.SelectorEventLoop):
             self._run_handle(self._ready.popleft())
 
     def _wait(self) -> None:
-        """Wait for a socket, or for the next timer."""
         wait = max(0.0, self._timers[0][0] - self._now) if self._has_next_timer() else _LONGEST_WAIT * self.factor
         began = self._machine()
         found = self._selector.select(wait / self.factor)
@@ -201,12 +192,6 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def _node_of(callbacks: Any) -> Node | None:
-    """The process that waits for a socket."""
-    waiting = next(handle for handle in callbacks if handle is not None)
-    return waiting._context.get(NODE)
 
 
 def _cancel(callbacks: Any) -> None:

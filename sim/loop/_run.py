@@ -16,8 +16,6 @@ from trunkline.sim.loop._nodes import NODE
 from trunkline.sim.loop._real_time import RealTimeLoop
 from trunkline.sim.loop._tasks import SimTask
 
-__all__ = ["run", "run_real_time"]
-
 T = TypeVar("T")
 L = TypeVar("L", bound=SimLoop)
 
@@ -28,7 +26,7 @@ _CLOSE_ATTEMPTS = 100
 def run(
     main: Callable[[SimLoop], Awaitable[T]], *, seed: int = 0, order: Order = "keyed", max_steps: int | None = None
 ) -> T:
-    """Run `main(loop)` on a new SimLoop to its end and return its result.
+    """Run `main(loop)` on a new SimLoop to the end and return the result.
 
     Raises what main raises; Deadlock if nothing can continue; StepLimit after `max_steps` callbacks; SimulationError if
     this thread already runs an event loop. May be called in any thread, concurrently too, and changes no global state.

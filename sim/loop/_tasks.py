@@ -17,8 +17,6 @@ from typing import Any, TypeAlias
 from trunkline.sim.loop._compat import LoopHandle
 from trunkline.sim.loop._nodes import NODE
 
-__all__ = ["KeyedOrder", "SimTask", "SortKey", "birth_order", "is_abandoned", "names_of", "splitmix64"]
-
 SortKey: TypeAlias = Callable[[LoopHandle], int]
 
 _MASK = 0xFFFF_FFFF_FFFF_FFFF

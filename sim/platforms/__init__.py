@@ -1,41 +1,14 @@
 """Fake platforms, which enforce their own rules and record the wire truth."""
 
-from trunkline.sim.platforms.adapter import FakeAdapter, PlaceAdapter, adapter_to
+from trunkline.core.declared import classes_in
+from trunkline.sim.platforms import channels
+from trunkline.sim.platforms.adapter import FakeAdapter, adapter_to
 from trunkline.sim.platforms.base import FakePlatform
-from trunkline.sim.platforms.channels.discord import FakeDiscord
-from trunkline.sim.platforms.channels.imessage import FakeBlueBubbles, FakeIMessage
-from trunkline.sim.platforms.channels.matrix import FakeMatrix
-from trunkline.sim.platforms.channels.msteams import FakeMsTeams
-from trunkline.sim.platforms.channels.signal import FakeSignal
-from trunkline.sim.platforms.channels.slack import FakeSlack
-from trunkline.sim.platforms.channels.telegram import FakeTelegram
-from trunkline.sim.platforms.channels.voice import FakeVoice
-from trunkline.sim.platforms.channels.whatsapp import FakeWhatsApp
 from trunkline.sim.platforms.rooms import Room
+from trunkline.sim.scenario.model import world
 
-PLATFORMS: dict[str, type[FakePlatform]] = {
-    platform.channel: platform
-    for platform in (
-        *(FakeDiscord, FakeTelegram, FakeSlack, FakeMatrix, FakeWhatsApp, FakeSignal),
-        *(FakeBlueBubbles, FakeIMessage, FakeMsTeams, FakeVoice),
-    )
-}
+_kinds = {kind.channel: kind for kind in classes_in(channels.__path__, channels.__name__, FakePlatform, "channel")}
+#: the fake platform of each name in `world`
+PLATFORMS: dict[str, type[FakePlatform]] = {name: _kinds[name] for name in world.PLATFORMS}
 
-__all__ = [
-    "PLATFORMS",
-    "FakeAdapter",
-    "FakeBlueBubbles",
-    "FakeDiscord",
-    "FakeIMessage",
-    "FakeMatrix",
-    "FakeMsTeams",
-    "FakePlatform",
-    "FakeSignal",
-    "FakeSlack",
-    "FakeTelegram",
-    "FakeVoice",
-    "FakeWhatsApp",
-    "PlaceAdapter",
-    "Room",
-    "adapter_to",
-]
+__all__ = ["PLATFORMS", "FakeAdapter", "FakePlatform", "Room", "adapter_to"]

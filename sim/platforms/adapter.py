@@ -1,17 +1,15 @@
 """The adapter of a simulated gateway process to a fake platform. It dies with its process; the platform does not."""
 
-from __future__ import annotations
-
 import asyncio
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
 
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
-from trunkline.core.channels import DirectoryEntry, InboundStream, Ready, Resolved, find_in_directory
+from trunkline.core.channels import DirectoryEntry, Ready, Resolved, find_in_directory
 from trunkline.core.channels.voice import say
 from trunkline.core.errors import IdentityGone, NotSent, PlatformError
 from trunkline.core.records.bindings import Placement, PlaceState
@@ -21,10 +19,9 @@ from trunkline.sim.platforms.api.api_calls import opening
 from trunkline.sim.platforms.api.binding_adapter import binding_of
 from trunkline.sim.platforms.api.wire_faults import response_of
 from trunkline.sim.platforms.base import FakePlatform
-from trunkline.sim.platforms.calls.call import ChooseCall
-from trunkline.sim.platforms.calls.speaking import Speaking
+from trunkline.sim.platforms.channels.voice import ChooseCall, Speaking
 from trunkline.sim.platforms.rooms import WorldPort, resolve
-from trunkline.sim.scenario.model.world import NOT_READY
+from trunkline.sim.scenario.model.world import not_ready
 
 #: the number that makes a repeated id unique
 _AGAIN = re.compile(r"\+[0-9]+")
@@ -41,46 +38,40 @@ class FakeAdapter:
 
     def __init__(self, platform: FakePlatform, account: str, node: Node, world: WorldPort) -> None:
         self._platform = platform
-        self._account = account
+        self.channel, self.account = platform.channel, account
         self._node = node
         self._world = world
         self._token = platform.tokens.newest(account)
         self._binding = binding_of(platform, account, self._token)
-
-    @property
-    def channel(self) -> str:
-        return self._platform.channel
-
-    @property
-    def account(self) -> str:
-        return self._account
+        self._reopened: Callable[[Address], None] = lambda _: None
 
     @property
     def capabilities(self) -> Capabilities:
-        return self._platform.capabilities[self._account]
+        return self._platform.capabilities[self.account]
 
     async def ready(self) -> Ready:
-        usual = NOT_READY[self.channel][0]
-        reason = self._world.unready(self.channel, self._account)
+        usual = not_ready(self.channel)[0]
+        reason = self._world.unready(self.channel, self.account)
         if reason is not None:
             return Ready(ok=False, reason=reason or usual)
-        if self._world.account_fault("connect", self.channel, self._account):
+        if self._world.account_fault("connect", self.channel, self.account):
             return Ready(ok=False, reason=usual)
         return Ready(ok=True)
 
-    def connect(self) -> InboundStream:
-        return self._connect()
+    def connect_reopened(self, call: Callable[[Address], None]) -> None:
+        self._reopened = call
 
     @asynccontextmanager
-    async def _connect(self) -> AsyncGenerator[AsyncIterator[Envelope], None]:
+    async def connect(self) -> AsyncGenerator[AsyncIterator[Envelope], None]:
         await anyio.sleep(self._platform.spec.latency)
         self._check_connection()
-        self._platform.tokens.check(self._account, self._token)
-        connection = self._platform.pushes.connect(self._account, self._node)
+        self._platform.tokens.check(self.account, self._token)
+        connection = self._platform.pushes.connect(self.account, self._node)
         try:
-            yield connection.envelopes()
+            connection.notes = True
+            yield connection.envelopes(self._reopened)
         finally:
-            self._platform.pushes.disconnect(self._account, connection)
+            self._platform.pushes.disconnect(self.account, connection)
 
     async def ack(self, envelope: Envelope) -> None:
         answer = self._world.future()
@@ -100,7 +91,7 @@ class FakeAdapter:
         resolve(answer, None)
 
     def _check_connection(self) -> None:
-        if self._world.account_fault("connect", self.channel, self._account):
+        if self._world.account_fault("connect", self.channel, self.account):
             raise NotSent("there is no connection")
 
     async def send(self, request: SendRequest) -> Receipt:
@@ -176,16 +167,15 @@ class FakeAdapter:
         return await response_of(answer)
 
     async def ask(self, query: ActionQuery) -> object:
-        """Answer a question, without a timeout."""
         answer = self._world.future()
         self._platform.actions.ask(query, answer, self._token)
         return await response_of(answer)
 
     async def resolve_target(self, text: str) -> Resolved | None:
         await anyio.sleep(self._platform.spec.latency)
-        room = self._platform.find(self._account, text)
+        room = self._platform.find(self.account, text)
         if room is None:
-            return find_in_directory(text, entries_of(self._platform, self._account), self._platform.channel)
+            return find_in_directory(text, entries_of(self._platform, self.account), self._platform.channel)
         word = "user" if room.kind is ChatKind.DIRECT else room.kind.value
         return Resolved(target=f"{word}:{room.conversation}", kind=room.kind)
 
@@ -198,7 +188,6 @@ class PlaceAdapter(FakeAdapter):
 
 
 def adapter_to(platform: FakePlatform, account: str, node: Node, world: WorldPort) -> FakeAdapter:
-    """The adapter that fits a platform."""
     kind = PlaceAdapter if platform.keeps_waiting else FakeAdapter
     return kind(platform, account, node, world)
 

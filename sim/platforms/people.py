@@ -3,8 +3,6 @@
 A post and a press reach the gateway as inbound messages; the rest only changes what everybody sees.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Protocol
 
@@ -12,26 +10,21 @@ import msgspec
 
 from trunkline.core.errors import Refused, UnknownName
 from trunkline.core.values import Address, Envelope, Peer, SendRequest
-from trunkline.sim.events.people import PeerDeleted, PeerEdited, PeerReacted, PeerVoted
-from trunkline.sim.events.world import PeerSaid
+from trunkline.sim.events.world import PeerDeleted, PeerEdited, PeerReacted, PeerSaid, PeerVoted
 from trunkline.sim.platforms.actions.buttons import value_of_button
-from trunkline.sim.platforms.actions.changes import react, unreact
+from trunkline.sim.platforms.actions.changes import poll_of, react, unreact, vote
 from trunkline.sim.platforms.actions.message_board import BoardMessage
-from trunkline.sim.platforms.actions.polls import poll_of, vote
-from trunkline.sim.platforms.api.hosts import ApiHost
+from trunkline.sim.platforms.api.api_calls import ApiHost
 from trunkline.sim.platforms.api.inbound_pushes import PERSON, Posted, Pushes, Speaker
 from trunkline.sim.platforms.rooms import Room, WorldPort
 
 
 class PeopleHost(ApiHost, Protocol):
-    """A platform as its people use it."""
-
-    pushes: Pushes
+    @property
+    def pushes(self) -> Pushes: ...
 
 
 class People:
-    """The people of one platform."""
-
     def __init__(self, platform: PeopleHost, world: WorldPort) -> None:
         self._platform = platform
         self._world = world
@@ -40,7 +33,6 @@ class People:
         self._replays: dict[str, int] = {}
 
     def said_as(self, conversation: str, message_id: str) -> str | None:
-        """The scenario's name of a message."""
         for name, (said, place, _) in self._said.items():
             if said.message_id == message_id and place.conversation == conversation:
                 return name
@@ -85,6 +77,8 @@ class People:
             echo_of=speaker.webhook if speaker.echo else None,
             stands_for=speaker.stands_for,
             pressed=pressed,
+            files=tuple(part.name for part in speaker.parts),
+            act=speaker.act,
         )
         seq = self._platform.events.record(body, cause, inbound=name)
         if pressed is None:
@@ -105,6 +99,8 @@ class People:
             webhook=speaker.webhook,
             stands_for=speaker.stands_for,
             pressed=pressed,
+            parts=speaker.parts,
+            act=speaker.album,
         )
         self._said[name] = (envelope, place, room.accounts)
         self._push(name, room, envelope, place, seq)
@@ -123,8 +119,6 @@ class People:
             delay = (extra if kind == "slow" else 0.0) + self._platform.latency("push", account, message_id)
             self._platform.pushes.deliver(posted, message_id + room.name, delay)
 
-    # ------------------------------------------------------------ what they do to messages
-
     def message(self, room: Room, of: str | None, fits: Callable[[BoardMessage], bool]) -> BoardMessage:
         """The message with a scenario's name, else the newest visible one of the room that fits.
 
@@ -140,22 +134,13 @@ class People:
             raise UnknownName(f"{room.name} has no such message")
         return found[-1]
 
-    def press(
-        self,
-        name: str,
-        person: Peer,
-        roles: tuple[str, ...],
-        message: BoardMessage,
-        button: str,
-        cause: int | None = None,
-    ) -> None:
+    def press(self, name: str, person: Peer, roles: tuple[str, ...], message: BoardMessage, button: str) -> None:
         """Press a button, named by its text or its value: the gateway gets the value. Raises `UnknownName`."""
         value = value_of_button(message, button)
         press = self._platform.new_id("press", message.room.conversation, name)
-        self.say(name, person, roles, message.room, press, value, speaker=Speaker(pressed=message.id), cause=cause)
+        self.say(name, person, roles, message.room, press, value, speaker=Speaker(pressed=message.id))
 
-    def react(self, person: Peer, message: BoardMessage, emoji: str, *, remove: bool, cause: int | None = None) -> None:
-        """Add a reaction, or take it away."""
+    def react(self, person: Peer, message: BoardMessage, emoji: str, *, remove: bool) -> None:
         self._check_member(person, message.room)
         if remove:
             changed = unreact(message, emoji, person.id)
@@ -169,9 +154,9 @@ class People:
             removed=remove,
             repeated=not changed,
         )
-        self._platform.events.record(body, cause)
+        self._platform.events.record(body)
 
-    def vote(self, person: Peer, message: BoardMessage, options: tuple[str, ...], cause: int | None = None) -> None:
+    def vote(self, person: Peer, message: BoardMessage, options: tuple[str, ...]) -> None:
         """Vote in a poll, by the texts of the options; none withdraws the vote. Raises `UnknownName`."""
         self._check_member(person, message.room)
         try:
@@ -191,9 +176,9 @@ class People:
             before=before,
             repeated=not changed,
         )
-        self._platform.events.record(body, cause)
+        self._platform.events.record(body)
 
-    def edit(self, person: Peer, message: BoardMessage, text: str, cause: int | None = None) -> None:
+    def edit(self, person: Peer, message: BoardMessage, text: str) -> None:
         """Edit an own message. Raises `UnknownName` for a message of somebody else."""
         self._check_author(person, message)
         body = PeerEdited(
@@ -201,14 +186,14 @@ class People:
         )
         message.text = text
         message.edits += 1
-        self._platform.events.record(body, cause)
+        self._platform.events.record(body)
 
-    def unsend(self, person: Peer, message: BoardMessage, cause: int | None = None) -> None:
+    def unsend(self, person: Peer, message: BoardMessage) -> None:
         """Delete an own message. Raises `UnknownName` for a message of somebody else."""
         self._check_author(person, message)
         message.deleted, message.pinned = True, False
         body = PeerDeleted(address=self._place(message), peer=person, message_id=message.id, before=message.text)
-        self._platform.events.record(body, cause)
+        self._platform.events.record(body)
 
     def _check_member(self, person: Peer, room: Room) -> None:
         barred = None if room.owner else self._platform.server.may_post(person.id, self._world.now())
@@ -223,10 +208,8 @@ class People:
     def _place(self, message: BoardMessage) -> Address:
         return message.room.address(message.room.accounts[0])
 
-    # ------------------------------------------------------------ webhooks, replays
-
     def foreign_webhook(self, name: str) -> Peer:
-        """A third party's webhook, by its display name."""
+        """A third party's webhook, by display name."""
         return Peer(id=self._platform.new_id("webhook", name), name=name)
 
     def echo(self, request: SendRequest, room: Room, message_id: str, cause: int) -> None:

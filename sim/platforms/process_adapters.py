@@ -1,10 +1,8 @@
 """How a gateway process gets its adapters: objects in memory, or real ones with connections of their own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
-from typing import Any, Protocol
+from typing import Any
 
 from trunkline.core.channels import ChannelAdapter
 from trunkline.core.events import EventSink
@@ -17,51 +15,28 @@ from trunkline.sim.platforms.base import FakePlatform
 InMemory = Callable[[], ChannelAdapter]
 
 
-class ProcessAdapters(Protocol):
-    """Makes the adapters of all processes of a run, and knows what happens to them with their process."""
+class ProcessAdapters:
+    """Makes the adapters of all processes of a run, and knows what happens to them with their process.
+
+    These reach their platform in memory: nothing of them is open when their process is dead.
+    """
 
     def open(self, platforms: Mapping[str, FakePlatform]) -> AbstractAsyncContextManager[None]:
         """Make the platforms reachable, while the block runs."""
-        ...
+        return nullcontext()
 
     async def wait_until_connected(self) -> None:
-        """Wait until the accounts of the first process receive what people write, if that takes a while."""
-        ...
+        """Wait until the accounts of the first process receive what people write; in memory, that waits for them."""
 
     def make(
         self, in_memory: InMemory, platform: FakePlatform, account: str, node: Node, store: Store, events: EventSink
     ) -> ChannelAdapter:
         """The adapter of a process for one account. `store` and `events` are those of its gateway."""
-        ...
-
-    def serve(self, gateway: Gateway, node: Node) -> Coroutine[Any, Any, None]:
-        """The work of a process, from its start to its end."""
-        ...
-
-    def close_process(self, node: Node) -> None:
-        """Close what a process that has ended left open."""
-        ...
-
-
-class MemoryAdapters:
-    """Adapters that reach their platform in memory. Nothing of them is open when their process is dead."""
-
-    def open(self, platforms: Mapping[str, FakePlatform]) -> AbstractAsyncContextManager[None]:
-        """Always reachable."""
-        return nullcontext()
-
-    async def wait_until_connected(self) -> None:
-        """Return at once: what people write before a process is connected waits for it."""
-
-    def make(
-        self, in_memory: InMemory, platform: FakePlatform, account: str, node: Node, store: Store, events: EventSink
-    ) -> ChannelAdapter:
-        """The adapter in memory."""
         return in_memory()
 
     def serve(self, gateway: Gateway, node: Node) -> Coroutine[Any, Any, None]:
-        """The gateway itself."""
+        """The work of a process, from the start to the end."""
         return gateway.run()
 
     def close_process(self, node: Node) -> None:
-        """Close nothing: an adapter in memory leaves nothing open."""
+        """Close what a process that has ended left open."""

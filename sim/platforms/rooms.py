@@ -1,7 +1,5 @@
 """Rooms of a platform, the platform's view of the world, and ids derived from names."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import zlib
@@ -11,12 +9,12 @@ from typing import Any, Protocol
 
 from trunkline.core.action_names import Action
 from trunkline.core.errors import PlatformError
+from trunkline.core.events import Recorder
 from trunkline.core.values import Address, ChatKind, Transport
+from trunkline.sim.scenario.model.world import PlatformSpec
 
 
 class WorldPort(Protocol):
-    """The world as a platform uses it."""
-
     #: nothing but the wire is recorded of the gateway, and so everything that arrives there is
     wire_side: bool
     #: where numbers begin that grow from run to run, because somebody remembers those of earlier runs; else 0
@@ -56,7 +54,6 @@ class Room:
     conversation: str
     thread: str | None = None
     parent: str | None = None
-    #: accounts that are members
     accounts: tuple[str, ...]
     #: ``archived`` or ``deleted``
     closed: str | None = None
@@ -69,11 +66,9 @@ class Room:
 
     @property
     def owner(self) -> str:
-        """The account that owns it; only direct conversations have an owner."""
         return self.accounts[0] if self.kind is ChatKind.DIRECT else ""
 
     def address(self, account: str) -> Address:
-        """The place as an account sees it."""
         return Address(
             channel=self.channel,
             account=account,
@@ -109,3 +104,37 @@ def letters(*what: str, length: int, alphabet: str) -> str:
         number, index = divmod(number, len(alphabet))
         found.append(alphabet[index])
     return "".join(found)
+
+
+# A fake platform as its parts use it, where no other part is needed to say so.
+
+
+class MessageNames(Protocol):
+    def said_as(self, conversation: str, message_id: str) -> str | None: ...
+
+
+class Openings(Protocol):
+    def reopened(self, place: Address) -> None: ...
+
+
+class RoomsHost(Protocol):
+    """A platform as its threads and webhooks use it: its conversations, and the form of its ids."""
+
+    channel: str
+    spec: PlatformSpec
+    events: Recorder
+    has_threads: bool
+    opens_threads: bool
+    opens_by_sending: bool
+
+    @property
+    def rooms(self) -> tuple[Room, ...]: ...
+    @property
+    def people(self) -> MessageNames: ...
+    @property
+    def pushes(self) -> Openings: ...
+    def new_id(self, *what: str) -> str: ...
+    def thread_room(self, parent: Room, name: str, thread_id: str) -> Room: ...
+    def add_room(self, room: Room, under: str | None = None) -> Room: ...
+    def room_at(self, address: Address) -> Room | None: ...
+    def room_above(self, address: Address) -> Room | None: ...

@@ -3,32 +3,24 @@
 This is state of the world; latency, tokens and faults of requests are in `sim.platforms.api.api_calls`.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 
 from trunkline.core.errors import PlaceGone, Refused, UnknownName
 from trunkline.core.records.bindings import PlaceState
 from trunkline.core.values import Address, ChatKind
 from trunkline.sim.events.world import ThreadClosed, ThreadOpened, ThreadReopened
-from trunkline.sim.platforms.hosts import RoomsHost
-from trunkline.sim.platforms.rooms import Room
+from trunkline.sim.platforms.rooms import Room, RoomsHost
 
-#: maximum length of a title in events
 _TITLE = 40
 
 
 class Threads:
-    """The threads of one platform."""
-
     def __init__(self, platform: RoomsHost) -> None:
         self._platform = platform
         #: messages that a thread can be opened on: owner and id of the conversation, message id
         self._roots: set[tuple[str, str, str]] = set()
         #: (conversation of the room, key) -> number of threads opened for it
         self._made: Counter[tuple[str, str]] = Counter()
-
-    # ------------------------------------------------------------ opening
 
     def note_root(self, room: Room, message_id: str) -> None:
         """Remember a posted message that a thread can be opened on: one that is not in a thread."""
@@ -79,10 +71,7 @@ class Threads:
         self._platform.events.record(body)
         return thread
 
-    # ------------------------------------------------------------ closing and reopening
-
     def state(self, place: Address) -> PlaceState:
-        """The state of a conversation as an account sees it."""
         room = self._platform.room_at(place)
         if room is None or place.account not in room.accounts or room.closed == "deleted":
             return PlaceState.GONE
@@ -99,6 +88,8 @@ class Threads:
             raise UnknownName(f"{room.name} is {room.closed or 'open'}, not archived")
         room.closed, room.locked = None, False
         self._platform.events.record(ThreadReopened(address=room.address(account or room.accounts[0])), cause)
+        for own in room.accounts:
+            self._platform.pushes.reopened(room.address(own))
 
     def unarchive(self, place: Address) -> None:
         """Reopen a thread for the gateway; an open one stays open. Raises `Refused` if it is locked."""

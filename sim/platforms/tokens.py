@@ -1,7 +1,5 @@
 """Tokens of a platform's accounts, numbered from 1; only the newest is accepted."""
 
-from __future__ import annotations
-
 from typing import Protocol, runtime_checkable
 
 from trunkline.core.errors import Unauthorized
@@ -13,14 +11,10 @@ from trunkline.sim.events.world import CredentialRotated
 class RenewableAdapter(Protocol):
     """An adapter whose token can be replaced while it runs."""
 
-    def renew(self, token: int) -> None:
-        """Use the token with this number."""
-        ...
+    def renew(self, token: int) -> None: ...
 
 
 class AccountTokens:
-    """The number of the newest token of each account."""
-
     def __init__(self, channel: str, events: Recorder) -> None:
         self._channel = channel
         self._events = events
@@ -28,7 +22,6 @@ class AccountTokens:
         self._counted: set[str] = set()
 
     def newest(self, account: str) -> int:
-        """The number of the accepted token."""
         return self._newest.get(account, 1)
 
     def declare(self, account: str) -> None:
@@ -44,7 +37,6 @@ class AccountTokens:
         return number
 
     def check(self, account: str, number: int) -> None:
-        """Raise `Unauthorized` for a replaced token."""
         if number < self.newest(account):
             raise Unauthorized(f"token {number} of {account} was replaced")
 

@@ -5,19 +5,15 @@ no nonce, so the platform cannot recognise a repeat. A deleted webhook is gone p
 another id. An account may lose the permission to use the webhooks of a room.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 
 from trunkline.core.errors import IdentityGone, Refused
 from trunkline.core.values import Address, ChatKind, Identity
 from trunkline.sim.events.world import WebhookGone
-from trunkline.sim.platforms.hosts import RoomsHost
+from trunkline.sim.platforms.rooms import RoomsHost
 
 
 class Webhooks:
-    """The webhooks created by the gateway's accounts."""
-
     def __init__(self, platform: RoomsHost) -> None:
         self._platform = platform
         #: (account, conversation of the room) -> id and name of its webhook
@@ -27,7 +23,6 @@ class Webhooks:
         self._forbidden: set[tuple[str, str]] = set()
 
     def found(self, place: Address) -> str | None:
-        """The id of the account's webhook in the room of a place, or None."""
         return self._here.get(self._where(place) or ("", ""), (None,))[0]
 
     def listed(self, place: Address) -> list[tuple[str, str, str]]:

@@ -5,8 +5,6 @@ asked to stop gracefully. A run may have several crashes: each is armed when the
 previous one, and counts from there.
 """
 
-from __future__ import annotations
-
 import re
 from collections import deque
 from collections.abc import Sequence
@@ -58,6 +56,7 @@ class Crashes:
 
     def __init__(self, world: World, process: GatewayProcess, crashes: Sequence[CrashAt]) -> None:
         self._world = world
+        world.reached.forget()
         self._process = process
         self._left = deque(crashes)
         #: the crash that is armed or in progress, and its reason in the trace

@@ -1,7 +1,5 @@
 """The simulated `core.env.Env`: virtual time, readable ids derived from content, seeded randomness."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping
 

@@ -4,8 +4,6 @@ Most faults strike the first requests that match. Those on `mirror`, `ready` and
 the moment they are armed, for their duration.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -15,8 +13,11 @@ from trunkline.core.events import Body, Recorder
 from trunkline.core.values import Address, Transport
 from trunkline.sim.events.script import FaultFired
 from trunkline.sim.platforms import FakePlatform
+from trunkline.sim.plugins.plugin import FaultRequest, Strike
+from trunkline.sim.run.reached import ReachedParts
 from trunkline.sim.scenario import PlaceRef
-from trunkline.sim.scenario.model.scenario import Fault
+from trunkline.sim.scenario.model.faults import Fault
+from trunkline.sim.scenario.model.steps import PLACES
 from trunkline.sim.scenario.text_pattern import text_matches
 from trunkline.sim.store.disk import Disk
 from trunkline.sim.store.preloaded import damage
@@ -25,14 +26,16 @@ from trunkline.sim.store.preloaded import damage
 DEAD = "dead"
 #: what a fault strikes from the moment it is armed, for its duration
 PERIODS = ("mirror", "ready")
-#: attributes of events that can be their place
-PLACES = ("address", "conversation", "asked", "origin")
 
 
 def where(body: Body) -> Address | None:
     """The place of an event: its address, that of its binding, the requested one, or where the turn came from."""
     found = (getattr(body, name, None) for name in PLACES)
     return next((place for place in found if isinstance(place, Address)), None)
+
+
+#: faults that hold for a while
+_LASTING = ("boot", "connect", "mirror", "ready")
 
 
 @dataclass(slots=True)
@@ -46,6 +49,13 @@ class ArmedFault:
     #: end of a fault that is a period
     until: float
     struck: bool = False
+    #: how many requests a fault of a plug-in was asked about
+    asked: int = 0
+
+    def is_over(self, now: float) -> bool:
+        """Whether its time is over, whether it struck or not."""
+        lasts = self.fault.on in PERIODS or (self.fault.on == "connect" and self.fault.do != DEAD)
+        return lasts and now >= self.until
 
 
 class FaultBoard:
@@ -59,11 +69,18 @@ class FaultBoard:
         is_at: Callable[[str, Address], bool],
         account_of: Callable[[str], tuple[str, str]],
         now: Callable[[], float],
+        reached: ReachedParts,
+        plugin: Callable[[str], Strike],
     ) -> None:
+        self._reached, self._plugin = reached, plugin
         self._is_at = is_at
         self._account_of = account_of
         self._now = now
         self._armed: list[ArmedFault] = []
+        #: those that were disarmed before they struck anything
+        self._late: list[ArmedFault] = []
+        #: whether a text in a place is about a message of the script, also in part; only attached gateways have marks
+        self.is_about_question: Callable[[str, Address | None, str], bool] = lambda _question, _place, _text: False
         #: matches that faults let pass, without an event
         self.passed = 0
 
@@ -80,8 +97,21 @@ class FaultBoard:
     def arm(self, fault: Fault) -> None:
         self._armed.append(ArmedFault(fault, fault.nth - 1, fault.times, self._now() + fault.for_))
 
+    @property
+    def ahead(self) -> bool:
+        """Whether a fault is armed that has struck nothing yet."""
+        return any(not armed.struck and not armed.is_over(self._now()) for armed in self._armed)
+
     def heal(self) -> None:
+        self._late = [armed for armed in self._armed if not armed.struck]
+        for armed in self._late:
+            self._reached.disarm(armed.fault, armed.until if armed.is_over(self._now()) else self._now())
         self._armed.clear()
+
+    def note_strike(self, armed: ArmedFault) -> None:
+        """Note that a fault struck something."""
+        armed.struck = True
+        self._reached.note(armed.fault)
 
     def take_fault(
         self,
@@ -95,39 +125,62 @@ class FaultBoard:
         carries: Collection[str] = (),
         account: tuple[str, str] | None = None,
         do: str | None = None,
+        marked: bool = False,
     ) -> Fault | None:
-        """The first armed fault that matches; it counts as fired. `do`: only this kind."""
-        for armed in self._armed:
-            fault = armed.fault
-            fits = (
-                fault.on == on
-                and do in (None, fault.do)
+        """The first armed fault that matches; it counts as fired. `do`: only this kind. `marked`: of a question."""
+
+        def fits(fault: Fault) -> bool:
+            return (
+                do in (None, fault.do)
                 and (fault.place is None or address is None or self._is_at(fault.place, address))
                 and (fault.text is None or text is None or text_matches(fault.text, text))
+                and (fault.question is None or self.is_about_question(fault.question, address, text or ""))
+                and (fault.question is not None or not marked)
                 and fault.attempt in (None, attempt)
                 and fault.transport in (None, transport)
                 and fault.action in (None, action)
                 and (fault.carries is None or fault.carries in carries)
                 and (account is None or self.is_about(fault, account))
             )
-            if fits and armed.skip:
+
+        for armed in self._armed:
+            if armed.fault.on != on or not fits(armed.fault):
+                continue
+            if armed.skip:
                 armed.skip -= 1
                 self.passed += 1
-            elif fits:
-                armed.struck = True
-                armed.left -= 1
-                if armed.left == 0:
-                    self._armed.remove(armed)
-                return fault
+                continue
+            fault = armed.fault
+            if fault.plugin is not None:
+                armed.asked += 1
+                request = FaultRequest(on=on, text=text or "", place=address, attempt=attempt or 0, number=armed.asked)
+                chosen = self._plugin(fault.plugin)(request)
+                if chosen is None:
+                    self.passed += 1
+                    continue
+                fault = fault.model_copy(update={"do": chosen[0], "for_": chosen[1]})
+            self.note_strike(armed)
+            armed.left -= 1
+            if armed.left == 0:
+                self._armed.remove(armed)
+            return fault
+        for armed in self._late:
+            if armed.fault.on == on and fits(armed.fault):
+                self._reached.note_late(armed.fault, f"{on} {text or ''}".strip()[:80], self._now())
         return None
 
     def during(self, on: str, account: tuple[str, str] | None = None) -> tuple[Fault, bool] | None:
         """The fault whose period holds now, for an account or for all, and whether this is its first strike."""
         for armed in self._armed:
             about = account is None or self.is_about(armed.fault, account)
-            if armed.fault.on == on and armed.fault.do != DEAD and self._now() < armed.until and about:
-                first, armed.struck = not armed.struck, True
+            if armed.fault.on != on or armed.fault.do == DEAD or not about:
+                continue
+            if self._now() < armed.until:
+                first = not armed.struck
+                self.note_strike(armed)
                 return armed.fault, first
+            self._reached.disarm(armed.fault, armed.until)
+            self._reached.note_late(armed.fault, on, self._now())
         return None
 
     def is_about(self, fault: Fault, account: tuple[str, str]) -> bool:
@@ -144,6 +197,7 @@ class WorldFaults(ABC):
     disk: Disk
     #: only the wire is known of this run
     wire_side: bool = False
+    reached: ReachedParts
 
     @abstractmethod
     def place(self, text: str) -> PlaceRef:
@@ -166,9 +220,11 @@ class WorldFaults(ABC):
                         continue
                     if fault.do == DEAD:
                         platform.pushes.go_silent(account)
-                    elif platform.pushes.break_connection(account) and self.wire_side:
-                        # Other runs record the first refusal; a gateway may try again too late for one.
-                        self._during("connect", f"{channel}:{account}", (channel, account))
+                    elif platform.pushes.break_connection(account):
+                        self.reached.note(fault)
+                        if self.wire_side:
+                            # Other runs record the first refusal; a gateway may try again too late for one.
+                            self._during("connect", f"{channel}:{account}", (channel, account))
 
     def send_fault(self, address: Address, text: str, attempt: int, transport: Transport) -> tuple[str, float] | None:
         """The fault that strikes a send, and its duration."""
@@ -178,6 +234,9 @@ class WorldFaults(ABC):
     def act_fault(self, address: Address, action: Action, text: str, attempt: int | None) -> tuple[str, float] | None:
         """The fault that strikes a change or a question, and its duration."""
         found = self.faults.take_fault("act", address=address, text=text, attempt=attempt, action=action)
+        if found is None and action is Action.EDIT:
+            # People read an edit as they read a new message.
+            found = self.faults.take_fault("send", address=address, text=text, attempt=attempt, marked=True)
         return self._strike(found, f"{action.value} {text}".rstrip())
 
     def thread_fault(self, place: Address) -> tuple[str, float] | None:
@@ -244,7 +303,10 @@ class WorldFaults(ABC):
             here = fault.place is None or self.is_at(fault.place, address)
             return here and (fault.text is None or text_matches(fault.text, text))
 
-        self._strike(fault, f"{damage(self.disk.open(), fits)} rows")
+        rows = damage(self.disk.open(), fits)
+        if rows:
+            self.reached.note(fault)
+        self._strike(fault, f"{rows} rows")
 
     def _account_of(self, place: str) -> tuple[str, str]:
         ref = self.place(place)
@@ -253,8 +315,10 @@ class WorldFaults(ABC):
     def _strike(self, fault: Fault | None, detail: str, cause: int | None = None) -> tuple[str, float] | None:
         if fault is None:
             return None
-        self.events.record(FaultFired(fault=f"{fault.on}/{fault.do}", detail=detail), cause)
-        return fault.do, fault.for_
+        lasts = fault.for_ if fault.on in _LASTING else None
+        detail = f"{detail} ({fault.plugin})" if fault.plugin is not None else detail
+        self.events.record(FaultFired(fault=f"{fault.on}/{fault.do}", detail=detail, lasts=lasts), cause)
+        return fault.way if fault.as_ is None else f"{fault.way}/{fault.as_}", fault.for_
 
     def _fail_commit(self) -> str | None:
         struck = self._strike(self.faults.take_fault("store", carries=self.disk.carries), "commit refused")

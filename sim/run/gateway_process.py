@@ -1,11 +1,9 @@
 """A simulated gateway process: boots on the surviving disk, can be killed, stopped or frozen, and restarts."""
 
-from __future__ import annotations
-
 import asyncio
 import traceback
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
-from functools import partial
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from itertools import count
 from pathlib import Path
 from typing import Any, cast
@@ -21,39 +19,29 @@ from trunkline.core.routing.scopes import place_key
 from trunkline.core.sends.api import SendMessage, Target
 from trunkline.core.store.commands import Write
 from trunkline.core.values import Address
-from trunkline.sim.bugs import BUGS
 from trunkline.sim.bugs.wiring import Wiring
 from trunkline.sim.cast import clients
 from trunkline.sim.cast.agents import ScriptedAgent
+from trunkline.sim.cast.clients import operate_inside
 from trunkline.sim.cast.delegating import HandUser
-from trunkline.sim.cast.hand_operators import operate_inside
 from trunkline.sim.cast.hands import ScriptedHands
 from trunkline.sim.cast.hooks import scripted_hooks
 from trunkline.sim.cast.message_tool import ToolUser
 from trunkline.sim.cast.working_agents import InProcess, WorkingAgents
 from trunkline.sim.events.hands import HandAnswered
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
-from trunkline.sim.events.script import ScriptSkipped
+from trunkline.sim.events.script import OperatorAsked, ScriptSkipped
 from trunkline.sim.loop import Node
 from trunkline.sim.platforms.process_adapters import ProcessAdapters
 from trunkline.sim.platforms.tokens import RenewableAdapter
 from trunkline.sim.run.env import sim_env
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario.config_reloads import agents_of
-from trunkline.sim.scenario.model.steps import (
-    BindStep,
-    HandsStep,
-    QueueStep,
-    SystemEventStep,
-    UnbindStep,
-    WakeHeartbeatStep,
-)
+from trunkline.sim.scenario.model import steps
 from trunkline.sim.scenario.place_refs import is_session_key
 
 #: a process is not started more often than this
 _MOST_BOOTS = 50
-#: parts of a configuration that `world.limits` is made of
-_LIMITING = ("delivery", "tools", "agents", "hands")
 #: traceback frames recorded for the error that killed a process
 _FRAMES = 8
 
@@ -67,7 +55,8 @@ class GatewayProcess:
         self.name = name
         self._numbers = numbers
         self._boots = 0
-        self._node: Node | None = None
+        self._node = Node(name)
+        self._node.kill()
         self._task: asyncio.Task[None] | None = None
         self._gateway: Gateway | None = None
         #: the adapters of the process by channel and account, including those not installed yet
@@ -79,11 +68,11 @@ class GatewayProcess:
 
     @property
     def alive(self) -> bool:
-        return self._node is not None and self._node.alive
+        return self._node.alive
 
     @property
     def frozen(self) -> bool:
-        return self._node is not None and self._node.frozen
+        return self._node.frozen
 
     @property
     def stopping(self) -> bool:
@@ -107,9 +96,8 @@ class GatewayProcess:
         self._world.poke()
 
     def _make(self, node: Node) -> Gateway:
-        world, wiring = self._world, Wiring(generation=node.generation)
-        for bug in world.bugs:
-            BUGS[bug].install(wiring)
+        world = self._world
+        wiring = wired(world, node.generation)
         events = wiring.wrap_events(world.log.recorder(self.name, node.generation))
         scenario, inside = world.scenario, InProcess(name=self.name, generation=node.generation)
         store = wiring.store(partial(world.disk.connect, node), events)
@@ -132,44 +120,31 @@ class GatewayProcess:
             adapters=adapters,
             agents=self._agents(wiring, inside),
             hands=ScriptedHands(
-                scenario.cast.hands,
-                world.number,
-                world.hand_fault,
-                world.events.record,
-                inside,
-                world.words.marks,
+                world, inside, scenario.cast.hands, self._made("a hand of a plug-in", world.tools.hands)
             ),
             env=sim_env(world.wall_clock, world.now, world.ids, world.seed, scenario.world.files),
             events=events,
             decisions=wiring.decisions,
-            hooks=scripted_hooks(scenario.cast.hooks, world, world.events.record),
+            hooks=scripted_hooks(world, scenario.cast.hooks, self._made("a hook of a plug-in", world.tools.hooks)),
         )
+
+    def _made(self, what: str, table: Mapping[str, Callable[[], Any]]) -> Callable[[str], Any]:
+        """Objects of plug-ins by their names; a process makes each once."""
+
+        @cache
+        def made(name: str) -> Any:
+            return self._world.tools.find(what, name, table)()
+
+        return made
 
     def _agents(self, wiring: Wiring, inside: InProcess) -> dict[str, Agent]:
         """The agents of this and of later configurations."""
-        world, record = self._world, self._world.events.record
-        tool = ToolUser(
-            resolve=world.address,
-            session_key=self.session_key,
-            messages=world.messages,
-            person_id=lambda channel, person: world.peer(channel, person).id,
-            record=record,
-        )
-        tasks = WorkingAgents(record, inside, world.words.marks, world.hand_fault)
-        hands = HandUser(now=world.now, record=record, resolve=world.address, known=world.delegations)
+        world = self._world
+        tool, hands = ToolUser(world, self.session_key), HandUser(world)
+        tasks = WorkingAgents(world, inside, self._made("an agent of a plug-in", world.tools.agents))
         return {
             agent: wiring.wrap_agent(
-                ScriptedAgent(
-                    world.scenario.cast.agents.get(agent, ()),
-                    tool=tool,
-                    hands=hands,
-                    resolve=world.address,
-                    is_at=world.is_at,
-                    person=world.person,
-                    number=world.number,
-                    record=record,
-                    tasks=tasks,
-                )
+                ScriptedAgent(world, world.scenario.cast.agents.get(agent, ()), tool=tool, hands=hands, tasks=tasks)
             )
             for agent in agents_of((world.scenario.gateway, *world.file.reloads))
         }
@@ -183,7 +158,7 @@ class GatewayProcess:
     def renew(self, channel: str, account: str) -> None:
         """Pass the newest token of an account to the running process."""
         node, adapter = self._node, self._adapters.get((channel, account))
-        if node is not None and node.alive and isinstance(adapter, RenewableAdapter):
+        if node.alive and isinstance(adapter, RenewableAdapter):
             node.context().run(adapter.renew, self._world.platforms[channel].tokens.newest(account))
 
     def session_key(self, agent: str, session: str) -> str:
@@ -194,43 +169,40 @@ class GatewayProcess:
 
     # ------------------------------------------------------------ clients, operators, schedules
 
-    def _live(self) -> tuple[Node, Gateway] | None:
-        node, gateway = self._node, self._gateway
-        return None if node is None or gateway is None or not node.alive else (node, gateway)
-
     def wake(self, agent: str, text: str) -> None:
         """Fire a schedule inside the process; does nothing without a process."""
-        live = self._live()
-        if live is not None:
-            node, gateway = live
-            self._spawn(node, gateway.wake(agent, text), f"wake {agent} {text}")
+        if self.alive and self._gateway is not None:
+            call, cause = partial(self._gateway.wake, agent, text), self._ask("wake", agent, text)
+            self._call("wake", call, f"wake {agent} {text}", cause)
 
-    def wake_heartbeat(self, step: WakeHeartbeatStep) -> None:
+    def wake_heartbeat(self, step: steps.WakeHeartbeatStep) -> None:
         """Ask for heartbeats. Raises `UnknownName` without a process."""
-        node, gateway = self._running()
         agent = step.agent or self.config.default_agent
+        call = partial(self._running().wake_heartbeat, agent, step.reason)
         for number in range(step.times):
-            call = partial(gateway.wake_heartbeat, agent, step.reason)
-            self._spawn(node, self._client("wake_heartbeat", call), f"wake heartbeat {agent} {step.reason} {number}")
+            cause = self._ask("heartbeat", agent, step.reason)
+            self._call("wake_heartbeat", call, f"wake heartbeat {agent} {step.reason} {number}", cause)
 
-    def system_event(self, step: SystemEventStep) -> None:
+    def system_event(self, step: steps.SystemEventStep) -> None:
         """Report a system event. Raises `UnknownName` without a process."""
-        node, gateway = self._running()
         agent = step.agent or self.config.default_agent
-        call = partial(gateway.system_event, agent, step.text, step.source, wake=step.wake)
-        self._spawn(node, self._client("system_event", call), f"system event {agent} {step.text}")
+        call = partial(self._running().system_event, agent, step.text, step.source, wake=step.wake)
+        cause = self._ask("event", agent, step.text, at_once=step.wake)
+        self._call("system_event", call, f"system event {agent} {step.text}", cause)
 
-    def _running(self) -> tuple[Node, Gateway]:
-        live = self._live()
-        if live is None:
+    def _ask(self, what: str, agent: str, text: str, *, at_once: bool = True) -> int:
+        """Record a request for a turn."""
+        return self._world.events.record(OperatorAsked(what=what, agent=agent, text=text, at_once=at_once))
+
+    def _running(self) -> Gateway:
+        if self._gateway is None or not self.alive:
             raise UnknownName("no gateway process runs")
-        return live
+        return self._gateway
 
-    def operate_hands(self, step: HandsStep) -> None:
+    def operate_hands(self, step: steps.HandsStep) -> None:
         """Act on delegations as an operator. Raises `UnknownName` without a process."""
-        node, gateway = self._running()
-        call = partial(operate_inside, gateway, step, partial(self._answering, node))
-        self._spawn(node, self._client(f"hands {step.do}", call), f"hands {step.do}")
+        call = partial(operate_inside, self._running(), step, partial(self._answering, self._node))
+        self._call(f"hands {step.do}", call, f"hands {step.do}")
 
     def _answering(self, node: Node, row: DelegationRow, result: HandResult) -> None:
         """A program in the process answers a task: what it returns is a fact, like that of any hand."""
@@ -246,67 +218,60 @@ class GatewayProcess:
 
     def send(self, message: SendMessage, targets: Sequence[Target], number: int) -> None:
         """Send as a client, to one target or to several. Raises `UnknownName` without a process."""
-        node, gateway = self._running()
-        call = partial(clients.send, gateway, message, targets, self._world.events)
-        self._spawn(node, self._client("send", call), f"send {number} {message.key}")
+        call = partial(clients.send, self._running(), message, targets, self._world.events)
+        self._call("send", call, f"send {number} {message.key}")
 
-    def operate(self, step: QueueStep) -> None:
+    def operate(self, step: steps.QueueStep) -> None:
         """Administer the queue as an operator. Raises `UnknownName` without a process."""
-        node, gateway = self._running()
-        call = partial(clients.operate, gateway, step, self._world.is_at)
-        self._spawn(node, self._client(f"queue {step.do}", call), f"queue {step.do}")
+        call = partial(clients.operate, self._running(), step, self._world.is_at)
+        self._call(f"queue {step.do}", call, f"queue {step.do}")
 
     def reset(self, agent: str, place: Address) -> None:
         """Reset a session as an operator. Raises `UnknownName` without a process."""
-        node, gateway = self._running()
-        self._spawn(node, self._client("reset", partial(_reset, gateway, agent, place)), f"reset {agent} {place}")
+        self._call("reset", partial(_reset, self._running(), agent, place), f"reset {agent} {place}")
 
-    def bind(self, step: BindStep) -> None:
+    def bind(self, step: steps.BindStep) -> None:
         """Bind a conversation as an operator. Raises `UnknownName` without a process, or without the conversation."""
-        node, gateway = self._running()
+        gateway = self._running()
         agent = step.agent or self.config.default_agent
         key, place = self.session_key(agent, step.session), self._world.address(step.place)
-        call = partial(clients.bind, gateway, step, key, place)
-        self._spawn(node, self._client("bind", call), f"bind {place} {key}")
+        self._call("bind", partial(clients.bind, gateway, step, key, place), f"bind {place} {key}")
 
-    def unbind(self, step: UnbindStep) -> None:
+    def unbind(self, step: steps.UnbindStep) -> None:
         """Unbind a conversation or a session as an operator. Raises `UnknownName` as `bind` does."""
-        node, gateway = self._running()
+        gateway = self._running()
         agent = step.agent or self.config.default_agent
         key = None if step.session is None else self.session_key(agent, step.session)
         place = None if step.place is None else self._world.address(step.place)
-        call = partial(clients.unbind, gateway, step, key, place)
-        self._spawn(node, self._client("unbind", call), f"unbind {place} {key}")
+        self._call("unbind", partial(clients.unbind, gateway, step, key, place), f"unbind {place} {key}")
 
-    async def _client(self, step: str, call: Callable[[], Awaitable[None]]) -> None:
+    def _call(self, step: str, call: Callable[[], Awaitable[object]], name: str, cause: int | None = None) -> None:
+        client = self._client(step, call, cause)
+        asyncio.get_running_loop().create_task(client, name=name, context=self._node.context())
+
+    async def _client(self, step: str, call: Callable[[], Awaitable[object]], cause: int | None) -> None:
         """Run a call from outside the process, and record an error that the gateway does not record itself."""
         try:
             await call()
         except Exception as error:  # noqa: BLE001 -- a failed step would make the run meaningless, so it is recorded
             why = error.facts if isinstance(error, UnknownName) else one_line(error)
-            self._world.events.record(ScriptSkipped(step=step, why=why))
+            self._world.events.record(ScriptSkipped(step=step, why=why), cause)
 
     def reload(self, config: GatewayConfig) -> None:
         """Replace the configuration of the running process and of later ones. Raises `ConfigError`."""
-        live = self._live()
-        if live is not None:
-            node, gateway = live
-            node.context().run(gateway.reload, config)
-        before = self.config
-        if any(getattr(config, part) != getattr(before, part) for part in _LIMITING):
+        if self.alive and self._gateway is not None:
+            self._node.context().run(self._gateway.reload, config)
+        if config != self.config:
             self._world.record_limits(config)
         self._world.record_heartbeats(config)
         self.config = config
-
-    def _spawn(self, node: Node, work: Coroutine[Any, Any, object], name: str) -> None:
-        asyncio.get_running_loop().create_task(work, name=name, context=node.context())
 
     # ------------------------------------------------------------ ending and freezing
 
     def kill(self, why: str, cause: int | None, restart_after: float) -> None:
         """Kill the process like SIGKILL: none of its callbacks runs again."""
         node = self._node
-        if node is None or not node.alive:
+        if not node.alive:
             return
         node.kill()
         self._made_by.close_process(node)
@@ -318,7 +283,7 @@ class GatewayProcess:
     def freeze(self, why: str, cause: int | None, lasts: float) -> None:
         """Freeze the process for a while like SIGSTOP: callbacks that come due meanwhile run afterwards."""
         node, world = self._node, self._world
-        if node is None or not node.alive or node.frozen:
+        if not node.alive or node.frozen:
             return
         node.freeze()
         world.log.recorder("sim", node.generation).record(ProcessFrozen(why=why), cause)
@@ -332,7 +297,7 @@ class GatewayProcess:
     def stop(self, why: str, cause: int | None, down: float) -> None:
         """Stop gracefully: cancel, let the process clean up, restart after a while."""
         node, task = self._node, self._task
-        if node is None or task is None or not node.alive:
+        if task is None or not node.alive:
             return
         self._stopping = (node, why, cause, down)
         task.cancel()
@@ -357,12 +322,17 @@ class GatewayProcess:
         world.call_at(world.now() + 1.0, self.boot)
 
 
-def stored_outside(bugs: Sequence[str]) -> Callable[[Write[Any]], Write[Any]]:
+def wired(world: World, generation: int) -> Wiring:
+    """The parts of a process with the defects of the run."""
+    wiring = Wiring(generation=generation, errors=world.plugin_errors)
+    for bug in world.bugs.values():
+        bug.install(wiring)
+    return wiring
+
+
+def stored_outside(world: World) -> Callable[[Write[Any]], Write[Any]]:
     """The store command of a process that is no gateway, as the defects of the run change it."""
-    wiring = Wiring(generation=0)
-    for name in bugs:
-        BUGS[name].install(wiring)
-    return wiring.changed
+    return wired(world, 0).changed
 
 
 async def _reset(gateway: Gateway, agent: str, place: Address) -> None:

@@ -1,7 +1,5 @@
 """A judged run: its trace, the verdict of every invariant, and unmet expectations."""
 
-from __future__ import annotations
-
 import msgspec
 
 from trunkline.core.events import Trace
@@ -33,8 +31,13 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         return sum(verdict.status is not Status.NOT_EXERCISED for verdict in self.verdicts)
 
     @property
+    def not_exercised(self) -> int:
+        """The number of parts of the scenario that the run did not reach."""
+        return sum(unmet.not_exercised for unmet in self.unmet)
+
+    @property
     def holds(self) -> bool:
-        """Whether every invariant and every expectation holds."""
+        """Whether every invariant and every expectation holds, and the run reached all of its scenario."""
         return not self.unmet and not self.violated
 
 

@@ -4,8 +4,6 @@ A run has two phases (docs/simulation.md): while the script runs, its faults str
 everything must come to rest within a bound. Same scenario, seed and bugs give the same trace, byte for byte.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -18,21 +16,24 @@ from trunkline.core.errors import ConfigError
 from trunkline.core.events import Event, Trace, TraceHeader
 from trunkline.core.events.base import RunEnded
 from trunkline.core.events.gateway import InboundReceived
+from trunkline.core.events.heartbeat import CronDue, HeartbeatDue
 from trunkline.sim.cast.workers import Workers
 from trunkline.sim.events.script import RunPhase
 from trunkline.sim.events.wire import WireAccepted
-from trunkline.sim.invariants import CHECKERS, Judge
+from trunkline.sim.invariants import Judge, Status
 from trunkline.sim.loop import Order, SimLoop, SimulationError
 from trunkline.sim.loop import run as run_loop
-from trunkline.sim.platforms.process_adapters import MemoryAdapters, ProcessAdapters
+from trunkline.sim.platforms.process_adapters import ProcessAdapters
+from trunkline.sim.plugins.toolbox import toolbox_of
 from trunkline.sim.run.crash_at import CrashAt, Crashes
-from trunkline.sim.run.expectations import check_expectations
+from trunkline.sim.run.expectations import UnmetExpectation, check_expectations
 from trunkline.sim.run.gateway_process import GatewayProcess, Processes, stored_outside
 from trunkline.sim.run.result import RunResult
 from trunkline.sim.run.script.script_player import ScriptPlayer
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario import ScenarioFile
 from trunkline.sim.scenario.attach_only import attach_only
+from trunkline.sim.scenario.names import PluginError
 from trunkline.sim.store.outside import OutsideStore
 from trunkline.sim.store.store_reuse import ReusableStore
 
@@ -42,8 +43,11 @@ REST_BOUND = 4 * 3600.0
 LINGER = 10.0
 #: events after the script, beyond ten times those of the script, after which a run counts as circular
 MOST_EVENTS = 5_000
-#: events of one more chunk of a message, which do not count: a message in many chunks comes to an end
-_PER_CHUNK = 4
+#: events that do not count, since they make no circle: of one more chunk of a message, and of a turn that the clock
+#: begins while something waits, for a day if need be
+_PER_CHUNK, _PER_DUE = 4, 30
+#: how a run is cut in which a schedule goes on for as long as its place is closed, and its messages wait there
+STILL_FED = "while messages wait as long as they may"
 #: callbacks after which a run counts as endless
 MAX_STEPS = 50_000_000
 
@@ -63,7 +67,7 @@ class ScenarioRun:
         seed: int,
         bugs: tuple[str, ...],
         spare: ReusableStore | None = None,
-        adapters: Callable[[World], ProcessAdapters] = lambda _: MemoryAdapters(),
+        adapters: Callable[[World], ProcessAdapters] = lambda _: ProcessAdapters(),
         bound: float = REST_BOUND,
         patience: float = math.inf,
     ) -> None:
@@ -76,10 +80,10 @@ class ScenarioRun:
         self._adapters = adapters(self.world)
         self.processes = Processes(self.world, self._adapters)
         self.process = self.processes.process("gateway")
-        outside = OutsideStore(self.world.disk, stored_outside(bugs))
+        outside = OutsideStore(self.world.disk, stored_outside(self.world))
         self.workers = Workers(self.world, outside, file.scenario.cast.workers)
         self.player = ScriptPlayer(self.world, self.processes, outside)
-        self.judge = Judge(CHECKERS)
+        self.judge = Judge(self.world.tools.checkers)
         self.judge.watch(self.world.log)
         #: errors in callbacks of the world, which make the run meaningless
         self.defects: list[BaseException] = []
@@ -108,11 +112,19 @@ class ScenarioRun:
             return False
         return not any(platform.busy for platform in world.platforms.values())
 
-    async def play(self) -> PlayedRun:
-        """Play from the first step to rest, or to the bound. Raises `SimulationError` if the world itself fails."""
+    async def play(self) -> "PlayedRun":
+        """Play from the first step to rest, or to the bound.
+
+        Raises `SimulationError` if the world itself fails, `PluginError` if what a plug-in adds to it does.
+        """
         self.world.build()
         async with self._adapters.open(self.world.platforms):
-            await self._play()
+            try:
+                await self._play()
+            finally:
+                for error in (*self.world.plugin_errors, *self.defects):
+                    if isinstance(error, PluginError):
+                        raise error
             if self.defects:
                 raise SimulationError(f"the simulated world failed: {self.defects[0]!r}") from self.defects[0]
             # Collected here: what finally blocks of dead processes do after the end is not part of the run.
@@ -132,29 +144,40 @@ class ScenarioRun:
         self.player.start()
         await anyio.sleep(self.player.end)
         # Give the last step's own faults a moment to strike before everything is healed.
-        await self._rest(LINGER)
+        while not await self._rest(LINGER) and self._is_armed:
+            pass
         world.faults.heal()
-        self.player.heal()
+        self.player.triggers.disarm()
         for platform in world.platforms.values():
             platform.heal()
         world.events.record(RunPhase(phase="healed"))
         at_rest = await self._come_to_rest()
-        world.events.record(RunPhase(phase="rest"))
+        world.events.record(RunPhase(phase="rest", stored=world.disk.rows))
+        world.reached.record(world.events)
         open_ = () if at_rest else world.progress.open
         waiting, cut = world.progress.waiting, "" if at_rest else self._cut
         world.events.record(RunEnded(at_rest=at_rest, open=open_, waiting=waiting, cut=cut))
         self.judge.finish()
+
+    @property
+    def _is_armed(self) -> bool:
+        """Whether something of a strict script has not struck yet, and may within the bound: its run stays open."""
+        if not self.world.file.strict or self.world.now() >= self.player.end + min(self._bound, self._patience):
+            return False
+        return self.world.faults.ahead or self.player.triggers.ahead
 
     async def _come_to_rest(self) -> bool:
         """Wait until the run is at rest. What waits for an announced time has until then, and the bound after it."""
         world = self.world
         bound = self._bound
         self._most = MOST_EVENTS + 11 * len(world.log.events)
-        world.log.subscribe(self._count, InboundReceived, WireAccepted)
+        world.log.subscribe(self._count, InboundReceived, WireAccepted, CronDue, HeartbeatDue)
         while not await self._rest(bound) and not self._cut:
             waits_until = min(world.progress.announced, self.player.end + self._patience)
             bound = waits_until - world.now() + self._bound
             if bound <= self._bound:
+                if world.progress.announced >= world.now() - LINGER:
+                    self._cut = f"after {world.now() - self.player.end:,.0f} s, {STILL_FED}"
                 return False
         return not self._cut
 
@@ -180,6 +203,8 @@ class ScenarioRun:
         events = self.world.log.events
         if isinstance(event.body, WireAccepted) and event.body.chunk:
             self._most += _PER_CHUNK
+        elif isinstance(event.body, CronDue | HeartbeatDue):
+            self._most += _PER_DUE
         if len(events) > self._most and not self._cut:
             self._cut = f"after {len(events):,} events"
             self._scope.cancel()
@@ -249,6 +274,7 @@ def header_of(
         bugs=bugs_of(file, bugs),
         crashes=tuple(point.name for point in crash),
         steps=file.steps,
+        plugins=toolbox_of(file).named,
     )
 
 
@@ -282,10 +308,14 @@ def run_scenario(
 def result_of(file: ScenarioFile, header: TraceHeader, played: PlayedRun) -> RunResult:
     """A finished run with its verdicts and unmet expectations."""
     verdicts = played.judge.verdicts()
+    unmet = check_expectations(file, played.events, verdicts)
+    if file.strict and all(verdict.status is Status.NOT_EXERCISED for verdict in verdicts):
+        summary, line = "not exercised: nothing happened that an invariant is about", file.line_of(("script",))
+        unmet += (UnmetExpectation(summary=summary, line=line, not_exercised=True),)
     return RunResult(
         trace=Trace(header=header, events=played.events),
         verdicts=verdicts,
-        unmet=check_expectations(file, played.events, verdicts),
+        unmet=unmet,
         steps=played.steps,
         timer_events=played.timer_events,
         virtual_seconds=played.virtual_seconds,

@@ -3,47 +3,203 @@
 Everything here is outside all processes. One log records all events; random draws are keyed by content.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextvars
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from trunkline.core.config import GatewayConfig
 from trunkline.core.config.gateway import heartbeat_agents
 from trunkline.core.errors import UnknownName
-from trunkline.core.events import Event, EventLog
+from trunkline.core.events import Body, Event, EventLog, delivery, gateway, hands
 from trunkline.core.events.gateway import SessionCreated, SessionReset
 from trunkline.core.heartbeat.settings import heartbeat_of, zones_of
 from trunkline.core.heartbeat.visibility import resolve_visibility
 from trunkline.core.profile_rules import Profile
-from trunkline.core.values import Address, Capability, ChatKind, Peer
-from trunkline.sim.bugs import BUGS
-from trunkline.sim.cast.delegating import KnownDelegations
-from trunkline.sim.cast.named_messages import NamedMessages
+from trunkline.core.states.delegation import CallbackState
+from trunkline.core.values import Address, Capability, ChatKind, IntentState, Peer
+from trunkline.sim.cast.cast_world import KnownDelegations, NamedMessages
 from trunkline.sim.cast.names import display_names
 from trunkline.sim.cast.own_words import OwnWords
-from trunkline.sim.events.script import BugEnabled, RunPhase
-from trunkline.sim.events.world import (
-    AgentContexts,
-    WorldAccount,
-    WorldHeartbeat,
-    WorldLimits,
-    WorldPerson,
-    WorldPlace,
-    WorldSession,
-)
+from trunkline.sim.events import script, world
+from trunkline.sim.events.hands import WorkerAnswered
+from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
+from trunkline.sim.events.world import WorldLimits
 from trunkline.sim.loop import SimLoop
-from trunkline.sim.platforms import PLATFORMS, FakePlatform, Room
+from trunkline.sim.platforms import FakePlatform, Room
+from trunkline.sim.plugins.guards import guarded_strike
+from trunkline.sim.plugins.plugin import Strike
+from trunkline.sim.plugins.toolbox import toolbox_of
 from trunkline.sim.run.env import SimIds
 from trunkline.sim.run.fault_board import FaultBoard, WorldFaults, where
-from trunkline.sim.run.quiescence import Quiescence
+from trunkline.sim.run.reached import ReachedParts
 from trunkline.sim.scenario import PlaceRef, ScenarioFile
+from trunkline.sim.scenario.names import PluginError, plugin_of
 from trunkline.sim.store.disk import Disk
 from trunkline.sim.store.preloaded import write_stored
 from trunkline.sim.store.store_reuse import ReusableStore
+
+# Tracks open work from the events, to decide when a run is at rest.
+
+#: seconds by which the end of what has become too old may be late
+_SLACK = 5.0
+_HOOKS, _MIRROR, _ANSWER = "hooks of", "mirror of", "an answer to"
+#: final states of an intent that leave something in a transcript
+_MIRRORED = (IntentState.DELIVERED, IntentState.PARTIAL, IntentState.MISPLACED)
+
+
+class Quiescence:
+    """Open work: admitted messages without an ended turn, intents without a final state, hands without a result.
+
+    Also work that follows an ending: notifying hooks, mirroring transcript lines that were refused, and answers of
+    workers that no gateway has looked at.
+    """
+
+    def __init__(self) -> None:
+        #: open work -> the process that recorded it
+        self._open: dict[tuple[str, str], int] = {}
+        #: intents that wait for a time that the gateway has announced -> that time; and when each began
+        self._until: dict[str, float] = {}
+        self._begun: dict[str, float] = {}
+        #: delegation -> when it times out, and how long one run of it may take
+        self._deadlines: dict[str, tuple[float, float]] = {}
+        #: delegations whose report is parked
+        self._parked: dict[str, None] = {}
+        #: the longest age of an intent that was configured
+        self._max_age = 0.0
+        #: called whenever the run may have come to rest
+        self.on_look: Callable[[], None] | None = None
+        #: intents whose hooks were notified; they are notified once
+        self._notified: set[str | None] = set()
+        self._begins: dict[type[Body], str] = {
+            gateway.InboundAdmitted: "inbound",
+            delivery.IntentPrepared: "intent",
+            delivery.IntentReopened: "intent",
+            hands.DelegationAccepted: "delegation",
+        }
+        self._ends: dict[type[Body], str] = {
+            gateway.TurnEnded: "inbound",
+            delivery.IntentSettled: "intent",
+            hands.DelegationFinished: "delegation",
+        }
+
+    @property
+    def open(self) -> tuple[str, ...]:
+        """Names of open work, e.g. ``intent t-m1.reply``."""
+        return tuple(f"{kind} {name}" for kind, name in self._open)
+
+    @property
+    def empty(self) -> bool:
+        return not self._open
+
+    @property
+    def announced(self) -> float:
+        """The latest time that open work rightly waits for: none waits for longer than it may live."""
+        latest = 0.0
+        for intent, at in self._until.items():
+            if ("intent", intent) in self._open and at <= self._begun.get(intent, 0.0) + self._max_age + _SLACK:
+                latest = max(latest, at)
+        for delegation, (at, _) in self._deadlines.items():
+            if ("delegation", delegation) in self._open:
+                latest = max(latest, at + _SLACK)
+        return latest
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """Names of what rests until a person or an operator does something, e.g. ``report of m1.hand1``."""
+        return tuple(f"report of {name}" for name in self._parked)
+
+    def watch(self, log: EventLog) -> None:
+        log.subscribe(self.see, *self._begins, *self._ends)
+        log.subscribe(self._open_hook, delivery.HookSending)
+        log.subscribe(self._close_hook, delivery.HookSent)
+        log.subscribe(self._mirror_refused, delivery.MirrorRefused)
+        log.subscribe(lambda event: self._close(_MIRROR, event.intent), delivery.MirrorAppended)
+        log.subscribe(self._process_gone, ProcessCrashed, ProcessStopped)
+        log.subscribe(self._note_limits, WorldLimits)
+        log.subscribe(self._note_deadline, hands.DelegationAccepted, hands.DelegationStarted)
+        log.subscribe(self._note_report, hands.CallbackChanged)
+        log.subscribe(self._waits, delivery.AttemptEnded, delivery.RecoveryDecided, delivery.LaneWaiting)
+        log.subscribe(self._note_answer, WorkerAnswered)
+        log.subscribe(
+            lambda event: self._close(_ANSWER, event.delegation),
+            *(hands.DelegationFinished, hands.DelegationIgnored, hands.AnswerTurnedAway),
+        )
+
+    def see(self, event: Event) -> None:
+        kind = type(event.body)
+        begun = self._begins.get(kind)
+        if begun is not None:
+            self._open[begun, getattr(event, begun)] = event.generation
+            if begun == "intent":
+                self._begun[event.intent or ""] = event.at
+            return
+        ended = self._ends.get(kind)
+        if ended is not None:
+            self._open.pop((ended, getattr(event, ended)), None)
+            if isinstance(event.body, delivery.IntentSettled) and event.body.state not in _MIRRORED:
+                self._close(_MIRROR, event.intent)
+            self.look()
+
+    def _note_deadline(self, event: Event) -> None:
+        """A delegation has until its deadline, which a restart may move by the time of a run."""
+        name, body = event.delegation or "", event.body
+        if isinstance(body, hands.DelegationAccepted) and body.deadline is not None:
+            self._deadlines[name] = body.deadline, body.deadline - event.at
+        elif isinstance(body, hands.DelegationStarted) and not body.worker and name in self._deadlines:
+            at, run = self._deadlines[name]
+            self._deadlines[name] = max(at, event.at + run), run
+
+    def _note_report(self, event: Event) -> None:
+        assert isinstance(event.body, hands.CallbackChanged)
+        if event.body.state is CallbackState.PARKED:
+            self._parked[event.delegation or ""] = None
+        elif self._parked:
+            self._parked.pop(event.delegation or "", None)
+
+    def _note_limits(self, event: Event) -> None:
+        assert isinstance(event.body, WorldLimits)
+        self._max_age = max(self._max_age, event.body.max_age)
+
+    def _waits(self, event: Event) -> None:
+        at = getattr(event.body, "retry_at", getattr(event.body, "at", getattr(event.body, "until", None)))
+        if at is not None:
+            self._until[event.intent or ""] = at
+        elif self._until:
+            self._until.pop(event.intent or "", None)
+
+    def _open_hook(self, event: Event) -> None:
+        if event.intent not in self._notified:
+            self._open[_HOOKS, event.intent or ""] = event.generation
+
+    def _close_hook(self, event: Event) -> None:
+        self._notified.add(event.intent)
+        self._close(_HOOKS, event.intent)
+
+    def _mirror_refused(self, event: Event) -> None:
+        self._open[_MIRROR, event.intent or ""] = event.generation
+
+    def _note_answer(self, event: Event) -> None:
+        """A worker left an answer on the store, also one that comes too late: a gateway has to look at it."""
+        if isinstance(event.body, WorkerAnswered) and event.body.accepted:
+            self._open[_ANSWER, event.delegation or ""] = event.generation
+
+    def _close(self, what: str, of: str | None) -> None:
+        if (what, of or "") in self._open:
+            del self._open[what, of or ""]
+            self.look()
+
+    def _process_gone(self, event: Event) -> None:
+        """Close intents that only the hooks of the process saw: nothing was stored, so no hook will be notified."""
+        gone = event.generation
+        for key in [key for key, process in self._open.items() if key[0] == _HOOKS and process == gone]:
+            del self._open[key]
+
+    def look(self) -> None:
+        """Report that the run may have come to rest."""
+        if self.on_look is not None:
+            self.on_look()
 
 
 class World(WorldFaults):
@@ -55,7 +211,10 @@ class World(WorldFaults):
         self.file = file
         self.scenario = file.scenario
         self.seed = seed
-        self.bugs = bugs
+        #: what the names of the scenario stand for, and the errors of plug-ins, which make the run meaningless
+        self.tools = toolbox_of(file)
+        self.plugin_errors: list[PluginError] = []
+        self.bugs = {bug: self.tools.find("a bug switch", bug, self.tools.bugs) for bug in bugs}
         #: see `trunkline.sim.platforms.rooms.WorldPort`
         self.wire_side = False
         self.ids_from = 0
@@ -67,7 +226,8 @@ class World(WorldFaults):
         self.events = self.log.recorder("sim")
         self.progress = Quiescence()
         self.progress.watch(self.log)
-        self.faults = FaultBoard(self.is_at, self._account_of, self.now)
+        self.reached = ReachedParts(file)
+        self.faults = FaultBoard(self.is_at, self._account_of, self.now, self.reached, self._plugin_fault)
         #: finds the words that only a hand says
         self.words = OwnWords(file.scenario)
         self.message_names: dict[tuple[str, ...], str] = {}
@@ -177,10 +337,10 @@ class World(WorldFaults):
 
     def build(self) -> None:
         """Create platforms, accounts and rooms, and record them."""
-        for bug in self.bugs:
-            self.events.record(BugEnabled(bug=bug, sentence=BUGS[bug].sentence))
+        for bug in self.bugs.values():
+            self.events.record(script.BugEnabled(bug=bug.name, sentence=bug.sentence))
         for name, spec in self.scenario.world.platforms.items():
-            platform = PLATFORMS[name](self, spec, self.log.recorder(name))
+            platform = self.tools.find("a platform", name, self.tools.platforms)(self, spec, self.log.recorder(name))
             self.platforms[name] = platform
             self._introduce(platform)
             self._declare_rotations(platform)
@@ -188,8 +348,13 @@ class World(WorldFaults):
                 bot = Peer(id=platform.new_id("bot", account), name=settings.bot)
                 can = platform.capabilities[account]
                 nameless = Capability.MESSAGE_IDS not in can.can
-                body = WorldAccount(
-                    channel=name, account=account, bot=bot, idempotency=can.idempotency, nameless=nameless
+                body = world.WorldAccount(
+                    channel=name,
+                    account=account,
+                    bot=bot,
+                    idempotency=can.idempotency,
+                    nameless=nameless,
+                    latency=spec.latency,
                 )
                 self.events.record(body)
             for room_name, room in spec.rooms.items():
@@ -211,7 +376,7 @@ class World(WorldFaults):
         self._write_stored()
         self.record_limits(self.scenario.gateway)
         self.record_heartbeats(self.scenario.gateway)
-        self.events.record(RunPhase(phase="faults"))
+        self.events.record(script.RunPhase(phase="faults"))
 
     def _introduce(self, platform: FakePlatform) -> None:
         """Make the people of the file known to a platform. Those of a crowd are strangers until they speak."""
@@ -225,6 +390,11 @@ class World(WorldFaults):
             if step.rotate is not None and step.rotate.platform == platform.channel:
                 platform.tokens.declare(self.account_of(platform.channel, step.rotate.account))
 
+    def _plugin_fault(self, name: str) -> Strike:
+        """A fault of a plug-in by its name."""
+        strike = self.tools.find("a fault of a plug-in", name, self.tools.faults)
+        return guarded_strike(name, strike, self.tools.plugins[plugin_of(name)], self.plugin_errors.append)
+
     def account_of(self, channel: str, account: str | None) -> str:
         """The given account, else the only one, else the one called ``default``."""
         there = tuple(self.platforms[channel].spec.accounts)
@@ -232,13 +402,16 @@ class World(WorldFaults):
 
     def record_heartbeats(self, config: GatewayConfig) -> None:
         """Record the heartbeats of a configuration, for the invariants."""
-        accounts = [(name, account) for name, platform in self.platforms.items() for account in platform.spec.accounts]
-        for body in heartbeats_of(config, accounts):
+        for body in heartbeats_of(config, self._accounts):
             self.events.record(body)
+
+    @property
+    def _accounts(self) -> list[tuple[str, str]]:
+        return [(name, account) for name, platform in self.platforms.items() for account in platform.spec.accounts]
 
     def record_limits(self, config: GatewayConfig) -> None:
         """Record what the configuration limits, for the invariants."""
-        self.events.record(limits_of(config))
+        self.events.record(limits_of(config, self._accounts))
 
     def _write_stored(self) -> None:
         """Write the sessions of an earlier version to the disk."""
@@ -247,7 +420,7 @@ class World(WorldFaults):
             write_stored(self.disk.open(), sessions, self.address)
         for session in sessions:
             place = None if session.place is None else self.address(session.place)
-            self.events.record(WorldSession(session_key=session.key, session_id=session.id, address=place))
+            self.events.record(world.WorldSession(session_key=session.key, session_id=session.id, address=place))
         self.ids.session_ids.update(session.id for session in sessions)
 
     def _session_known(self, event: Event) -> None:
@@ -265,7 +438,7 @@ class World(WorldFaults):
             self._peers[channel, person] = peer
             self._people[channel, peer.id] = person
             self.platforms[channel].server.meet(peer)
-            self.events.record(WorldPerson(channel=channel, peer=peer))
+            self.events.record(world.WorldPerson(channel=channel, peer=peer))
         return peer
 
     def person(self, channel: str, id: str) -> str | None:  # noqa: A002 -- the word
@@ -322,21 +495,21 @@ class World(WorldFaults):
     def matches(self, event: Event, *, place: str | None) -> bool:
         """Whether an event is about a place of the scenario."""
         address = where(event.body)
-        if place is None or address is None or isinstance(event.body, WorldPlace):
+        if place is None or address is None or isinstance(event.body, world.WorldPlace):
             return place is None
         return self.is_at(place, address)
 
 
-def heartbeats_of(config: GatewayConfig, accounts: Sequence[tuple[str, str]]) -> list[WorldHeartbeat]:
+def heartbeats_of(config: GatewayConfig, accounts: Sequence[tuple[str, str]]) -> list[world.WorldHeartbeat]:
     """The heartbeat of each agent, as the configuration promises it."""
     return [_promised(config, agent, accounts) for agent in heartbeat_agents(config)]
 
 
-def _promised(config: GatewayConfig, agent: str, accounts: Sequence[tuple[str, str]]) -> WorldHeartbeat:
+def _promised(config: GatewayConfig, agent: str, accounts: Sequence[tuple[str, str]]) -> world.WorldHeartbeat:
     heartbeat = heartbeat_of(config, agent)
     assert heartbeat is not None
     hours, shown = heartbeat.active_hours, [shows for shows in accounts if resolve_visibility(config, *shows).show_ok]
-    return WorldHeartbeat(
+    return world.WorldHeartbeat(
         agent=agent,
         every=heartbeat.every,
         target=heartbeat.target or "",
@@ -345,13 +518,15 @@ def _promised(config: GatewayConfig, agent: str, accounts: Sequence[tuple[str, s
         timezone="" if hours is None else zones_of(config, agent, "UTC").of(hours.timezone).key,
         ok_shown=tuple(f"{channel}:{account}" for channel, account in shown),
         prefix=heartbeat.response_prefix.strip(),
+        reasoning=heartbeat.include_reasoning,
     )
 
 
-def limits_of(config: GatewayConfig) -> WorldLimits:
+def limits_of(config: GatewayConfig, accounts: Sequence[tuple[str, str]] = ()) -> world.WorldLimits:
     """The limits of delivery, and where each agent may write."""
     delivery, ours = config.delivery, config.profile is Profile.TRUNKLINE
-    return WorldLimits(
+    chain = (config.turns.chain, config.turns.chain_pause)
+    return world.WorldLimits(
         max_attempts=delivery.max_attempts,
         max_age=delivery.max_age,
         mark=delivery.mark if delivery.ambiguous == "resend-marked" else None,
@@ -362,15 +537,39 @@ def limits_of(config: GatewayConfig) -> WorldLimits:
         contexts=tuple([_contexts(agent.id, config) for agent in config.agents]) if ours else None,
         callback_prompt=bool(config.hands.prompt.strip()),
         hand_age=config.hands.limits.max_age,
+        chain=None if chain == world.USUAL_CHAIN else chain,
+        waits=tuple(delivery.backoff),
+        timeout=delivery.request_timeout,
+        texts=tuple(_text_limits(config, accounts)),
+        closed=tuple(dict.fromkeys(channel for channel, _ in accounts if _is_closed(config, channel))) if ours else (),
+        notices=(delivery.failed_notice, delivery.doubt_notice, delivery.closed_notice) if ours else None,
+        notice_in_room=delivery.notice_in_room,
+        max_text=delivery.max_text,
+        config=config.model_dump_json(exclude_defaults=True, by_alias=True),
     )
 
 
-def _contexts(agent: str, config: GatewayConfig) -> AgentContexts:
+def _text_limits(config: GatewayConfig, accounts: Sequence[tuple[str, str]]) -> Iterator[world.TextLimit]:
+    """The limits of texts that the configuration sets."""
+    for channel, account in accounts:
+        settings = config.channel(channel)
+        length = settings.account(account).text_limit or settings.text_limit
+        if length:
+            yield world.TextLimit(channel=channel, account=account, length=length)
+
+
+def _is_closed(config: GatewayConfig, channel: str) -> bool:
+    """Whether the result of bound work may go nowhere but to its bound conversation."""
+    binds = config.channel(channel).thread_bindings
+    return binds.enabled and binds.spawn_subagent_sessions and binds.fallback == "none"
+
+
+def _contexts(agent: str, config: GatewayConfig) -> world.AgentContexts:
     """The crossings that the cross-context policy allows an agent, and which of them it marks."""
     tool = config.message_tool(agent)
     cross, nowhere = tool.cross_context, tool.without_origin
     marker, free = cross.marker, tool.allow_cross_context_send
-    return AgentContexts(
+    return world.AgentContexts(
         agent=agent,
         within=cross.allow_within_provider or free,
         across=cross.allow_across_providers or free,

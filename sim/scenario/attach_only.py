@@ -1,22 +1,13 @@
 """Faults of a scenario that only a gateway which is not ours can have, so that only `trunkline attach` plays them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
-from trunkline.sim.events.attach import (
-    GatewayAttached,
-    GatewayExited,
-    GatewayLaunched,
-    GatewayReachedOut,
-    GatewayReady,
-)
+from trunkline.sim.events.attach import GatewayAttached, GatewayExited, GatewayLaunched, GatewayReachedOut, GatewayReady
 from trunkline.sim.events.model import ModelAnswered, ModelAsked
 from trunkline.sim.events.wire import WireCalled, WireDeleted, WireEdited, WireResponded
 from trunkline.sim.events.world import PlatformConfirmed, PlatformConfirming
-from trunkline.sim.scenario.awaited import awaited_by
 from trunkline.sim.scenario.load import ScenarioFile
-from trunkline.sim.scenario.model.scenario import ScriptStep
+from trunkline.sim.scenario.model.steps import ScriptStep, awaited_by
 
 #: events of sockets, of the model behind them, and of a gateway that is not ours: no other run has them
 ATTACH_EVENTS = frozenset(
@@ -39,7 +30,11 @@ def _of_step(step: ScriptStep) -> Iterator[str]:
     for when in awaited_by([step]):
         if when.event in ATTACH_EVENTS:
             yield f"a step that waits for {when.event}, which no run of Trunkline records"
+        if when.question is not None:
+            yield "a step that waits for what is about a question: only attached gateways are given marks"
     fault, rotate = step.fault, step.rotate
+    if fault is not None and fault.question is not None:
+        yield "a fault of what is about a question: only attached gateways are given marks"
     if fault is not None and fault.on == "model":
         yield f"a fault {fault.on}/{fault.do}: there is no model on a wire"
     if fault is not None and (fault.on, fault.do) == ("connect", "refuse-connection"):

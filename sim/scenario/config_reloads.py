@@ -1,7 +1,5 @@
 """The configuration after each `reload` of a script: each is merged into the one before."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, cast
 
@@ -9,7 +7,8 @@ from pydantic import ValidationError
 
 from trunkline.core.config import GatewayConfig
 from trunkline.core.config.files.problems import ProblemReport
-from trunkline.sim.scenario.model.scenario import ReloadStep, Scenario
+from trunkline.sim.scenario.model.scenario import Scenario
+from trunkline.sim.scenario.model.steps import ReloadStep
 
 _Tree = dict[str, Any]
 

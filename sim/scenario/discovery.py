@@ -1,7 +1,5 @@
 """Finds scenario files: named ones, those in a folder, and those packaged with Trunkline."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from difflib import get_close_matches

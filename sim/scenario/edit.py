@@ -4,8 +4,6 @@ A *tree* is the plain values of a file, under the names that files use. It omits
 same scenario.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from bisect import bisect_right
@@ -61,7 +59,7 @@ def with_step(file: ScenarioFile, step: Mapping[str, Any], at: float) -> Scenari
         following = {name: value for name, value in script[index].items() if name not in ("at", "after")}
         script[index] = {"at": file.times[index], **following}
     script.insert(index, {"at": at, **step})
-    made = load_text(text_of(tree), f"{file.id.removesuffix(BRANCH)}{BRANCH}.yaml")
+    made = load_text(text_of(tree), f"{file.id.removesuffix(BRANCH)}{BRANCH}.yaml", names=file.names)
     # Taken from the loaded scenario, so that the same step always has the same text.
     added = cast("list[Tree]", tree_of(made.scenario)["script"])[index]
     return replace(made, path=file.path, steps=(*file.steps, _flow(added)))

@@ -3,11 +3,8 @@
 Errors of the models are reworded in terms of the file: what was expected, what was found, and the nearest valid word.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
-from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any, cast
@@ -19,15 +16,18 @@ from trunkline.core.config.files.faults import FileKind, explain_fault
 from trunkline.core.config.files.problems import FileError, Path, Positions, ProblemReport
 from trunkline.core.config.files.yaml_reader import parse, read_text
 from trunkline.sim.scenario.checks.platform_promises import check_promises
+from trunkline.sim.scenario.checks.strict import check_strict
 from trunkline.sim.scenario.config_reloads import reloads_of
 from trunkline.sim.scenario.cross_checks import KnownNames, check_references, world_of
-from trunkline.sim.scenario.model.scenario import Scenario, WorldSpec
+from trunkline.sim.scenario.model.scenario import SCENARIO_VERSION, Scenario
+from trunkline.sim.scenario.model.world import WorldSpec
+from trunkline.sim.scenario.names import UNCHECKED, Names
 from trunkline.sim.scenario.place_refs import PlaceRef, resolve_place
 from trunkline.sim.scenario.step_rules import check_steps, items, say_ids, step_times
 
 #: what scenario files are to messages
 KIND = FileKind(model=Scenario, name="a scenario")
-_BEGIN = "a scenario begins with `scenario: 1`"
+_BEGIN = f"a scenario begins with `scenario: {SCENARIO_VERSION}`"
 
 
 class ScenarioError(FileError):
@@ -62,6 +62,22 @@ class ScenarioFile:
     reloads: tuple[GatewayConfig, ...]
     #: steps added to those of the file (`trunkline.sim.scenario.edit.with_step`), each as a line of a file
     steps: tuple[str, ...] = ()
+    #: the names that the file may use; of plug-ins, with what they stand for (`trunkline.sim.plugins`)
+    names: Names = UNCHECKED
+
+    @property
+    def strict(self) -> bool:
+        """Whether a run must reach whatever the scenario arms, and whatever it expects must be able to fail."""
+        return self.scenario.scenario == SCENARIO_VERSION
+
+    @property
+    def warning(self) -> str:
+        """The warning about a scenario that is not strict; empty of one that is."""
+        if self.strict:
+            return ""
+        line = self.line_of(("scenario",)) or 1
+        facts = f"`scenario: {self.scenario.scenario}` is not strict: a fault that never strikes is not reported"
+        return f"{self.path}:{line}: {facts} (trunkline upgrade {self.path})"
 
     def resolve(self, place: str) -> PlaceRef:
         """The conversation that a place of this file names. Raises `PlaceError`."""
@@ -73,32 +89,17 @@ class ScenarioFile:
         return self.positions.values[found][0] if whole else None
 
 
-def load_scenario(
-    path: str | os.PathLike[str],
-    *,
-    known_bugs: Collection[str] | None = None,
-    known_invariants: Collection[str] | None = None,
-) -> ScenarioFile:
+def load_scenario(path: str | os.PathLike[str], *, names: Names = UNCHECKED) -> ScenarioFile:
     """Read, validate and check a scenario file. Raises `ScenarioError` with every problem.
 
-    Names of bug switches and invariants are checked only if the known ones are given.
+    `names`: those that a file may use; a run takes from there what they stand for. By default bug switches and
+    invariants are not checked, and there is no plug-in.
     """
     name = os.fspath(path)
-    return load_text(
-        read_text(ScenarioReport(name), "a scenario file"),
-        name,
-        known_bugs=known_bugs,
-        known_invariants=known_invariants,
-    )
+    return load_text(read_text(ScenarioReport(name), "a scenario file"), name, names=names)
 
 
-def load_text(
-    text: str,
-    path: str | os.PathLike[str] = "scenario.yaml",
-    *,
-    known_bugs: Collection[str] | None = None,
-    known_invariants: Collection[str] | None = None,
-) -> ScenarioFile:
+def load_text(text: str, path: str | os.PathLike[str] = "scenario.yaml", *, names: Names = UNCHECKED) -> ScenarioFile:
     """`load_scenario` for a text; errors and the id use `path`. Raises `ScenarioError`."""
     file = FilePath(path)
     report = ScenarioReport(os.fspath(path))
@@ -106,7 +107,9 @@ def load_text(
     scenario, faults = _validate(tree)
     world = _world(tree, scenario)
     check_steps(tree, report)
-    check_references(tree, report, KnownNames(world=world, bugs=known_bugs, invariants=known_invariants))
+    check_references(tree, report, KnownNames(world=world, names=names))
+    if items(tree, "scenario") == SCENARIO_VERSION:
+        check_strict(tree, report)
     for fault in faults:
         explain_fault(fault, tree, report, KIND)
     if scenario is not None and world is not None and not report.problems:
@@ -124,6 +127,7 @@ def load_text(
         times=step_times((step.at, step.after) for step in scenario.script),
         world=world,
         reloads=reloads,
+        names=names,
     )
 
 

@@ -6,17 +6,18 @@
 ``default``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from itertools import islice
 
 import msgspec
+from msgspec.structs import replace
 
+from trunkline.core.channels import rules_for
 from trunkline.core.config.files.problems import shown
 from trunkline.core.errors import UnknownName
+from trunkline.core.values import Address
 from trunkline.sim.scenario.model.world import CALLS, PLATFORMS, PlatformSpec, ThreadSpec, WorldSpec
 
 _GRAMMAR = "platform/room, platform/room/thread or platform/@person"
@@ -117,7 +118,7 @@ def with_threads(world: WorldSpec, opened: Iterable[tuple[PlaceRef, str]]) -> Wo
         settings = spec.rooms[name]
         more = settings.model_copy(update={"threads": threads | settings.threads})
         platforms[platform] = spec.model_copy(update={"rooms": {**spec.rooms, name: more}})
-    return world.model_copy(update=platforms)
+    return world.with_platforms(platforms)
 
 
 def _on_platform(text: str, platform: str, account: str | None, tail: str, world: WorldSpec) -> PlaceRef:
@@ -196,3 +197,12 @@ def _near(text: str, world: WorldSpec) -> str:
         return f"nearest: {', '.join(found)}"
     known = list(islice(all_places(world), 13))
     return f"there are: {', '.join(known)}" if 0 < len(known) <= 12 else ""
+
+
+def as_target(place: Address) -> str | None:
+    """A place as one target text, for calls with several targets; None if the platform's targets name no thread."""
+    rules = rules_for(place.channel)
+    if place.parent is not None and rules.thread_is_conversation:
+        return rules.write(replace(place, parent=None)).target
+    written = rules.write(place)
+    return written.target if written.thread is None or written.thread in written.target.split(":") else None

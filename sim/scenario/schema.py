@@ -1,7 +1,5 @@
 """JSON Schema of scenario files, and of any file that is read into a model, for editors."""
 
-from __future__ import annotations
-
 import json
 from itertools import combinations
 from typing import Any, cast
@@ -9,6 +7,7 @@ from typing import Any, cast
 from trunkline.core.config import Model
 from trunkline.core.config.files.model_fields import texts_of, walk
 from trunkline.sim.scenario.model.scenario import Scenario
+from trunkline.sim.scenario.names import UNCHECKED, Names
 from trunkline.sim.scenario.step_rules import BARE_ACTIONS, HOOK_ANSWERS, PEOPLE_ACTIONS, SPEAKERS, STEP_ACTIONS
 
 #: the schema of null
@@ -61,10 +60,20 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
     return {**others[0], **rest} if len(others) == 1 else {"anyOf": others, **rest}
 
 
-def schema_text() -> str:
-    """JSON Schema (draft 2020-12) of a scenario file; deterministic."""
+def schema_text(names: Names = UNCHECKED) -> str:
+    """JSON Schema (draft 2020-12) of a scenario file; deterministic. `names`: those of plug-ins, for completion."""
     schema = model_schema(Scenario)
     definitions = schema["$defs"]
+    definitions["Fault"] |= {"oneOf": [{"required": ["do"]}, {"required": ["plugin"]}]}
+    added = {"AgentAction": names.agents, "HandRule": names.hands, "Hook": names.hooks, "Fault": names.faults}
+    for model, known in added.items():
+        if known:
+            definitions[model]["properties"]["plugin"]["enum"] = sorted(known)
+    if names.fakes:
+        definitions["WorldSpec"]["properties"]["plugins"]["propertyNames"] = {"enum": sorted(names.fakes)}
+    for field, words in (("bugs", names.bugs), ("with_bugs", names.bugs), ("breaks", names.invariants)):
+        if words:
+            schema["properties"][field]["items"]["enum"] = list(words)
     definitions["AgentAction"] |= {"minProperties": 1, "maxProperties": 1}
     for name in ("SendStep", "SendAction"):
         definitions[name] |= {"dependentRequired": {"channel": ["target"]}, "not": {"required": ["to", "target"]}}
@@ -83,7 +92,7 @@ def schema_text() -> str:
     definitions["ScriptStep"] |= {
         "dependentRequired": {
             "say": ["in"],
-            **{name: ["say"] for name in ("secret", "reply_chain", "bot", "via", "proxy")},
+            **{name: ["say"] for name in ("secret", "files", "reply_chain", "bot", "via", "proxy")},
             "locked": ["archive"],
             "remove": ["react"],
             **{name: ["as", "in"] for name in PEOPLE_ACTIONS},

@@ -1,7 +1,5 @@
 """Short forms of scenario fields, expanded before validation."""
 
-from __future__ import annotations
-
 from typing import cast
 
 from pydantic_core import PydanticCustomError

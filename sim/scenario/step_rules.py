@@ -3,8 +3,6 @@
 They are checked on the file's plain values, so that they are reported even if other fields are invalid.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
@@ -39,9 +37,22 @@ STEP_ACTIONS = (
     *("replay", "archive", "unarchive", "delete", "rotate", "webhook", "bind", "unbind", "fault", "note"),
 )
 #: actions of an agent: exactly one per item
-AGENT_ACTIONS = ("think", "pause", "reply", "send", "act", "delegate", "cancel", "check", "fail", "silent", "nonsense")
+AGENT_ACTIONS = (
+    "think",
+    "pause",
+    "reply",
+    "send",
+    "act",
+    "delegate",
+    "cancel",
+    "check",
+    "fail",
+    "silent",
+    "plugin",
+    "nonsense",
+)
 #: actions that end a turn
-_LAST = ("reply", "fail", "silent", "nonsense")
+_LAST = ("reply", "fail", "silent", "plugin", "nonsense")
 #: fields that are valid without a value: all defaults
 BARE_ACTIONS = ("wake_heartbeat", "crash", "restart", "second", "freeze", "reset", "replay")
 #: field -> the actions it goes with
@@ -52,18 +63,22 @@ _COMPANIONS = {
     "id": ("say",),
     "in": ("say", *CALL_ACTIONS, *PEOPLE_ACTIONS, "archive", "unarchive", "delete", "reset"),
     "secret": ("say",),
+    "files": ("say",),
     "reply_chain": ("say",),
     "bot": ("say",),
     "via": ("say",),
     "proxy": ("say",),
     "locked": ("archive",),
+    "may_miss": ("fault", "crash", "restart", "freeze", "when"),
 }
-#: pairs of fields for the sender that exclude each other, and why
+#: pairs of fields of a message that exclude each other, and why
 SPEAKERS = {
     ("via", "as"): "a webhook is not a person of the world",
     ("via", "bot"): "a webhook is never a person",
     ("via", "proxy"): "a proxy replaces messages of people",
     ("proxy", "bot"): "a proxy replaces messages of people",
+    ("via", "files"): "people send files",
+    ("proxy", "files"): "a proxy replaces texts",
 }
 #: `on` of a fault -> the valid `do`
 FAULTS: dict[str, tuple[str, ...]] = {
@@ -88,9 +103,14 @@ FAULTS: dict[str, tuple[str, ...]] = {
     "model": ("error", "refuse", "rate-limit", "slow", "drop", "reset-before", "half-answer"),
 }
 _FAULT_KINDS = frozenset(kind for kinds in FAULTS.values() for kind in kinds)
+#: `on` of a fault -> the requests that a plug-in's fault is asked about
+PLUGIN_FAULTS = ("send", "act", "lookup", "thread", "push", "hand")
 #: selector of a fault -> the `on` it goes with
 _SELECTORS = {
     "in": ("send", "act", "lookup", "thread", "push", "queue", "ready", "connect", "boot", "model"),
+    "as": ("send", "act"),
+    "question": ("send", "act"),
+    "plugin": PLUGIN_FAULTS,
     "transport": ("send",),
     "action": ("act",),
     "reason": ("ready",),
@@ -254,11 +274,14 @@ def _check_unbind(unbind: object, path: Path, report: ProblemReport) -> None:
 def _check_fault(fault: object, path: Path, report: ProblemReport) -> None:
     """The kind of fault and its selectors must fit what fails."""
     on, kind = items(fault, "on"), items(fault, "do")
+    check_one(fault, "do", "plugin", path, report, "`do` is a way in which it fails, `plugin` a fault of a plug-in")
     kinds = FAULTS.get(str(on), ())
     if isinstance(kind, str) and kinds and kind not in kinds and kind in _FAULT_KINDS:
         names = " or ".join(f"`{name}`" for name in kinds)
         what = names if len(kinds) < 3 else f"one of {', '.join(kinds)}"
         report.add((*path, "do"), f"expected {what} for {on}, found {shown(kind)}")
+    if items(fault, "as") is not None and kind != "refuse":
+        report.add((*path, "as"), f"`as` goes with `do: refuse` only, found {shown(kind)}", at_key=True)
     for field, goes_with in _SELECTORS.items():
         if items(fault, field) is not None and on in FAULTS and on not in goes_with:
             names = ", ".join(f"`{name}`" for name in goes_with)
@@ -290,7 +313,7 @@ _CHECKS: dict[str, Callable[[object, Path, ProblemReport], None]] = {
 }
 #: answers of a hook: at most one
 HOOK_CHANGES = ("change", "media", "to", "target", "quote")
-HOOK_ANSWERS = ("change", "cancel", "fail", "nonsense")
+HOOK_ANSWERS = ("change", "cancel", "fail", "plugin", "nonsense")
 #: fields of `sending` hooks only
 _BEFORE_ONLY = ("priority", "required", *HOOK_CHANGES, "cancel", "nonsense")
 

@@ -1,7 +1,5 @@
 """Text templates of scenario files: ``{text}`` is a slot; ``{{`` and ``}}`` are literal braces."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 
@@ -30,10 +28,7 @@ SLOTS = {
 }
 
 #: slots of a hook's `change`
-HOOK_SLOTS = {
-    "text": "the text, as changed by earlier hooks",
-    "original": "the original text",
-}
+HOOK_SLOTS = {"text": "the text, as changed by earlier hooks", "original": "the original text"}
 
 _TOKEN = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 _BRACES = {"{{": "{", "}}": "}"}

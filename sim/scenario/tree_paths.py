@@ -1,7 +1,5 @@
 """Finds values in the plain tree of a scenario file by patterns such as ``script[].in``."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator
 from typing import Any, cast

@@ -4,8 +4,6 @@ A crash leaves exactly what was committed. The connection that a process opens b
 leaves it open. Commits are counted, so that a fault can strike at any of them.
 """
 
-from __future__ import annotations
-
 import contextlib
 import re
 import sqlite3
@@ -13,8 +11,12 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
-from trunkline.core.store.sqlite import Db
+import msgspec
+
+from trunkline.core.store.sqlite.connection import Db
 from trunkline.core.store.sqlite.migrate import migrate
+from trunkline.sim.events.script import StoredRows
+from trunkline.sim.index.known_texts import checksum
 from trunkline.sim.loop import Node
 from trunkline.sim.store.inline_sqlite import make_inline
 from trunkline.sim.store.store_reuse import ReusableStore
@@ -23,7 +25,7 @@ from trunkline.sim.store.store_reuse import ReusableStore
 class SimConnection(sqlite3.Connection):
     """A connection that notifies its disk of each commit, and stays open when a process closes it."""
 
-    disk: Disk
+    disk: "Disk"
 
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
         """Run a statement; the disk is notified before and after a COMMIT."""
@@ -55,7 +57,7 @@ class SimConnection(sqlite3.Connection):
 class SimLock:
     """A process's lock on a disk: freed when its node dies, held while the node is frozen."""
 
-    def __init__(self, disk: Disk, node: Node | None) -> None:
+    def __init__(self, disk: "Disk", node: Node | None) -> None:
         self._disk = disk
         self._node = node
 
@@ -157,6 +159,11 @@ class Disk:
         self.commits += 1
         self._on_commit(self.commits)
 
+    @property
+    def rows(self) -> StoredRows | None:
+        """The rows on it; None if nothing was stored, or too much of it."""
+        return None if self._connection is None else stored_rows(self._connection)
+
     def crash(self) -> None:
         """Roll back what the dead process had not committed."""
         if self._connection is not None:
@@ -169,6 +176,15 @@ class Disk:
             connection.discard()
 
 
+#: a store with more lines than this is left out: the trace would be as large again
+_MOST_LINES = 2_000
+#: what the invariants are shown of the disk; statements of their own, not those of the gateway
+_ROWS = (
+    "SELECT id, state, acked, coalesce(reason, '') FROM intents ORDER BY n",
+    "SELECT id, state FROM inbox ORDER BY n",
+    "SELECT id, state, callback FROM delegations ORDER BY n",
+    "SELECT id, status FROM bindings ORDER BY n",
+)
 #: SQLite's error messages for a full disk and for a failing one
 _ERRORS = {"error": "database or disk is full", "write-error": "disk I/O error"}
 #: another writer holds the transcripts: mirrors are refused, everything else is stored
@@ -208,3 +224,24 @@ def _make_empty_store(connection: sqlite3.Connection) -> None:
 def _latency() -> float:
     """Virtual seconds that one statement or transaction takes."""
     return 0.0005
+
+
+def stored_rows(connection: sqlite3.Connection) -> StoredRows | None:
+    """The rows of a store; None if there are too many, or no tables yet."""
+    try:
+        (count,) = connection.execute("SELECT count(*) FROM transcript").fetchone()
+        lines = connection.execute("SELECT role, text, was FROM transcript ORDER BY n").fetchall()
+        rows = [connection.execute(sql).fetchall() for sql in _ROWS]
+    except sqlite3.Error:
+        return None
+    if count > _MOST_LINES:
+        return None
+    first = [(role, text if was is None else msgspec.json.decode(was)[0]) for role, text, was in lines]
+    tables: list[Any] = [[tuple(row) for row in table] for table in rows]
+    return StoredRows(
+        intents=tuple(tables[0]),
+        lines=tuple((role, checksum(text)) for role, text in first),
+        works=tuple(tables[1]),
+        delegations=tuple(tables[2]),
+        bindings=tuple(tables[3]),
+    )

@@ -1,7 +1,5 @@
 """The store as another process uses it: short transactions on the same disk, whether or not a gateway works it."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable
 from typing import Any, TypeVar

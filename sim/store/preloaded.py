@@ -1,7 +1,5 @@
 """Rows that are on the disk before the run: sessions of an earlier version, and rows that cannot be read."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable, Iterable
 
@@ -12,7 +10,7 @@ from trunkline.core.keys import parse_v1
 from trunkline.core.store.sqlite.migrate import migrate
 from trunkline.core.store.sqlite.sql.sessions import lane_text
 from trunkline.core.values import Address
-from trunkline.sim.scenario.model.scenario import PreloadedSession
+from trunkline.sim.scenario.model.world import PreloadedSession
 
 #: sessions of the upstream gateway are called so
 _UPSTREAM = "agent:"

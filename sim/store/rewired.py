@@ -1,7 +1,5 @@
 """A store in which bug switches replace single commands and queries."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol, TypeVar
 
@@ -19,7 +17,7 @@ class ReplacedWrite(Protocol):
     """Does something else with a command; `store.inner` is the unchanged store."""
 
     def __call__(
-        self, store: RewiredStore, command: Any, story: Callable[[Any], Any], then: Callable[[Any], None] | None
+        self, store: "RewiredStore", command: Any, story: Callable[[Any], Any], then: Callable[[Any], None] | None
     ) -> Awaitable[Any]: ...
 
 
@@ -44,6 +42,10 @@ class RewiredStore:
         self._writes = writes
         self._reads = reads
 
+    @property
+    def refusal(self) -> str:
+        return self.inner.refusal
+
     async def open(self) -> None:
         await self.inner.open()
 
@@ -52,6 +54,9 @@ class RewiredStore:
 
     async def forget_begun(self) -> None:
         await self.inner.forget_begun()
+
+    async def scrub(self) -> None:
+        await self.inner.scrub()
 
     async def run(self) -> None:
         await self.inner.run()

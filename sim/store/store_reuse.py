@@ -3,10 +3,9 @@
 A run prepares some forty statements, which is a sixth of its cost.
 """
 
-from __future__ import annotations
-
 import contextlib
 import sqlite3
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,14 +21,20 @@ class _Empty(msgspec.Struct, frozen=True):
 
 
 class ReusableStore:
-    """Holds at most one connection to an empty store, for consecutive runs in one thread."""
+    """Holds at most one connection to an empty store, for consecutive runs in one thread.
+
+    SQLite lets no other thread use it, so a run in another thread gets a new one.
+    """
 
     def __init__(self) -> None:
         self._held: sqlite3.Connection | None = None
+        self._thread = 0
         self._empty: _Empty | None = None
 
     def take_connection(self) -> sqlite3.Connection | None:
-        """Hand out the connection, if there is one. The caller gives it back, or closes it."""
+        """Hand out the connection, if there is one for this thread. The caller gives it back, or closes it."""
+        if self._thread != threading.get_ident():
+            return None
         held, self._held = self._held, None
         return held
 
@@ -51,7 +56,7 @@ class ReusableStore:
             if _versions(connection) != empty.versions:
                 return False
             _wipe(connection, empty)
-            self._held = connection
+            self._held, self._thread = connection, threading.get_ident()
         return self._held is connection
 
     def __del__(self) -> None:

@@ -1,9 +1,5 @@
 """Which attempt of a gateway a request on the wire belongs to."""
 
-from __future__ import annotations
-
-from typing import Protocol
-
 import msgspec
 
 from trunkline.core.action_names import Action
@@ -11,7 +7,7 @@ from trunkline.core.values import Address, IntentId
 
 
 class WireAttempt(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The parts of a request that no platform transports, by which checkers join it with the gateway's own events."""
+    """The parts of a request without a place on the wire, by which checkers join request and events of the gateway."""
 
     key: str
     intent: IntentId
@@ -23,33 +19,16 @@ class WireAttempt(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     cause: int | None = None
 
 
-class Attribution(Protocol):
-    """Finds the attempt that a request belongs to. None: nobody knows; then the request stands for itself."""
+class Attribution:
+    """Finds the attempt that a request belongs to. None: nobody knows, as here; then the request stands for itself."""
 
     def attempt(self, address: Address, key: str | None, text: str) -> WireAttempt | None:
         """The attempt of a send to a place, by the key that its platform transports, if there is one."""
-        ...
+        return None
 
     def change(self, action: Action, address: Address, message_id: str | None) -> WireAttempt | None:
-        """The attempt of a change in a place."""
-        ...
+        return None
 
     def opening(self, parent: Address, title: str) -> str | None:
         """The key for which a thread is opened under a place; scenario files name the thread by it."""
-        ...
-
-
-class NoAttribution:
-    """The requests of a gateway that is not ours: each stands for itself."""
-
-    def attempt(self, address: Address, key: str | None, text: str) -> WireAttempt | None:
-        """Always None."""
-        return None
-
-    def change(self, action: Action, address: Address, message_id: str | None) -> WireAttempt | None:
-        """Always None."""
-        return None
-
-    def opening(self, parent: Address, title: str) -> str | None:
-        """Always None."""
         return None

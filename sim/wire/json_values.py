@@ -1,11 +1,8 @@
 """JSON that clients send. Nothing in it need be what a protocol expects."""
 
-from __future__ import annotations
-
 import json
 from typing import Any, cast
 
-#: a JSON object
 Json = dict[str, Any]
 
 
@@ -14,7 +11,7 @@ class NoObject(ValueError):
 
 
 def object_in(text: str | bytes) -> Json:
-    """The JSON object that a text is. Raises `ValueError` for a text that is no JSON, `NoObject` for another value."""
+    """The JSON object in a text. Raises `ValueError` for a text without JSON, `NoObject` for another value."""
     found = value_in(text)
     if not isinstance(found, dict):
         raise NoObject
@@ -22,7 +19,7 @@ def object_in(text: str | bytes) -> Json:
 
 
 def value_in(text: str | bytes) -> Any:
-    """The JSON value that a text is. Raises `ValueError`."""
+    """The JSON value in a text. Raises `ValueError`."""
     try:
         return json.loads(text)
     except RecursionError as error:
@@ -30,12 +27,12 @@ def value_in(text: str | bytes) -> Any:
 
 
 def mapping(value: object) -> Json:
-    """A JSON object; anything else counts as an empty one."""
+    """A JSON object; anything else counts as an empty object."""
     return cast("Json", value) if isinstance(value, dict) else {}
 
 
 def sequence(value: object) -> list[Any]:
-    """A JSON list; anything else counts as an empty one."""
+    """A JSON list; anything else counts as an empty list."""
     return cast("list[Any]", value) if isinstance(value, list) else []
 
 

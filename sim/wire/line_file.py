@@ -1,7 +1,5 @@
 """A file that takes lines while things happen, so that it is whole up to the moment of a kill."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 
@@ -18,7 +16,6 @@ class LineFile:
         self._file = path.open("wb")
 
     def write(self, line: bytes) -> None:
-        """Write a line."""
         if self.problem:
             return
         try:
@@ -28,7 +25,6 @@ class LineFile:
             self.problem = f"{self._path}: {error.strerror or error}: {self._end} ends there"
 
     def close(self) -> None:
-        """Close the file."""
         try:
             self._file.close()
         except OSError as error:

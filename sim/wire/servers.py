@@ -1,7 +1,5 @@
 """The servers of all platforms that can be put on the wire, and a world of them that listens."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from importlib import import_module
@@ -14,8 +12,7 @@ from trunkline.sim.wire.attribution import Attribution
 
 # Their library is an extra: which platforms there are is known without it.
 if TYPE_CHECKING:
-    from trunkline.sim.wire.listener import WireListener
-    from trunkline.sim.wire.server import WireServer
+    from trunkline.sim.wire.server import WireListener, WireServer
 
 #: platform -> module and class of its server
 _SERVERS = {
@@ -34,7 +31,7 @@ ON_THE_WIRE = tuple(_SERVERS)
 
 def make_server(
     platform: FakePlatform, world: WorldPort, attribution: Attribution, epoch: float = 0.0
-) -> WireServer[Any]:
+) -> "WireServer[Any]":
     """The server of a fake platform. Raises `UnknownName` for a platform that has none."""
     if platform.channel not in _SERVERS:
         raise UnknownName(f"{platform.channel} cannot be put on the wire; there are: {', '.join(ON_THE_WIRE)}")
@@ -44,24 +41,17 @@ def make_server(
 
 @asynccontextmanager
 async def listening(
-    platforms: Mapping[str, FakePlatform],
-    world: WorldPort,
-    attribution: Attribution,
-    ports: Mapping[str, int] | None = None,
-    epoch: float = 0.0,
-) -> AsyncGenerator[dict[str, WireListener]]:
-    """Servers of platforms, which listen while the block runs.
-
-    `ports`: by platform; others take a free one. `epoch`: see `WireServer.epoch`.
-    """
-    from trunkline.sim.wire.listener import WireListener
+    platforms: Mapping[str, FakePlatform], world: WorldPort, attribution: Attribution, epoch: float = 0.0
+) -> "AsyncGenerator[dict[str, WireListener]]":
+    """Servers of platforms, which listen while the block runs. `epoch`: see `WireServer.epoch`."""
+    from trunkline.sim.wire.server import WireListener
 
     listeners = {
         name: WireListener(make_server(platform, world, attribution, epoch)) for name, platform in platforms.items()
     }
     try:
-        for name, listener in listeners.items():
-            await listener.open((ports or {}).get(name, 0))
+        for listener in listeners.values():
+            await listener.open()
         yield listeners
     finally:
         for listener in listeners.values():

@@ -1,6 +1,4 @@
-"""Failures of a socket: a response that never comes, comes in half, or byte by byte."""
-
-from __future__ import annotations
+"""Sockets on loopback, and their failures: a response that never comes, comes in half, or byte by byte."""
 
 import asyncio
 import socket
@@ -8,8 +6,49 @@ import struct
 
 from aiohttp import web
 
+HOST = "127.0.0.1"
+#: seconds that requests have to end when a server closes; for aiohttp, none would be for ever
+_TO_END = 0.05
 #: a response that comes byte by byte is written in at most so many pieces, so that its time is kept
 _MOST_PIECES = 500
+
+
+class LoopbackSite:
+    """A server on loopback, which can be closed, and opened again on the same port."""
+
+    def __init__(self) -> None:
+        #: also while it is closed; 0 before it was ever open
+        self.port = 0
+        self._runner: web.AppRunner | None = None
+
+    @property
+    def url(self) -> str:
+        """The address of the server; empty before it was ever open."""
+        return f"http://{HOST}:{self.port}" if self.port else ""
+
+    def app(self) -> web.Application:
+        raise NotImplementedError
+
+    async def open(self, port: int = 0) -> None:
+        """Listen; port 0 takes a free one, and later the same one again. Raises `OSError` for a port that is taken."""
+        if self._runner is not None:
+            return
+        runner = self._runner = web.AppRunner(
+            self.app(), handler_cancellation=True, access_log=None, shutdown_timeout=_TO_END
+        )
+        await runner.setup()
+        await web.TCPSite(runner, HOST, port or self.port, reuse_address=True).start()
+        self.port = runner.addresses[0][1]
+
+    async def close(self) -> None:
+        """Close the socket and all connections: new connections are refused, until `open`."""
+        runner, self._runner = self._runner, None
+        if runner is not None:
+            await self.end()
+            await runner.cleanup()
+
+    async def end(self) -> None:
+        """End what runs beside the requests, before the socket closes."""
 
 
 class ResponseWithheld(Exception):
@@ -60,7 +99,7 @@ async def slow_answer(request: web.BaseRequest, response: web.StreamResponse, se
 
 
 def proxy_page() -> web.Response:
-    """The page of a proxy that does not reach the platform."""
+    """The page of a proxy without access to the platform."""
     page = "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>"
     return web.Response(status=502, text=page, content_type="text/html")
 
@@ -72,7 +111,6 @@ def body_of(response: web.StreamResponse) -> bytes:
 
 
 async def _send_head(request: web.BaseRequest, response: web.StreamResponse, body: bytes) -> web.StreamResponse:
-    """A copy of a response with its head sent."""
     partial = web.StreamResponse(status=response.status, headers=response.headers)
     partial.content_length = len(body)
     await partial.prepare(request)

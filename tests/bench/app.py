@@ -23,11 +23,10 @@ from tests.support.app.pilot import settle
 from tests.support.app.repeated_runs import repeated
 from tests.support.bench.bar import Bar
 from tests.support.bench.long_runs import judged, long_file
-from trunkline.app.runs.live_run import LiveRun
+from trunkline.app.runs.live_run import Feed, LiveRun
 from trunkline.app.runs.model import Run
-from trunkline.app.runs.trace_follower import Feed
 from trunkline.app.tui.app import FRAMES, TrunklineApp
-from trunkline.app.tui.screen_registry import NAMES
+from trunkline.app.tui.keys import NAMES
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.view.diff.compare import Diff
 from trunkline.app.view.index.run_index import RunView
@@ -85,7 +84,7 @@ async def _opened(path: Path) -> tuple[float, Run]:
 
 
 async def _go(one: TrunklineApp, screen: str, seq: int) -> None:
-    one.show(screen)
+    one.action_show(screen)
     await settle(one)
     one.workspace.seek(seq)
     one.sync()

@@ -24,7 +24,6 @@ import anyio
 from tests.support.bench.bar import Bar
 from trunkline import EventLog, SqliteStore, connect_file, system_env
 from trunkline.core.bindings.binding_index import BindingIndex
-from trunkline.core.bindings.conversation_match import ref_of
 from trunkline.core.env import Env
 from trunkline.core.records.bindings import ConversationRef, SessionBindingRecord, TargetKind
 from trunkline.core.runtime.bindings.service import SessionBindingService
@@ -106,7 +105,7 @@ def look_bar() -> Bar:
     """BOUND."""
     # What is looked up is made first: what is made in the gaps that a large book leaves would be slower to read.
     places = {count: looks(count) for count in (FEW, MANY)}
-    refs = {count: [ref_of(one) for one in asked] for count, asked in places.items()}
+    refs = {count: [ConversationRef.of(one) for one in asked] for count, asked in places.items()}
     services = {count: service_of(count) for count in places}
     costs: dict[tuple[str, int], list[float]] = {}
     for count, asked in refs.items():

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from tests.support.bench.bar import Bar
-from trunkline.core.text.chunking.plain_text import chunk
+from trunkline.core.text.chunking.chunks import chunk
 from trunkline.core.values import Chunker, ChunkMode
 
 SHORT, TIMES = 200_000, 4

@@ -7,8 +7,6 @@ process. Both are measured in interleaved rounds of the same run.
     python -m tests.bench.http profile [path]    profiles the server under the load of H1
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -20,7 +20,7 @@ from typing import Literal
 
 from tests.support.bench.bar import Bar
 from tests.support.bench.product import Load, Took, deliver, lone, prepare, tuned
-from tests.support.bench.yardsticks import Script, contents, copied, fsync, naive, raw, record
+from tests.support.bench.yardsticks import BATCH, Script, contents, copied, fsync, naive, raw, record
 
 ROUNDS = 3
 MESSAGES = 10_000
@@ -33,6 +33,8 @@ LONE = 100
 SLOW = 0.005
 SLOW_ROUNDS = 3
 SLOW_NAIVE = 60
+#: times the CPU of the rows alone that a message may cost, and should: one after the other, lone, and on a slow disk
+P4, P5, P6 = (2.5, 1.5), (2.5, 1.2), (8.0, 5.0)
 #: callers of FSYNC
 FEW_CALLERS = 100
 #: writing the log anew after a checkpoint: the log, the store, and the first page of the new log
@@ -74,13 +76,16 @@ class Bench:
         self._check(path, load.messages + 1)
         self.tooks[name].append(took)
         self.figures[name].append(took.rate)
+        self.figures[f"{name} cpu"].append(took.cpu)
 
-    def raw(self, name: str, *, slow: float = 0.0) -> None:
-        """The rows alone."""
+    def raw(self, name: str, *, slow: float = 0.0, batch: int = BATCH, messages: int = MESSAGES) -> None:
+        """The rows alone. `<name> cpu` has the CPU seconds of a message."""
         path = self._copy()
         gc.collect()
-        self.figures[name].append(raw(path, self._script, slow=slow))
-        self._check(path, MESSAGES)
+        took = raw(path, self._script, slow=slow, batch=batch, most=messages)
+        self.figures[name].append(took.rate)
+        self.figures[f"{name} cpu"].append(took.cpu)
+        self._check(path, messages)
 
     def naive(self, name: str, messages: int, *, slow: float = 0.0) -> None:
         """The naive gateway."""
@@ -101,7 +106,9 @@ class Bench:
         """Messages that come one by one, with nothing else going on."""
         path = self._copy()
         gc.collect()
-        self.figures["lone"].append(asyncio.run(lone(path, LONE)))
+        seconds, cpu = asyncio.run(lone(path, LONE))
+        self.figures["lone"].append(seconds)
+        self.figures["lone cpu"].append(cpu)
         self._check(path, LONE + 1)
 
     def median(self, name: str) -> float:
@@ -127,6 +134,7 @@ def measure(folder: Path) -> Bench:
         bench.product("few", Load(messages=MESSAGES, conversations=FEW))
         bench.product("usual", Load(messages=MESSAGES, conversations=USUAL))
         bench.product("many", Load(messages=MESSAGES, conversations=MANY))
+        bench.raw("raw one", batch=1, messages=ONE_BY_ONE)
         bench.product("one", Load(messages=ONE_BY_ONE, conversations=1))
         bench.lone()
     for _ in range(SLOW_ROUNDS):
@@ -194,32 +202,31 @@ def _load_bars(bench: Bench) -> list[Bar]:
 
 
 def _disk_bars(bench: Bench) -> list[Bar]:
-    """P4, P5 and FSYNC: what it asks of the disk."""
+    """P4 and P5, where each message has its commits, as CPU; and FSYNC, what it asks of the disk."""
     took = bench.tooks["callers"][-1]
     commits = bench.took("one", lambda took: ONE_BY_ONE / took.commits)
     return [
         _bar(
             "P4",
-            "pipeline, one conversation, by fdatasync",
-            bench.ratio("one", "fsyncs"),
+            "CPU of a message of one conversation / its rows alone, a commit for each step",
+            bench.ratio("one cpu", "raw one cpu"),
             # One commit a message is the rule here: a receipt is durable before the next send of its conversation.
-            # So the most is 1 / (fsync + 400 us); more would put several messages of a conversation in doubt. That is
-            # 0.28 where the disk alone makes 5,800 in a second, and 0.37 where it makes 4,600.
-            0.25,
-            0.4,
-            "messages per fsync",
-            f"{bench.median('one'):,.0f} messages/s, {commits:.2f} for each commit;"
+            # The rows alone have two, one for each step. As messages for each fdatasync the disk was measured.
+            *P4,
+            "x",
+            f"{bench.median('one cpu') * 1e6:.0f} us / {bench.median('raw one cpu') * 1e6:.0f} us;"
+            f" {bench.median('one'):,.0f} messages/s, {commits:.2f} for each commit;"
             f" the disk alone {bench.median('fsyncs'):,.0f} fdatasync/s",
         ),
         _bar(
             "P5",
-            "a lone message is durable",
-            bench.ratio("lone", "fsync"),
-            # One sync of three to four pages, and two changes of thread: 730 us, whatever an fdatasync takes.
-            5.0,
-            3.5,
-            "fdatasync times",
-            f"{bench.median('lone') * 1e6:,.0f} us, fdatasync {bench.median('fsync') * 1e6:,.0f} us",
+            "CPU until a lone message is durable / all its rows alone, a commit for each step",
+            bench.ratio("lone cpu", "raw one cpu"),
+            # One commit, and two changes of thread.
+            *P5,
+            "x",
+            f"{bench.median('lone cpu') * 1e6:.0f} us CPU, {bench.median('lone') * 1e6:,.0f} us;"
+            f" fdatasync {bench.median('fsync') * 1e6:,.0f} us",
         ),
         _bar(
             "FSYNC",
@@ -234,12 +241,13 @@ def _disk_bars(bench: Bench) -> list[Bar]:
 
 
 def _slow_bars(bench: Bench) -> list[Bar]:
-    """P6: on a slow disk."""
+    """P6: on a slow disk, where a batch is large."""
     slow = f"commits {SLOW * 1e3:.0f} ms slower"
     note = f"{bench.median('slow'):,.0f} messages/s, naive {bench.median('slow naive'):,.0f}/s"
     of_raw = f"raw {bench.median('slow raw'):,.0f}/s, {bench.ratio('slow', 'slow raw'):.2f} of it"
-    ratio = bench.ratio("slow", "slow naive")
-    return [_bar("P6", f"{slow}: pipeline / a commit for each step", ratio, 100, 400, "x", f"{note}; {of_raw}")]
+    title = f"{slow}: CPU of a message / its rows alone"
+    cpu = f"{bench.median('slow cpu') * 1e6:.0f} us / {bench.median('slow raw cpu') * 1e6:.0f} us"
+    return [_bar("P6", title, bench.ratio("slow cpu", "slow raw cpu"), *P6, "x", f"{cpu}; {note}; {of_raw}")]
 
 
 def bars() -> list[Bar]:

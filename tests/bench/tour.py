@@ -4,8 +4,6 @@ FIRST is the first complete picture: the cards with their rows as they stay, and
 the tour plays up to. The start before those that are measured leaves its compiled modules behind, as `make env` does.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """The browser, the server, and a person who has signed in."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Generator[Browser]:
+def browser() -> "Generator[Browser]":
     with chromium() as one:
         yield one
 
@@ -35,13 +33,13 @@ def own_server(tmp_path: Path) -> Generator[ChatServer]:
 
 
 @pytest.fixture
-def profile(browser: Browser) -> Generator[BrowserContext]:
+def profile(browser: "Browser") -> "Generator[BrowserContext]":
     context = browser.new_context()
     yield context
     context.close()
 
 
 @pytest.fixture
-def chat(profile: BrowserContext, server: ChatServer) -> Generator[ChatPage]:
+def chat(profile: "BrowserContext", server: ChatServer) -> Generator[ChatPage]:
     with signed_in(profile, server) as page:
         yield page

@@ -1,7 +1,5 @@
 """What a newcomer does: one command, and then a talk in the browser."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

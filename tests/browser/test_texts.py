@@ -1,7 +1,5 @@
 """What people write is shown as text, with the marks of Markdown, in a real browser."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.chat_page import CHROMIUM, ChatPage

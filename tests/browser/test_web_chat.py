@@ -1,7 +1,5 @@
 """The web chat in a real browser, against a real server in a process of its own."""
 
-from __future__ import annotations
-
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -75,7 +73,7 @@ def test_the_history_is_there_after_a_reload(chat: ChatPage) -> None:
 
 
 def test_a_new_browser_gets_the_answers_of_the_same_person(
-    chat: ChatPage, browser: Browser, server: ChatServer
+    chat: ChatPage, browser: "Browser", server: ChatServer
 ) -> None:
     chat.say("hello")
     chat.until(2)
@@ -92,7 +90,7 @@ def test_a_new_browser_gets_the_answers_of_the_same_person(
     other.close()
 
 
-def test_two_tabs_of_a_person_show_the_same(chat: ChatPage, profile: BrowserContext, server: ChatServer) -> None:
+def test_two_tabs_of_a_person_show_the_same(chat: ChatPage, profile: "BrowserContext", server: ChatServer) -> None:
     second = open_tab(profile, server)
     second.enter()
     second.connected()
@@ -123,7 +121,7 @@ def test_what_another_tab_stored_is_shown_when_a_save_reads_it_before_the_event(
 
 
 def test_a_tab_that_is_read_further_up_stays_there_when_another_tab_stores(
-    chat: ChatPage, profile: BrowserContext, server: ChatServer
+    chat: ChatPage, profile: "BrowserContext", server: ChatServer
 ) -> None:
     chat.say("\n".join(f"line {n}" for n in range(200)))
     chat.until(2)
@@ -137,7 +135,7 @@ def test_a_tab_that_is_read_further_up_stays_there_when_another_tab_stores(
     assert chat.page.locator("#newest").is_visible()
 
 
-def test_other_people_see_nothing_of_it(chat: ChatPage, browser: Browser, server: ChatServer) -> None:
+def test_other_people_see_nothing_of_it(chat: ChatPage, browser: "Browser", server: ChatServer) -> None:
     other = browser.new_context()
     ben = open_tab(other, server)
     ben.enter(name="Ben")
@@ -152,7 +150,9 @@ def test_other_people_see_nothing_of_it(chat: ChatPage, browser: Browser, server
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "terminated"])
-def test_a_server_that_starts_again_costs_nothing(profile: BrowserContext, own_server: ChatServer, number: int) -> None:
+def test_a_server_that_starts_again_costs_nothing(
+    profile: "BrowserContext", own_server: ChatServer, number: int
+) -> None:
     with signed_in(profile, own_server) as chat:
         restart(chat, own_server, number)
 
@@ -176,7 +176,7 @@ def restart(chat: ChatPage, server: ChatServer, number: int) -> None:
     assert chat.answers() == ["you said before", "you said while it is gone", "you said last"]
 
 
-def test_what_was_written_before_a_reload_is_sent_after_it(profile: BrowserContext, own_server: ChatServer) -> None:
+def test_what_was_written_before_a_reload_is_sent_after_it(profile: "BrowserContext", own_server: ChatServer) -> None:
     with signed_in(profile, own_server) as chat:
         own_server.kill()
         chat.page.wait_for_selector("#state:not([data-state=connected])")
@@ -189,7 +189,7 @@ def test_what_was_written_before_a_reload_is_sent_after_it(profile: BrowserConte
 
 
 def test_another_store_behind_the_same_address_begins_a_new_history(
-    profile: BrowserContext, own_server: ChatServer, tmp_path: Path
+    profile: "BrowserContext", own_server: ChatServer, tmp_path: Path
 ) -> None:
     with signed_in(profile, own_server) as chat:
         for n in range(3):
@@ -205,7 +205,7 @@ def test_another_store_behind_the_same_address_begins_a_new_history(
         assert chat.texts() == ["new", "you said new"]
 
 
-def test_a_browser_that_is_offline_says_so_and_goes_on_later(profile: BrowserContext, own_server: ChatServer) -> None:
+def test_a_browser_that_is_offline_says_so_and_goes_on_later(profile: "BrowserContext", own_server: ChatServer) -> None:
     with signed_in(profile, own_server) as chat:
         profile.set_offline(True)
         own_server.kill()
@@ -231,7 +231,7 @@ def test_a_browser_can_forget_everything(chat: ChatPage) -> None:
     assert chat.page.input_value("#person") != before
 
 
-def test_a_wrong_token_is_refused_and_not_kept(profile: BrowserContext, server: ChatServer) -> None:
+def test_a_wrong_token_is_refused_and_not_kept(profile: "BrowserContext", server: ChatServer) -> None:
     page = open_tab(profile, server)
     page.enter("wrong")
     page.page.wait_for_selector("#entry-problem:visible")
@@ -243,7 +243,7 @@ def test_a_wrong_token_is_refused_and_not_kept(profile: BrowserContext, server: 
     page.connected()
 
 
-def test_an_account_that_is_none_is_said_and_the_token_stays(profile: BrowserContext, server: ChatServer) -> None:
+def test_an_account_that_is_none_is_said_and_the_token_stays(profile: "BrowserContext", server: ChatServer) -> None:
     page = open_tab(profile, server)
     page.page.goto(server.url)
     page.page.click("summary")
@@ -258,14 +258,32 @@ def test_an_account_that_is_none_is_said_and_the_token_stays(profile: BrowserCon
     page.connected()
 
 
-def test_a_token_that_may_only_read_is_refused(profile: BrowserContext, server: ChatServer) -> None:
+@pytest.mark.parametrize(("token", "said"), [("token-read", "lacks the scope"), ("token-send", "bound to nobody")])
+def test_a_token_that_may_not_open_the_chat_is_refused(
+    profile: "BrowserContext", server: ChatServer, token: str, said: str
+) -> None:
     page = open_tab(profile, server)
-    page.enter("token-read")
+    page.enter(token)
     page.page.wait_for_selector("#entry-problem:visible")
-    assert "scope" in page.page.inner_text("#entry-problem")
+    assert said in page.page.inner_text("#entry-problem")
+    assert page.page.evaluate("document.activeElement.id") == "token"
 
 
-def test_a_token_in_the_address_is_taken_and_removed(profile: BrowserContext, server: ChatServer) -> None:
+def test_a_token_of_another_person_is_refused_until_its_person_is_given(
+    profile: "BrowserContext", server: ChatServer
+) -> None:
+    page = open_tab(profile, server)
+    page.enter("token-ana")
+    page.page.wait_for_selector("#entry-problem:visible")
+    assert "only for webchat:ana" in page.page.inner_text("#entry-problem")
+    assert page.page.evaluate("document.activeElement.id") == "person"
+    page.page.fill("#person", "ana")
+    page.page.fill("#token", "token-ana")
+    page.page.press("#token", "Enter")
+    page.connected()
+
+
+def test_a_token_in_the_address_is_taken_and_removed(profile: "BrowserContext", server: ChatServer) -> None:
     page = open_tab(profile, server)
     page.page.goto(f"{server.url}chat#token={TOKEN}")
     page.connected()
@@ -319,7 +337,7 @@ def test_a_button_is_pressed(chat: ChatPage) -> None:
     assert chat.answers()[1] == "you said I say yes"
 
 
-def test_everything_has_a_label_and_enough_contrast(profile: BrowserContext, server: ChatServer) -> None:
+def test_everything_has_a_label_and_enough_contrast(profile: "BrowserContext", server: ChatServer) -> None:
     page = open_tab(profile, server)
     page.page.goto(server.url)
     page.page.click("summary")

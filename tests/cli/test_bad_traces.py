@@ -1,7 +1,5 @@
 """Damaged traces: truncated, with flipped bytes, or another kind of file. Each is shown, or reported with its line."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random
@@ -14,16 +12,15 @@ from tests.support.paths import ROOT
 from trunkline.app.cli.io.trace_input import open_trace
 from trunkline.app.cli.options import Looks
 from trunkline.app.cli.run.web import command_of
-from trunkline.app.report.run_text import report
+from trunkline.app.report.sections import report
 from trunkline.app.runs.model import Run
 from trunkline.app.tui.state.open_run import OpenRun
-from trunkline.app.view.diff.compare import Diff
-from trunkline.app.view.diff.text import as_lines
+from trunkline.app.view.diff.compare import Diff, as_lines
 from trunkline.app.view.explain.explanation import explain
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.messages.attempts_and_chunks import chunks
+from trunkline.app.view.messages.rows import chunks
 from trunkline.app.view.overview.cards import latest_facts
-from trunkline.app.view.timeline.status_line import PlaybackMode, status_line
+from trunkline.app.view.timeline.status_line import verdict_chip
 from trunkline.core.errors import UsageError
 from trunkline.core.events import Trace, encode_trace
 from trunkline.sim import judge, load_scenario, run_scenario
@@ -69,9 +66,9 @@ def test_a_trace_without_its_end_is_opened_when_asked(trunkline, given, whole, t
 
 
 def test_violations_before_the_cut_are_judged(trunkline, given, whole):
-    path = given(cut_after(whole, 88))
+    path = given(cut_after(whole, 94))
     code, out, _ = trunkline("replay", path, "--cut")
-    assert code == 1 and "violated: D2 R1 C3" in out and f"  cut       {path}:89: " in out
+    assert code == 1 and "violated: D2 R1 C3" in out and f"  cut       {path}:95: " in out
     assert trunkline("diff", path, path, "--cut")[0] == 0
 
 
@@ -88,8 +85,7 @@ def test_a_page_of_a_browser_opens_a_cut_trace_too(given, whole):
 def test_the_screens_say_that_the_end_is_missing(given, whole):
     trace = open_trace(given(cut_after(whole, 34)), cut=True)
     view = opened(trace).view
-    status = status_line(view, seq=34, head=34, mode=PlaybackMode.ENDED)
-    assert status.chip.text.startswith("cut: ✓ so far (")
+    assert verdict_chip(view, 34).text.startswith("cut: ✓ so far (")
     told = {fact.label: fact.text for fact in latest_facts(view, opened(trace).verdicts, 34, "")}
     assert told["cut"].startswith("the trace is truncated") and "up to the cut" in told["verdict"]
 
@@ -187,7 +183,7 @@ def look(trace: Trace, beside: RunView, dice: random.Random) -> None:
     for seq in (0, view.last, dice.randrange(view.last + 1)):
         view.sessions.at(seq)
         explain(view, seq)
-        status_line(view, seq=seq, head=seq, mode=PlaybackMode.PAUSED)
+        assert verdict_chip(view, seq).text
         assert [run.queue.ledger(seq), run.queue.wrong(seq)]
         assert len(run.queue.rows) == len([run.queue.line(row, seq) for row in run.queue.rows])
         assert all(run.messages.head(history, seq).cells for history in run.messages.histories)

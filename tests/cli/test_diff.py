@@ -1,7 +1,5 @@
 """``trunkline diff``: two traces compared as text."""
 
-from __future__ import annotations
-
 import pytest
 
 TOUR = "scenarios/tour/told-twice.yaml"

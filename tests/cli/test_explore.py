@@ -146,7 +146,7 @@ WRONG = {
     "no workers": ([B043, "--jobs", "0"], "--jobs must be at least 1"),
     "no steps": ([B043, "--every-step", "0"], "--every-step must be at least 1"),
     "fewer than none": ([B043, "--second", "-1"], "--second must be at least 0"),
-    "unknown bug": ([B043, "--bug", "recovery-resends"], "did you mean 'recovery-resends-blindly'?"),
+    "unknown bug": ([B043, "--bug", "recovery-resends"], "nearest valid word: 'recovery-resends-blindly'"),
     "report into nowhere": ([B043, "--json", "no/such/place.json"], "there is no folder no/such"),
 }
 

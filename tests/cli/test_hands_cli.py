@@ -135,8 +135,7 @@ def test_one_delegation_is_shown_with_everything(trunkline, store):
     with writing(store) as raw:
         late = HandResult(outcome=HandOutcome.ERROR, text="late")
         execute(
-            raw,
-            FinishDelegation(delegation=DelegationId("d3"), result=late, callback=None, intents=[], now=BORN + 50),
+            raw, FinishDelegation(delegation=DelegationId("d3"), result=late, callback=None, intents=[], now=BORN + 50)
         )
     code, out, _ = trunkline("hands", "show", "d3", "--store", store)
     facts = dict(line.split(maxsplit=1) for line in out.splitlines() if len(line.split()) > 1 and line[0] != " ")

@@ -27,7 +27,10 @@ from trunkline.core.errors import Ambiguous, Refused
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.hands import DelegationAccepted
 
-WORKERS: dict[str, Any] = {"hands": {"each": {"courier": {"worker": True}}}, "delivery": {"ambiguous": "park"}}
+WORKERS: dict[str, Any] = {
+    "hands": {"each": {"courier": {"worker": True}}},
+    "delivery": {"ambiguous": "park", "failed_notice": "", "doubt_notice": ""},
+}
 #: long after everything that is stored, so that what is asked twice is as old both times
 LATER = 4_000_000_000.0
 

@@ -1,7 +1,5 @@
 """`trunkline report` and traces that may be anything."""
 
-from __future__ import annotations
-
 import io
 import os
 import random

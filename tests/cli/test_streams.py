@@ -1,7 +1,5 @@
 """Outputs that cannot take everything: a full disk, an encoding without our signs, a stream that was closed."""
 
-from __future__ import annotations
-
 import io
 import os
 import sys
@@ -51,11 +49,7 @@ def test_an_encoding_without_our_signs_gets_their_twins(monkeypatch, capsys, arg
 
 @pytest.mark.parametrize(
     ("text", "written"),
-    [
-        ("✗ told “twice” → 2×", b'X told "twice" > 2x'),
-        ("ä日e\u0301", b"???e"),
-        ("file\udcf6.yaml", b"file?.yaml"),
-    ],
+    [("✗ told “twice” → 2×", b'X told "twice" > 2x'), ("ä日e\u0301", b"???e"), ("file\udcf6.yaml", b"file?.yaml")],
 )
 def test_a_substitute_is_as_wide_as_its_character(monkeypatch, text, written):
     output = stream("ascii")

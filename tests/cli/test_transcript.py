@@ -14,12 +14,15 @@ import pytest
 
 from tests.support.contract.version_1 import write_version_1
 from tests.support.paths import ROOT
-from trunkline.app.operators.pages import transcript_pages
+from trunkline.app.operators.port import transcript_pages
 from trunkline.app.operators.store_file import StoreFileOperator
 from trunkline.core.errors import UsageError
 from trunkline.core.events import EventLog
-from trunkline.core.store.sqlite import SqliteStore, connect_file
+from trunkline.core.store.operators.sessions import ReadSessions
+from trunkline.core.store.sqlite.connection import connect_file
+from trunkline.core.store.sqlite.handlers import ask
 from trunkline.core.store.sqlite.migrate import migrate
+from trunkline.core.store.sqlite.store import SqliteStore
 
 ANA = "main:discord:default:direct:100"
 BEN = "main:discord:default:direct:200"
@@ -81,14 +84,7 @@ def refused(trunkline, *arguments) -> str:
 
 def test_a_transcript_is_a_header_and_a_line_for_everything_that_was_said(trunkline, store):
     assert shown_lines(trunkline, ANA, "--store", store) == [
-        {
-            "type": "session",
-            "version": 1,
-            "session_key": ANA,
-            "session_id": "s-ana2",
-            "generation": 2,
-            "ended": None,
-        },
+        {"type": "session", "version": 1, "session_key": ANA, "session_id": "s-ana2", "generation": 2, "ended": None},
         {
             "type": "line",
             "role": "user",
@@ -344,3 +340,15 @@ def test_a_reader_may_close_the_pipe(talkative):
         process.stdout.close()
         assert process.wait(30) == 1
         assert process.stderr.read() == b""
+
+
+def test_the_lines_of_sessions_are_counted_without_reading_them(store: Path) -> None:
+    asked: list[str] = []
+    with writing(store) as raw:
+        raw.set_trace_callback(asked.append)
+        assert ask(raw, ReadSessions()).sessions[0].lines
+        raw.set_trace_callback(None)
+        (counting,) = (sql for sql in asked if "transcript" in sql)
+        plan = [step for *_, step in raw.execute(f"EXPLAIN QUERY PLAN {counting}") if " transcript " in step]
+    assert plan
+    assert all("COVERING INDEX" in step or "INTEGER PRIMARY KEY" in step for step in plan), plan

@@ -73,7 +73,7 @@ def _invoke(given: Fields, profile: Profile) -> Fields:
     by_alias = planned.target.source is TargetSource.ALIAS
     return {
         "ok": True,
-        "channel": planned.channel.name,
+        "channel": planned.channel,
         "raw_target": None if by_alias else planned.target.text,
         "dry_run": planned.dry_run,
     }

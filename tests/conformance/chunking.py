@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from trunkline.core.profile_rules import Profile
+from trunkline.core.text.chunking.chunks import chunk
 from trunkline.core.text.chunking.code_fences import fences
-from trunkline.core.text.chunking.plain_text import chunk
 from trunkline.core.text.chunking.utf16 import units
 from trunkline.core.values import Chunker, ChunkMode
 

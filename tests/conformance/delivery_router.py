@@ -103,13 +103,7 @@ def _reply(given: Fields, profile: Profile) -> Fields:
     replies = [_said(one) for one in given["replies"]]
     mode = given.get("reply_to_mode") or "all"
     delivery = deliver_replies(
-        replies,
-        given["target"],
-        binding,
-        send=send,
-        touch=touched.append,
-        reply_to=given.get("reply_to_id"),
-        mode=mode,
+        replies, given["target"], binding, send=send, touch=touched.append, reply_to=given.get("reply_to_id"), mode=mode
     )
     try:
         asyncio.run(delivery)

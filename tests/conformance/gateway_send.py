@@ -10,6 +10,7 @@ from typing import Any
 
 import anyio
 
+from tests.conformance.upstream.transcript_append import names_or_text
 from trunkline.core.channels import Resolved, known_channels
 from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import Decisions
@@ -146,7 +147,7 @@ class _World:
         return self._fates.get(key)
 
     async def store(self, plan: SendPlan, cause: int | None) -> StoredSend:
-        intent, known = send_intent(plan.key, 1), self._fates.get(plan.key)
+        intent, known = send_intent(plan.message.key, 1), self._fates.get(plan.message.key)
         new = known is None
         if new:
             if plan.entry is not None:
@@ -154,7 +155,7 @@ class _World:
                 self.entries.append(_entry(plan.session_key, plan.entry))
             assert self._asked is not None
             self.deliveries.append(_delivery(plan, self._asked))
-        send = SendRow(key=plan.key, intent=intent, tries=1, session_key=plan.session_key, channel=plan.channel)
+        send = SendRow(key=plan.message.key, intent=intent, tries=1, session_key=plan.session_key, channel=plan.channel)
         return StoredSend(plan=plan, send=send, new=new, fate=known)
 
     async def wait_for_end(self, stored: StoredSend) -> SendResult:
@@ -162,7 +163,7 @@ class _World:
         await self._gate.wait()
         message_id, detail = self._result(number)
         place = Address(channel=plan.channel, account="default", kind=ChatKind.DIRECT, conversation=plan.target)
-        fate = self._fates[plan.key] = SendResult(
+        fate = self._fates[plan.message.key] = SendResult(
             tries=stored.send.tries,
             receipt=None if message_id is None else Receipt(provider_id=message_id, address=place),
             channel=plan.channel,
@@ -170,6 +171,9 @@ class _World:
             detail=detail,
         )
         return fate
+
+    def forget_sessions(self) -> None:
+        raise NotImplementedError("no case erases anybody")
 
     def preview(self, plan: SendPlan) -> tuple[Address, tuple[str, ...]]:
         raise NotImplementedError("no case asks for a dry run")
@@ -222,10 +226,10 @@ def _delivery(plan: SendPlan, asked: SendMessage) -> Fields:
             "session_key": plan.session_key,
             "agent_id": plan.agent,
             # What is nothing but a name of media stays in the text as well.
-            "text": plan.text or asked.text.strip(),
-            "media_urls": list(plan.media),
-            "idempotency_key": plan.key,
-            "transcript_text": plan.mirror_text,
+            "text": plan.message.text or asked.text.strip(),
+            "media_urls": list(plan.message.media),
+            "idempotency_key": plan.message.key,
+            "transcript_text": names_or_text(plan.message.text, plan.message.media) or "",
         }
     return {
         "channel": plan.channel,

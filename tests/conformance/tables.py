@@ -30,9 +30,7 @@ AREAS = {
     "heartbeat_targets": "default_target",
 }
 #: area -> operations by which its cases are known, where other areas have `op` too
-OPERATIONS = {
-    "delivery_router": ("resolve_destination", "completion_destination", "announce_dispatch", "bound_reply"),
-}
+OPERATIONS = {"delivery_router": ("resolve_destination", "completion_destination", "announce_dispatch", "bound_reply")}
 FOLDER = Path(__file__).parent
 AUGUST = "2026-08"
 

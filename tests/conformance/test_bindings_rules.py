@@ -180,11 +180,7 @@ def test_a_blank_token_is_not_taken_and_a_stopped_manager_starts_over() -> None:
     assert told[3] == {"last_token": "t1"}
     assert told[5]["error"] == "BINDING_ADAPTER_UNAVAILABLE"
     # The records of before are there still; the settings are the new ones.
-    assert (told[6]["idle_timeout_ms"], told[7], told[9]) == (
-        9,
-        {"binding_ids": ["default:th1"]},
-        {"last_token": "t3"},
-    )
+    assert (told[6]["idle_timeout_ms"], told[7], told[9]) == (9, {"binding_ids": ["default:th1"]}, {"last_token": "t3"})
 
 
 def test_rebinding_clears_the_suppression_of_echoes() -> None:

@@ -65,8 +65,7 @@ def test_a_row_says_when_it_is_due() -> None:
 
 
 @pytest.mark.parametrize(
-    ("profile", "permanent"),
-    [(Profile.OPENCLAW, True), (Profile.OPENCLAW_2026_08, False), (Profile.TRUNKLINE, False)],
+    ("profile", "permanent"), [(Profile.OPENCLAW, True), (Profile.OPENCLAW_2026_08, False), (Profile.TRUNKLINE, False)]
 )
 def test_a_channel_that_is_not_loaded_was_given_up_until_august(profile: Profile, permanent: bool) -> None:
     assert is_permanent_under("Outbound not configured for channel: msteams", profile) is permanent

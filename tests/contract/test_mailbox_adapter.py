@@ -13,7 +13,8 @@ from trunkline.core.channels.adapter import ChannelAdapter
 from trunkline.core.channels.capabilities import check_capabilities
 from trunkline.core.env import system_env
 from trunkline.core.events import EventLog
-from trunkline.core.store.sqlite import SqliteStore, connect_file
+from trunkline.core.store.sqlite.connection import connect_file
+from trunkline.core.store.sqlite.store import SqliteStore
 from trunkline.core.testing.adapter_kit import Bench, CheckVerdict, SeenMessage, check_channel_adapter
 from trunkline.core.values import Address, Capability
 

@@ -1,7 +1,5 @@
 """A button or a poll that a platform would refuse is refused by its fake in memory too, and not only on the wire."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.support.for_each import for_each

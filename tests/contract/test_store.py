@@ -12,7 +12,8 @@ import pytest
 from tests.contract.store_kit.bench import CHECKS, Check, Opened
 from trunkline.core.errors import LeaseLost
 from trunkline.core.events import EventLog
-from trunkline.core.store.sqlite import Db, SqliteStore, connect_file
+from trunkline.core.store.sqlite.connection import Db, connect_file
+from trunkline.core.store.sqlite.store import SqliteStore
 from trunkline.sim.loop import SimLoop, run
 from trunkline.sim.store.disk import Disk
 

@@ -91,7 +91,8 @@ def test_a_gateway_that_forgets_its_keys_is_found(monkeypatch: pytest.MonkeyPatc
     numbers, store = count(), GatewaySendPorts.store
 
     async def forget(self: GatewaySendPorts, plan: SendPlan, cause: int | None) -> StoredSend:
-        return await store(self, msgspec.structs.replace(plan, key=f"{plan.key}.{next(numbers)}"), cause)
+        message = msgspec.structs.replace(plan.message, key=f"{plan.message.key}.{next(numbers)}")
+        return await store(self, msgspec.structs.replace(plan, message=message), cause)
 
     monkeypatch.setattr(GatewaySendPorts, "store", forget)
     assert seen(run_scenario(script("discord")))["the release is out"] > 1

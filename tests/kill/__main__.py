@@ -1,6 +1,6 @@
 """Run a storm and print what came of it.
 
-``python -m tests.kill [--kills N] [--seed N] [--nonsense] [--two] [--workers] [--http] [--platforms]
+``python -m tests.kill [--kills N] [--seed N] [--nonsense] [--two] [--workers] [--failing] [--http] [--platforms]
 [key|lookup|none]``
 """
 
@@ -25,6 +25,7 @@ parser.add_argument("--seed", type=int, default=1)
 parser.add_argument("--nonsense", action="store_true", help="parts misbehave; as many attempts as by default")
 parser.add_argument("--two", action="store_true", help="two processes on one store, and freezes")
 parser.add_argument("--workers", action="store_true", help="outside workers do some of the work, and are killed, too")
+parser.add_argument("--failing", action="store_true", help="disk and memory of half of the processes fail")
 parser.add_argument("--platforms", action="store_true", help="people write on four platforms, over sockets")
 parser.add_argument("--http", action="store_true", help="people chat over HTTP and WebSocket with a real server")
 options = parser.parse_args()
@@ -33,6 +34,8 @@ if options.nonsense:
     setting = misbehaving(setting)
 if options.workers:
     setting = msgspec.structs.replace(setting, workers=WORKERS, delegating=DELEGATING)
+if options.failing:
+    setting = msgspec.structs.replace(setting, failing=0.5)
 if options.http:
     with tempfile.TemporaryDirectory() as folder:
         http_report = run_http_storm(options.kills, Path(folder), seed=options.seed)

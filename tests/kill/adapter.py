@@ -3,8 +3,6 @@
 Requests go over connections that are kept, one request at a time on each; one that failed in any way is closed.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager

@@ -4,8 +4,6 @@ Started as a program with a `Life` as JSON. The platform does what arrives at on
 answers: so the file has everything that people see, whenever the process dies.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sqlite3

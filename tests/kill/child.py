@@ -1,11 +1,10 @@
 """The gateway process: a real store file, full durability, an agent, and clients that have it send."""
 
-from __future__ import annotations
-
 import math
 import os
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +20,8 @@ from tests.kill.nonsense import ODD, Nonsense, OddHands, odd_hooks, odd_turn
 from tests.kill.wire import GONE, Ask, Hello, SendOutcome, Stop, Wire
 from tests.kill.words import DELEGATING, abandoned, answers, asked_in, report, work_of
 from tests.kill.worker import COURIER, WorkerLife, work
+from tests.support.disk.faults import Fault, FaultyDisk
+from tests.support.disk.vfs import install, limit_memory
 from trunkline import (
     Event,
     EventLog,
@@ -36,11 +37,11 @@ from trunkline import (
 )
 from trunkline.core.config import DeliveryConfig, HandsConfig
 from trunkline.core.config.work import HandConfig, HandLimitsConfig, TurnsConfig
-from trunkline.core.errors import LeaseLost, NotSent, UsageError
+from trunkline.core.errors import LeaseLost, NotSent, StoreError, UsageError
 from trunkline.core.states.delegation import HandOutcome
 
-#: exit codes: asked to end; an error; nobody is there any more; another process holds the store
-IN_ORDER, DEFECT, ALONE, REPLACED = 0, 1, 4, 5
+#: exit codes: asked to end; an error; nobody is there any more; another process holds the store; a store of no use
+IN_ORDER, DEFECT, ALONE, REPLACED, IN_WORDS = 0, 1, 4, 5, 6
 
 
 class Fuse(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,6 +73,10 @@ class Life(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     nonsense: Nonsense = Nonsense()
     #: outside workers do what the agent delegates
     workers: bool = False
+    #: of its disk
+    faults: tuple[Fault, ...] = ()
+    #: seconds from its start after which SQLite gets no more memory
+    starved: float | None = None
 
 
 def _config(life: Life) -> GatewayConfig:
@@ -89,8 +94,9 @@ def _config(life: Life) -> GatewayConfig:
     return GatewayConfig(
         delivery=delivery,
         hands=HandsConfig(limits=limits, each={COURIER: HandConfig(worker=True, deadline=3600.0)}),
-        # A turn that delegates takes several commits, so that a storm may end several processes in it.
-        turns=TurnsConfig(max_attempts=1_000_000) if life.workers else TurnsConfig(),
+        # A storm ends one turn in twenty storms three times, and to give it up then is right. A turn that delegates
+        # takes several commits, so that a storm may end many processes in it.
+        turns=TurnsConfig(max_attempts=1_000_000 if life.workers else 6),
     )
 
 
@@ -132,7 +138,9 @@ def _burn(fuse: Fuse) -> Callable[[Event], None]:
         if event.kind == fuse.kind:
             left -= 1
             if left == 0:
-                os.kill(os.getpid(), fuse.signal)
+                # To this thread, which has just committed. A stop for the process is taken by its main thread; until
+                # that gets a core, this one would go on, and be frozen in its next transaction.
+                signal.pthread_kill(threading.get_ident(), fuse.signal)
 
     return see
 
@@ -213,8 +221,15 @@ async def _run(life: Life) -> None:
     )
     async with anyio.create_task_group() as group:
         group.start_soon(gateway.run)
+        if life.starved is not None:
+            group.start_soon(_starve, life.starved)
         await _serve_clients(gateway, life)
         group.cancel_scope.cancel()
+
+
+async def _starve(after: float) -> None:
+    await anyio.sleep(after)
+    limit_memory()(True)
 
 
 def live(life: Life | WorkerLife) -> NoReturn:
@@ -235,8 +250,14 @@ def live(life: Life | WorkerLife) -> NoReturn:
 def _end(life: Life) -> int:
     """Run to the end; how it came."""
     status = IN_ORDER
+    if life.faults:
+        install(FaultyDisk(*life.faults))
     try:
         anyio.run(_run, life)
     except* LeaseLost:
         status = REPLACED
+    except* StoreError:
+        if not life.faults and life.starved is None:
+            raise
+        status = IN_WORDS
     return status

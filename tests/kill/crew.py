@@ -1,7 +1,5 @@
 """Outside workers beside a storm: some processes that are killed at any time and started again until the end."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager

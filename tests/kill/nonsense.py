@@ -4,8 +4,6 @@ What a part does is drawn from chances, or from the id of a message, so that peo
 A gateway that survives this serves everything else as if nothing had happened.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Two gateway processes on one store file at the same time."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager

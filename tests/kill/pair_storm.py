@@ -1,7 +1,5 @@
 """A storm over two processes on one store: whichever works is killed, frozen or stopped; the other takes over."""
 
-from __future__ import annotations
-
 import signal
 import time
 from collections import Counter

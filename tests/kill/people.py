@@ -5,8 +5,6 @@ are asked for again, at each connection of a gateway process, until then. People
 they are let, never with more than a few open things each, so that a gateway that was away finds work.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Coroutine
 from random import Random

@@ -4,8 +4,6 @@ It serves requests to send and to look up. It may lose an answer, be slow, break
 away; all of that is honest. `Lies` are for tests that must fail.
 """
 
-from __future__ import annotations
-
 import socket
 import time
 from collections.abc import Callable

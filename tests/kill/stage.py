@@ -1,7 +1,5 @@
 """Where it happens: a store file, a platform, people and clients around it, and the verdict on it."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,6 +15,7 @@ from tests.kill.platform import Lies, Manners, Platform, Trap
 from tests.kill.stored import at_rest, read_store
 from tests.kill.verdict import Verdict, judge
 from tests.kill.worker import WorkerLife
+from tests.support.disk.faults import draw_fault
 from trunkline import Idempotency
 
 CONVERSATIONS = ("ana", "bo", "cleo", "dora", "g1", "g2", "g3", "g4")
@@ -50,6 +49,8 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     #: outside workers, each a process of its own; and how often a message needs one
     workers: int = 0
     delegating: float = 0.0
+    #: of the processes, those whose disk fails, or that run out of memory
+    failing: float = 0.0
 
 
 def misbehaving(setting: Setting) -> Setting:
@@ -87,6 +88,7 @@ class Stage:
             lies=setting.lies,
             seen=self.people.seen,
         )
+        self._faults = Random(f"faults {setting.seed}")
         #: processes so far; the last one has this number
         self.processes = 0
 
@@ -102,9 +104,12 @@ class Stage:
         finally:
             self.platform.close()
 
-    def life(self, fuse: Fuse | None = None) -> Life:
-        """The next process."""
+    def life(self, fuse: Fuse | None = None, *, sound: bool = False) -> Life:
+        """The next process; a `sound` one has a disk that does not fail."""
         self.processes += 1
+        dice = self._faults
+        fails = not sound and dice.random() < self.setting.failing
+        starves = fails and dice.random() < 0.15
         return Life(
             process=self.processes,
             store=str(self.store),
@@ -119,6 +124,8 @@ class Stage:
             max_attempts=self.setting.max_attempts,
             nonsense=self.setting.nonsense,
             workers=self.setting.workers > 0,
+            faults=(draw_fault(dice),) if fails and not starves else (),
+            starved=dice.uniform(0, 0.08) if starves else None,
         )
 
     def worker_life(self, name: str, process: int) -> WorkerLife:

@@ -1,7 +1,5 @@
 """Gateway processes, started by a zygote and watched; in the end none of them is left."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """The storm: a gateway under load is killed and started again, over and over, and comes to rest in the end."""
 
-from __future__ import annotations
-
 import signal
 import time
 from collections import Counter
@@ -12,7 +10,7 @@ from random import Random
 import anyio
 import msgspec
 
-from tests.kill.child import IN_ORDER, Fuse
+from tests.kill.child import IN_ORDER, IN_WORDS, Fuse
 from tests.kill.crew import crew
 from tests.kill.platform import Point
 from tests.kill.stage import Setting, Stage
@@ -97,6 +95,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     log: str
     #: workers that were killed
     workers: int = 0
+    #: processes whose disk or memory failed, and those of them that ended by themselves, in words
+    failing: int = 0
+    in_words: int = 0
 
     def met(self, names: Iterable[str]) -> int:
         """How many blows with these names were met."""
@@ -111,6 +112,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
             f" in {self.seconds:.1f} s ({each:.0f} ms a kill; to rest {self.rest:.2f} s)",
             self.verdict.figures,
             f"met: {met}",
+            *([f"failing disk or memory: {self.failing}, ended in words: {self.in_words}"] if self.failing else []),
             *([f"workers killed: {self.workers}"] if self.workers else []),
             f"sent again under a key that the platform had: {self.repeats}",
             *self.verdict.findings[:40],
@@ -150,7 +152,7 @@ class Storm:
         self._stage = Stage(plan.setting, folder)
         self._dice = Random(f"blows {plan.setting.seed}")
         self._met: Counter[str] = Counter()
-        self._stops = 0
+        self._stops = self._failing = self._in_words = 0
         #: seconds that the last start took
         self._boot = 0.03
         #: the process was ended by the clock
@@ -176,6 +178,8 @@ class Storm:
             rest=now - rest_began,
             log=stage.said(),
             workers=workers.kills,
+            failing=self._failing,
+            in_words=self._in_words,
         )
 
     async def _last(self, starts: Starter) -> None:
@@ -188,7 +192,7 @@ class Storm:
             rested = True
             await stage.people.stop_gateway(stage.processes)
 
-        await starts.start(stage.life())
+        await starts.start(stage.life(sound=True))
         async with anyio.create_task_group() as group:
             group.start_soon(rest)
             status = await starts.ended()
@@ -213,7 +217,10 @@ class Storm:
         stage.trap.set(blow.point, blow.count, starts.strike)
         if blow.away:
             stage.platform.go_away(blow.away)
-        await starts.start(stage.life(blow.fuse))
+        life = stage.life(blow.fuse)
+        failing = bool(life.faults) or life.starved is not None
+        self._failing += failing
+        await starts.start(life)
         self._overdue, status = False, IN_ORDER
         async with anyio.create_task_group() as group:
             group.start_soon(self._strike, starts, blow)
@@ -222,6 +229,11 @@ class Storm:
         stage.trap.set(None, 0, starts.strike)
         if status == -signal.SIGKILL and not (blow.stop and self._overdue):
             self._met["nothing came of it" if self._overdue and not blow.timed else blow.name] += 1
+        elif failing and status == IN_WORDS:
+            self._in_words += 1
+        elif failing and blow.stop and self._overdue:
+            # It waits for its disk, and stops nevertheless only when it is killed: its last write is tried again.
+            self._met["stuck"] += 1
         elif status != IN_ORDER or not blow.stop:
             raise AssertionError(f"process {stage.processes} ended with {status} ({blow})\n{stage.said()}")
         else:

@@ -1,7 +1,5 @@
 """A real process on a real file, killed while it edits, reacts, kicks and deletes: nothing doubled, nothing lost."""
 
-from __future__ import annotations
-
 import itertools
 import signal
 import sqlite3

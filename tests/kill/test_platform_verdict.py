@@ -1,7 +1,5 @@
 """The verdict on a storm on platforms: each finding from the smallest record that has it."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest
@@ -32,7 +30,14 @@ def sent(channel: str = "telegram", *, arrived: float = 9.0, answered: float | N
 
 
 def row(state: str, channel: str = "telegram") -> Stored:
-    return Stored(mark="qana1", channel=channel, state=state, reason="")
+    return Stored(
+        id="in1.1", mark="qana1", channel=channel, state=state, reason="", place=TOPIC, text="answer to qana1"
+    )
+
+
+def notice(about: str = "in1.1", place: Address = TOPIC) -> Stored:
+    name = f"{about}.notice"
+    return Stored(id=name, mark="", channel="telegram", state="delivered", reason="", place=place, text="Sorry")
 
 
 def judged(seen: Record, *rows: Stored, inbox: int = 1, undone: int = 0) -> Verdict:
@@ -69,10 +74,13 @@ def test_messages_that_are_stored_twice_or_not_at_all() -> None:
 
 def test_what_nobody_asked_for() -> None:
     seen = answered()
-    seen.unasked.append("hello?")
+    seen.unasked.append((TOPIC, "hello?"))
     seen.accepted["qben1"] = [(ROOM, "answer to qben1 g1")]
     findings = judged(seen, row("delivered")).findings
-    assert findings == ["the gateway said 'hello?', which nobody asked", "qben1 was answered, and never asked"]
+    assert findings == [
+        f"the gateway said 'hello?' 1 times in {TOPIC}, for 0 notices",
+        "qben1 was answered, and never asked",
+    ]
 
 
 def test_turns_that_never_end() -> None:
@@ -97,7 +105,7 @@ def with_sends(*sends: Sent, replied: float | None = None) -> Record:
     ],
 )
 def test_a_doubt_that_nobody_can_decide_is_listed(seen: Record, why: Why) -> None:
-    verdict = judged(seen, row("unknown"))
+    verdict = judged(seen, row("unknown"), notice())
     assert verdict.findings == []
     assert [(one.mark, one.channel, one.why, one.seen) for one in verdict.doubts] == [("qana1", "telegram", why, False)]
 
@@ -111,14 +119,36 @@ def test_a_doubt_that_nobody_can_decide_is_listed(seen: Record, why: Why) -> Non
     ],
 )
 def test_a_doubt_about_what_can_be_known_is_found(seen: Record) -> None:
-    [finding] = judged(seen, row("unknown")).findings
+    [finding] = judged(seen, row("unknown"), notice()).findings
     assert finding.startswith("qana1 is in doubt on telegram, and the gateway could know")
 
 
 @pytest.mark.parametrize("channel", ["discord", "matrix"])
 def test_nothing_is_in_doubt_where_a_repeat_is_recognised(channel: str) -> None:
-    [finding] = judged(with_sends(sent(channel)), row("unknown", channel)).findings
+    [finding] = judged(with_sends(sent(channel)), row("unknown", channel), notice()).findings
     assert finding == f"qana1 is in doubt on {channel}, which recognises a repeat"
+
+
+@pytest.mark.parametrize(
+    ("times", "rows", "said"),
+    [
+        pytest.param(3, [row("unknown"), notice()], "3 times", id="seen three times"),
+        pytest.param(1, [row("unknown"), notice(place=ROOM)], "for 0 notices", id="seen elsewhere"),
+        pytest.param(0, [row("unknown")], "its person has no notice", id="nobody knows"),
+        pytest.param(1, [row("delivered"), notice()], "about an answer that is delivered", id="about nothing"),
+        pytest.param(1, [row("delivered"), notice("in2.1")], "about an answer that is None", id="about no answer"),
+    ],
+)
+def test_what_is_wrong_with_a_notice(times: int, rows: list[Stored], said: str) -> None:
+    seen = with_sends(sent())
+    seen.unasked += [(TOPIC, "Sorry")] * times
+    assert any(said in finding for finding in judged(seen, *rows).findings)
+
+
+def test_a_notice_may_be_seen_twice() -> None:
+    seen = with_sends(sent())
+    seen.unasked += [(TOPIC, "Sorry")] * 2
+    assert judged(seen, row("unknown"), notice()).findings == []
 
 
 def test_the_newest_mark_of_a_text_counts() -> None:

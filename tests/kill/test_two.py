@@ -1,7 +1,5 @@
 """Two gateway processes on one store file at the same time: one works, and the other takes over when it dies."""
 
-from __future__ import annotations
-
 import signal
 import time
 from random import Random

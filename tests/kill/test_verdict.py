@@ -1,7 +1,5 @@
 """The verdict finds what is wrong, one thing at a time."""
 
-from __future__ import annotations
-
 import msgspec
 
 from tests.kill.people import Promise
@@ -42,8 +40,10 @@ def _seen(name: str, intent: str, chunk: int, text: str) -> Accepted:
     return Accepted(id=name, conversation="ana", text=text, key=f"{intent}/{chunk}", intent=intent, chunk=chunk)
 
 
-def _intent(n: int, name: str, chunks: tuple[str, ...], receipts: tuple[str, ...], state="delivered") -> StoredIntent:
-    return StoredIntent(n=n, id=name, state=state, conversation="ana", chunks=chunks, receipts=receipts)
+def _intent(
+    n: int, name: str, chunks: tuple[str, ...], receipts: tuple[str, ...], state="delivered", kind="reply"
+) -> StoredIntent:
+    return StoredIntent(n=n, id=name, kind=kind, state=state, conversation="ana", chunks=chunks, receipts=receipts)
 
 
 def _line(role: str, text: str, ref: str, *, partial: bool = False) -> StoredLine:
@@ -59,7 +59,7 @@ def not_stored(world: World) -> None:
 
 
 def parked_for_nothing(world: World) -> None:
-    world.intents[1] = _intent(2, "i2", ("three",), (), "unknown")
+    world.intents[1] = _intent(2, "i2", ("three",), (), "unknown", "send")
     world.promises[1].outcomes = [SendOutcome(key="k2", outcome="failed")]
     del world.lines[2]
 
@@ -150,9 +150,53 @@ def mirrored_and_not_stored(world: World) -> None:
     world.lines.append(_line("assistant", "four", "i9"))
 
 
+def _parked(world: World, *notices: StoredIntent, about: str = "unknown") -> None:
+    """The first answer is in doubt, and these are its notices."""
+    world.sure = False
+    if about == "unknown":
+        world.intents[0] = _intent(1, "i1", ("one", "two"), (), about)
+        world.accepted[:2] = []
+        world.lines[1:2] = []
+    for notice in notices:
+        world.intents.append(notice)
+        world.lines.append(_line("assistant", "sorry", notice.id))
+
+
+def _notice(about: str = "i1") -> StoredIntent:
+    return _intent(9, f"{about}.notice", ("sorry",), ("p9",), kind="notice")
+
+
+def no_notice(world: World) -> None:
+    _parked(world)
+
+
+def notice_of_nothing(world: World) -> None:
+    _parked(world, _notice(), about="delivered")
+    world.accepted.append(_seen("p9", "i1.notice", 0, "sorry"))
+
+
+def notice_of_no_failed_turn(world: World) -> None:
+    _parked(world, _notice("in7"), about="delivered")
+    world.accepted.append(_seen("p9", "in7.notice", 0, "sorry"))
+
+
+def notice_not_seen(world: World) -> None:
+    _parked(world, _notice())
+
+
+def notice_seen_three_times(world: World) -> None:
+    _parked(world, _notice())
+    world.accepted += [_seen(name, "i1.notice", 0, "sorry") for name in ("p9", "p8", "p7")]
+
+
 @for_each(
     ("wrong", "kind"),
     [
+        (no_notice, "lost"),
+        (notice_not_seen, "lost"),
+        (notice_of_nothing, "unexplained"),
+        (notice_of_no_failed_turn, "unexplained"),
+        (notice_seen_three_times, "duplicated"),
         (not_seen, "lost"),
         (not_stored, "lost"),
         (parked_for_nothing, "lost"),
@@ -197,6 +241,13 @@ def test_what_is_parked_where_nobody_can_be_sure_is_no_defect():
     parked_for_nothing(world)
     assert world.judge().findings == []
     assert world.judge().parked == ["i2"]
+
+
+def test_a_notice_of_what_is_parked_may_be_seen_twice():
+    world = World()
+    _parked(world, _notice())
+    world.accepted += [_seen(name, "i1.notice", 0, "sorry") for name in ("p9", "p8")]
+    assert world.judge().findings == []
 
 
 def test_what_is_parked_may_be_seen_and_never_twice():

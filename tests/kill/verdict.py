@@ -1,7 +1,5 @@
 """The verdict: what was promised, what people see, and what the store says, laid side by side."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
@@ -12,6 +10,15 @@ from tests.kill.people import Promise
 from tests.kill.platform import Accepted
 from tests.kill.stored import Stored, StoredIntent, StoredTask
 from tests.kill.words import DELEGATING, abandoned, bare
+
+#: what the id of a notice adds to that of what it is about
+_NOTICE = ".notice"
+#: how often people may see a notice where nobody can find out whether it was accepted
+_NOTICE_AT_MOST = 2
+
+
+def _is_notice(intent: StoredIntent) -> bool:
+    return intent.kind == "notice"
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,6 +45,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     chunks: int
     #: reports of outside workers that were promised
     reports: int = 0
+    #: messages of the gateway itself: an answer may be missing, or there is none
+    notices: int = 0
 
     @property
     def findings(self) -> list[str]:
@@ -50,32 +59,20 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
         """Counts."""
         return (
             f"{self.promises} promises ({self.odd} without an answer, {self.reports} reports),"
-            f" {self.messages} messages, {self.chunks} chunks accepted:"
+            f" {self.messages} messages ({self.notices} notices), {self.chunks} chunks accepted:"
             f" {len(self.lost)} lost, {len(self.duplicated)} duplicated, {len(self.unexplained)} unexplained,"
             f" {len(self.disordered)} disordered, {len(self.altered)} altered, {len(self.misremembered)} misremembered,"
             f" {len(self.parked)} parked"
         )
 
 
-def judge(
-    *,
-    promises: Sequence[Promise],
-    accepted: Sequence[Accepted],
-    stored: Stored,
-    sure: bool,
-) -> Verdict:
+def judge(*, promises: Sequence[Promise], accepted: Sequence[Accepted], stored: Stored, sure: bool) -> Verdict:
     """Lay it side by side. `sure`: the platform has keys or a look-up, so that nothing needs to be parked."""
     return _Court(promises, accepted, stored, sure).verdict()
 
 
 class _Court:
-    def __init__(
-        self,
-        promises: Sequence[Promise],
-        accepted: Sequence[Accepted],
-        stored: Stored,
-        sure: bool,
-    ) -> None:
+    def __init__(self, promises: Sequence[Promise], accepted: Sequence[Accepted], stored: Stored, sure: bool) -> None:
         self._promises = promises
         self._accepted = accepted
         self._stored = stored
@@ -101,6 +98,7 @@ class _Court:
         for intent in self._stored.intents:
             self._stored_intent(intent)
         self._people_see()
+        self._notices()
         self._tasks()
         self._order()
         self._transcripts()
@@ -119,6 +117,7 @@ class _Court:
             reports=sum(
                 promise.kept and promise.question is None and promise.asked is None for promise in self._promises
             ),
+            notices=sum(_is_notice(intent) for intent in self._stored.intents),
         )
 
     def _promise(self, promise: Promise) -> None:
@@ -147,7 +146,7 @@ class _Court:
         """What has a receipt was accepted, once, and is the message of the receipt; what has none was not."""
         for chunk, text in enumerate(intent.chunks):
             seen = self._by_chunk[intent.id, chunk]
-            if len(seen) > 1:
+            if len(seen) > (_NOTICE_AT_MOST if _is_notice(intent) else 1):
                 self.duplicated.append(f"{intent.id}, chunk {chunk}: seen {len(seen)} times")
             if any(one.text != text or one.conversation != intent.conversation for one in seen):
                 self.altered.append(f"{intent.id}, chunk {chunk}: {text!r} was seen as {[one.text for one in seen]}")
@@ -167,12 +166,33 @@ class _Court:
         """All that people see was asked for."""
         asked = {(promise.conversation, bare(text)) for promise in self._promises for text in promise.texts}
         for intent in self._stored.intents:
-            if (intent.conversation, bare(*intent.chunks)) not in asked:
+            if not _is_notice(intent) and (intent.conversation, bare(*intent.chunks)) not in asked:
                 self.unexplained.append(f"{intent.id}: stored, and nobody asked for {intent.chunks}")
         for one in self._accepted:
             intent = self._intents.get(one.intent)
             if intent is None or one.chunk >= len(intent.chunks):
                 self.unexplained.append(f"{one.id}: people see {one.text!r}, which no store knows ({one.key})")
+
+    def _notices(self) -> None:
+        """A parked answer has its notice, and a notice is about a parked answer or a turn at which the agent failed."""
+        failed = Counter(promise.conversation for promise in self._promises if promise.question and not promise.texts)
+        noticed = {intent.id.removesuffix(_NOTICE): intent for intent in self._stored.intents if _is_notice(intent)}
+        for about, notice in noticed.items():
+            answer = self._intents.get(about)
+            if answer is None:
+                failed[notice.conversation] -= 1
+            elif answer.state != "unknown":
+                self.unexplained.append(f"{notice.id}: a notice, and the answer is {answer.state}")
+            if notice.state not in ("delivered", "unknown"):
+                self.lost.append(f"{notice.id} ended as {notice.state}")
+        self.unexplained += [
+            f"{place}: {-left} notices that nothing explains" for place, left in failed.items() if left < 0
+        ]
+        self.lost += [
+            f"{intent.id} is parked, and its person has no notice"
+            for intent in self._stored.intents
+            if intent.kind == "reply" and intent.state == "unknown" and intent.id not in noticed
+        ]
 
     def _tasks(self) -> None:
         """Each message whose work was delegated has one delegation, which has ended as it must and was reported."""

@@ -1,7 +1,5 @@
 """What the fake platform and gateway processes say to each other: one message a line, as JSON, over a socket."""
 
-from __future__ import annotations
-
 from collections import deque
 
 import anyio

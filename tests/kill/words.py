@@ -3,8 +3,6 @@
 An agent that works on a message again, in another process, says the same; and whoever checks what people see knows it.
 """
 
-from __future__ import annotations
-
 import random
 
 _WORDS = (

@@ -5,8 +5,6 @@ when it was killed. Now and then it reports progress, answers twice, answers wit
 that another has taken; none of that may show.
 """
 
-from __future__ import annotations
-
 import contextlib
 import time
 from pathlib import Path

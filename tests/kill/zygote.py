@@ -7,8 +7,6 @@ process that has ended is reaped only with the next message, so that its number 
 When the input ends, the process that is left is killed.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

@@ -1,7 +1,5 @@
 """The requests that are made of both homeservers, in order: all that clients of ours make, and mistakes."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import quote
 
@@ -57,11 +55,7 @@ _START = (
         "POST",
         f"{_V3}/login",
         token="",
-        body={
-            "type": "m.login.password",
-            "identifier": {"type": "m.id.user", "user": "{me}"},
-            "password": "wrong",
-        },
+        body={"type": "m.login.password", "identifier": {"type": "m.id.user", "user": "{me}"}, "password": "wrong"},
     ),
     _one("whoami", "GET", f"{_V3}/account/whoami"),
     _one("whoami without a token", "GET", f"{_V3}/account/whoami", token=""),
@@ -95,39 +89,15 @@ _SENDS = (
         "vote",
         "PUT",
         f"{_ROOM}/send/org.matrix.msc3381.poll.response/t11",
-        {
-            **_about("m.reference", "{poll}"),
-            "org.matrix.msc3381.poll.response": {"answers": ["1"]},
-        },
+        {**_about("m.reference", "{poll}"), "org.matrix.msc3381.poll.response": {"answers": ["1"]}},
     ),
     _one("sync after sends", "GET", f"{_SYNC}&timeout=0&since={{since}}", gives={"later": "next_batch"}),
 )
 _CHANGES = (
-    _one(
-        "edit",
-        "PUT",
-        f"{_MESSAGE}/e1",
-        _edit("{message}"),
-    ),
-    _one(
-        "edit nothing",
-        "PUT",
-        f"{_MESSAGE}/e2",
-        _edit("$nothing"),
-    ),
-    _one(
-        "react",
-        "PUT",
-        f"{_REACTION}/r1",
-        _plus("{message}"),
-        gives={"reaction": "event_id"},
-    ),
-    _one(
-        "react again with the same transaction",
-        "PUT",
-        f"{_REACTION}/r1",
-        _plus("{message}"),
-    ),
+    _one("edit", "PUT", f"{_MESSAGE}/e1", _edit("{message}")),
+    _one("edit nothing", "PUT", f"{_MESSAGE}/e2", _edit("$nothing")),
+    _one("react", "PUT", f"{_REACTION}/r1", _plus("{message}"), gives={"reaction": "event_id"}),
+    _one("react again with the same transaction", "PUT", f"{_REACTION}/r1", _plus("{message}")),
     _one("react again", "PUT", f"{_REACTION}/r2", _plus("{message}")),
     _one("react to nothing", "PUT", f"{_REACTION}/r3", _plus("$nothing")),
     _one("reactions", "GET", f"{_V1}/rooms/{{room}}/relations/{{message}}/m.annotation/m.reaction"),

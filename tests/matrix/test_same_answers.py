@@ -13,7 +13,7 @@ from trunkline.core.env import system_env
 from trunkline.sim.loop import RealTimeLoop, run_real_time
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario import load_text
-from trunkline.sim.wire.attribution import NoAttribution
+from trunkline.sim.wire.attribution import Attribution
 from trunkline.sim.wire.servers import listening
 
 pytestmark = needs_synapse()
@@ -44,7 +44,7 @@ def ours() -> tuple[dict[str, Given], dict[str, str]]:
         epoch = system_env().now() - world.now()
         async with AsyncExitStack() as stack:
             stack.callback(world.disk.discard)
-            listeners = await stack.enter_async_context(listening(world.platforms, world, NoAttribution(), epoch=epoch))
+            listeners = await stack.enter_async_context(listening(world.platforms, world, Attribution(), epoch=epoch))
             server, platform = listeners["matrix"].server, world.platforms["matrix"]
             world.address("matrix/@ana")
             facts = {

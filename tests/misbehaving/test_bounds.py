@@ -101,7 +101,10 @@ def test_an_orderly_stop_charges_no_run(tmp_path, what):
     async def agent(turn):
         if turn.callback is not None or turn.text != "poison":
             return f"re {turn.text}"
-        return await (slow() if what == "turn" else turn.delegate("h", "x"))
+        if what == "turn":
+            await slow()
+        await turn.delegate("h", "x")
+        return "NO_REPLY"
 
     store, kind = tmp_path / "trunkline.db", f"{'delegation' if what == 'hand' else what}.started"
     for start in range(5):
@@ -134,3 +137,33 @@ def test_work_that_only_waited_is_not_charged(tmp_path):
         runs.append(anyio.run(lambda: serve(store, first, agent=agent, until=over)))  # noqa: B023 -- called at once
     assert runs[-1].adapter.texts == [NOTICE, "re behind"]
     assert [body.attempt for body in runs[-1].of("turn.started")] == [1]
+
+
+def test_a_turn_that_waits_for_the_answer_before_it_is_not_charged_for_the_wait(tmp_path):
+    async def agent(turn):
+        if turn.text.startswith("die"):
+            # Until the suspects have started.
+            await anyio.sleep(2.0)
+            await take_down()
+        return f"re {turn.text}"
+
+    async def hanging(adapter, request):
+        return await anyio.sleep_forever() if request.text == "re first" else adapter.accept(request)
+
+    def start(adapter, until, **parts):
+        config = {"turns": {"max_attempts": 2}, "delivery": {"request_timeout": 30.0}}
+        return anyio.run(lambda: serve(tmp_path / "trunkline.db", adapter, until=until, config=config, **parts))
+
+    def said():
+        return [sent.text for sent in adapter.accepted if sent.address == place("ana")]
+
+    for number in range(3):
+        die = envelope(f"die {number}", f"d{number}", address=place(f"bo{number}"), peer=Peer(id="bo", name="Bo"))
+        asked = [] if number else [envelope("first", "1"), envelope("second", "2")]
+        adapter = LoopAdapter(messages=[*asked, die], sends=hanging)
+        run = start(adapter, lambda run: run.error is not None, agent=agent)
+        assert isinstance(run.error, InvariantBroken)
+        assert not [body for body in run.of("turn.started") if body.attempt > 1 and body.origin == place("ana")]
+    adapter = LoopAdapter()
+    start(adapter, lambda _: len(said()) == 2)
+    assert said() == ["re first", "re second"]

@@ -1,7 +1,5 @@
 """Bad input around delegated work: each has a typed error and an event, nothing is lost, and all others are served."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

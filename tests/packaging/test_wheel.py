@@ -54,12 +54,12 @@ anyio.run(main)
 """
 
 
-def run(command: Sequence[str | Path], cwd: Path) -> str:
-    """Run a command without the caller's Python settings. Returns its standard output; fails with all of its output."""
+def run(command: Sequence[str | Path], cwd: Path, code: int = 0) -> str:
+    """Run a command without the caller's Python settings. Returns its output, without errors if there are none."""
     env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
     done = subprocess.run([*map(str, command)], cwd=cwd, env=env, capture_output=True, check=False, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout if code == 0 else done.stdout + done.stderr
 
 
 def build(source: Path, target: str, folder: Path) -> Path:
@@ -137,3 +137,73 @@ def test_the_documented_example_answers(installed: Path, tmp_path: Path) -> None
     script = tmp_path / "echo.py"
     script.write_bytes((DOCS / "examples" / "echo.py").read_bytes())
     assert "Ana said: hello" in run([installed / "python", script, tmp_path], tmp_path)
+
+
+# A plug-in, in a wheel of its own
+
+PLUGIN = DOCS / "examples" / "plugin"
+APP = """
+import sys
+from pathlib import Path
+
+import anyio
+from trunkline.app.runs.scenario_source import SimSource
+from trunkline.app.tui.app import TrunklineApp
+from trunkline.app.tui.state.workspace import Workspace
+from trunkline.sim.plugins import load_toolbox
+
+
+async def main():
+    source = SimSource((Path(sys.argv[1]),), load_toolbox())
+    [entry] = source.scenarios()
+    workspace = Workspace(source)
+    workspace.open(entry, seed=1, bugs=entry.bugs)
+    workspace.seek(workspace.run.view.last)
+    async with TrunklineApp(workspace, first="invariants", clocked=False).run_test(size=(200, 130)) as pilot:
+        await pilot.pause()
+        print(pilot.app.export_screenshot())
+
+
+anyio.run(main)
+"""
+
+
+@pytest.fixture(scope="module")
+def with_plugin(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of programs, where the example of a plug-in is installed from its own wheel too."""
+    built = build(PLUGIN, "wheel", tmp_path_factory.mktemp("plugin"))
+    options = ["--no-deps", "--no-index", "--disable-pip-version-check", "--quiet"]
+    run([installed / "python", "-m", "pip", "install", *options, built], cwd=built.parent)
+    return installed
+
+
+def test_an_installed_plugin_works_in_run_explore_junit_and_lists(with_plugin: Path, tmp_path: Path) -> None:
+    trunkline, folder = with_plugin / "trunkline", PLUGIN / "scenarios"
+    assert "1 run: all hold" in run([trunkline, "run", folder], tmp_path)
+    assert "shows M2 T2 acme.Q1" in run([trunkline, "run", folder, "--bug", "own", "--junit", "own.xml"], tmp_path)
+    assert 'failures="0"' in (tmp_path / "own.xml").read_text()
+    broken = run([trunkline, "run", folder, "--bug", "acme.shouts", "--junit", "b.xml"], tmp_path, code=1)
+    assert "✗ acme.Q1 No shouting (plug-in acme 0.1): people see “" in broken
+    assert "acme.Q1 No shouting (plug-in acme 0.1)" in (tmp_path / "b.xml").read_text()
+    explored = [trunkline, "explore", folder, "--every-step", "100", "--stops", "5", "--second", "5", "--jobs", "2"]
+    assert "all hold" in run(explored, tmp_path)
+    assert "acme.Q1 in " in run([*explored, "--bug", "acme.shouts"], tmp_path, code=1)
+    assert run([trunkline, "bugs", "acme.hurries"], tmp_path).startswith(
+        "acme.hurries  caught by acme.Q3  (plug-in acme 0.1)"
+    )
+    assert "acme.Q2" in run([trunkline, "invariants", "shouting"], tmp_path)
+    missing = run([trunkline, "run", folder, "--plugin", "none"], tmp_path, code=2)
+    assert "the plug-in 'acme' may be missing: install it, or name its module with --plugin" in missing
+
+
+def test_an_installed_plugin_judges_a_gateway_that_is_not_ours(with_plugin: Path, tmp_path: Path) -> None:
+    command = [with_plugin / "trunkline", "attach", PLUGIN / "attach", "--gateway", "toy", "--report", "r"]
+    assert "✗ acme.Q2 No shouting outside (plug-in acme 0.1): people see “PLEASE WAIT" in run(command, tmp_path, code=1)
+    [page] = (tmp_path / "r" / "findings").glob("*acme-q2.md")
+    assert r"acme.Q2 No shouting outside \(plug\-in acme 0.1\)" in page.read_text()
+
+
+def test_an_installed_plugin_is_shown_by_the_app(with_plugin: Path, tmp_path: Path) -> None:
+    shown = run([with_plugin / "python", "-c", APP, PLUGIN / "scenarios"], tmp_path)
+    assert "acme.Q1" in shown
+    assert "(plug-in&#160;acme&#160;0.1)" in shown

@@ -14,10 +14,10 @@ from trunkline.core.errors import InvalidAction
 from trunkline.core.message_tool.calls import CallContext, PlannedCall
 from trunkline.core.message_tool.parsing.params import PARAMS
 from trunkline.core.message_tool.parsing.parse import parse_call
-from trunkline.core.message_tool.parsing.text_marks import split_reply_tag, without_reasoning
 from trunkline.core.message_tool.planning.plan import check_call, plan_call
 from trunkline.core.message_tool.schema import Surroundings, tool_schema
 from trunkline.core.profile_rules import Profile
+from trunkline.core.text.model_text import split_reply_tag, without_reasoning
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20) | st.just("\ud800")
 JSON = st.recursive(
@@ -50,7 +50,7 @@ def test_a_call_is_planned_or_refused(
         return
     # What passes can be stored.
     msgspec.json.encode((planned.call.message, planned.call.parts, planned.call.poll, planned.call.fields))
-    assert planned.channel.name in served or profile is not Profile.TRUNKLINE
+    assert planned.channel in served or profile is not Profile.TRUNKLINE
 
 
 @given(CALLS)

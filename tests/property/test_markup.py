@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.support.property.texts import anything, marked
 from trunkline.core.text.chunking.utf16 import units
-from trunkline.core.text.markup.renderers import page, rebased, styled
+from trunkline.core.text.markup import page, rebased, styled
 
 TAGS = {"b", "i", "s", "a", "code", "pre", "blockquote", "tg-spoiler"}
 

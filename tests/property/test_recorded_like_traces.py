@@ -1,7 +1,5 @@
 """The same run, as a trace of the wire side and as the prototype would have recorded it, gets the same verdicts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import msgspec

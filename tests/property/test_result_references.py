@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from tests.support.factories import delegation, intent, session, work
 from tests.support.scale import scaled
 from trunkline.core.errors import TrunklineError
-from trunkline.core.hands.long_results import kept_result, reference_of
+from trunkline.core.hands.result_limits import kept_result, reference_of
 from trunkline.core.reasons import Reason
 from trunkline.core.records.delegations import HandResult
 from trunkline.core.records.rows import CallbackFacts

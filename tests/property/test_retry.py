@@ -18,10 +18,16 @@ from tests.conformance.upstream.queue_recovery import (
 )
 from tests.conformance.upstream.transcript_append import MirroredLine, plan_append
 from trunkline.core.config import DeliveryConfig
-from trunkline.core.delivery.backoff import is_permanent, wait_after
-from trunkline.core.delivery.mirror_text import media_name, mirror_text
-from trunkline.core.delivery.policy import AttemptFacts, after_attempt, outcome_of, outcome_of_error
+from trunkline.core.delivery.policy import (
+    AttemptFacts,
+    after_attempt,
+    is_permanent,
+    outcome_of,
+    outcome_of_error,
+    wait_after,
+)
 from trunkline.core.errors import Ambiguous, NotSent, PlatformError
+from trunkline.core.text.mirror_text import media_name, mirror_text
 from trunkline.core.values import Capabilities
 
 waits = st.lists(st.integers(0, 10**6), min_size=1, max_size=6).map(lambda steps: tuple(sorted(steps)))
@@ -125,13 +131,16 @@ addresses = st.text(max_size=20) | st.text(max_size=20).map(lambda name: f"https
 
 
 @given(st.none() | st.text(max_size=20), st.lists(addresses, max_size=4))
-def test_what_is_remembered_is_the_names_of_the_files_or_else_the_text(text: str | None, media: list[str]) -> None:
+def test_what_is_remembered_is_the_text_and_the_names_of_the_files(text: str | None, media: list[str]) -> None:
     found = mirror_text(text, media)
+    said = (text or "").strip()
     if not any(one.strip() for one in media):
-        assert found == ((text or "").strip() or None)
+        assert found == (said or None)
     else:
-        assert found
-        assert set(found.split(", ")) & {part for one in media for part in media_name(one).split(", ")}
+        assert found and found.startswith(said)
+        assert set(found.removeprefix(said).removeprefix("\n").split(", ")) & {
+            part for one in media for part in media_name(one).split(", ")
+        }
 
 
 @given(st.text(max_size=10), st.lists(st.builds(MirroredLine, role=st.just("user"), text=st.text(max_size=9))))

@@ -1,7 +1,5 @@
 """What the judge of a wire is sure of while a run goes on is what it says at the end, whatever happens in between."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from hypothesis import given, settings

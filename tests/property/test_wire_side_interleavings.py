@@ -1,7 +1,5 @@
 """What happens in one place changes no verdict on another, however the two interleave; and the judge is a function."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

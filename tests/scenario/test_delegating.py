@@ -8,7 +8,7 @@ from trunkline.core.states.delegation import CallbackState, WorkState
 from trunkline.sim import RunResult, run_scenario
 from trunkline.sim.events.hands import AgentChecked, AgentDelegated, AgentGiven, HandAnswered, HandBegan
 from trunkline.sim.events.wire import WireAccepted
-from trunkline.sim.run.hand_expectations import delegations_of
+from trunkline.sim.run.expectations import delegations_of
 from trunkline.sim.scenario import load_text
 
 T = TypeVar("T")

@@ -128,3 +128,73 @@ def test_a_line_that_grew_is_one_line():
     retry = "  - {at: 60s, queue: {do: retry, state: partial}}\n"
     for steps, lines in (("", part), (retry, whole)):
         assert run_scenario(load_text(f"{text}{steps}expect:\n  transcripts: [{lines}]\n", "one.yaml")).unmet == ()
+
+
+FACTS = """\
+scenario: 2
+title: a question, buttons, and an answer
+world: {people: [ana], discord: {guild: acme, rooms: {ops: {threads: [deploy]}}}}
+gateway: {channels: {discord: {threadBindings: {identity: webhook}}}}
+cast:
+  agents:
+    main:
+      - when: {text: "first"}
+        do: [{send: {text: "one", buttons: ["Yes", "No"]}}, {reply: "two [[reply_to_current]]"}]
+      - do: [{reply: "three [[reply_to_current]]"}]
+script:
+  - {at: 1s, id: question, as: ana, in: ops, say: first}
+  - {at: 9s, bind: {in: ops/deploy, session: ops, label: clerk}}
+  - {at: 20s, as: ana, in: ops/deploy, say: second}
+expect:
+  in_order: true
+  accepted:
+    - {in: ops, text: one, BUTTONS}
+    - {in: ops, text: two, QUOTE}
+    - {in: ops/deploy, text: three, IDENTITY}
+"""
+TRUE = {
+    "BUTTONS": 'buttons: ["Yes", "No"], reply_to: "", identity: ""',
+    "QUOTE": "reply_to: question, buttons: [], session: ops",
+    "IDENTITY": "identity: '** clerk', session: ops",
+}
+#: field -> what is not so, and what the run shows instead
+FALSE = {
+    "BUTTONS": [
+        ('buttons: ["Yes"]', "buttons: Yes | No"),
+        ("reply_to: question", "quotes “”"),
+        ("identity: clerk", "as “”"),
+    ],
+    "QUOTE": [('reply_to: ""', "quotes “question”"), ("session: ops/deploy", "in the session main:discord:default:")],
+    "IDENTITY": [('identity: ""', "as “"), ("session: ops/deploy", "in the session main:discord:default:")],
+}
+
+
+def facts_with(**given):
+    text = FACTS
+    for name, value in {**TRUE, **given}.items():
+        text = text.replace(name, value)
+    return run_scenario(load_text(text, "one.yaml")).unmet
+
+
+def test_quotes_identities_buttons_sessions_and_order_can_be_expected():
+    assert facts_with() == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "shown"), [(name, value, shown) for name, pairs in FALSE.items() for value, shown in pairs]
+)
+def test_a_fact_of_a_message_that_is_not_so_is_missed(name, value, shown):
+    missed, *_ = facts_with(**{name: value})
+    assert any(shown in line for line in missed.actual)
+
+
+def test_messages_of_a_place_that_come_in_another_order_are_missed():
+    lines = FACTS.splitlines()
+    one = next(number for number, line in enumerate(lines) if "text: one" in line)
+    lines[one], lines[one + 1] = lines[one + 1], lines[one]
+    text = "\n".join(lines)
+    for name, value in TRUE.items():
+        text = text.replace(name, value)
+    (missed,) = run_scenario(load_text(text, "one.yaml")).unmet
+    assert (missed.summary, missed.line) == ("“two” was seen at discord/ops after “one”", 18)
+    assert run_scenario(load_text(text.replace("in_order: true\n", "in_order: false\n"), "one.yaml")).unmet == ()

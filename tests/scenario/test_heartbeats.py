@@ -87,11 +87,7 @@ def test_something_that_happened_is_dealt_with_although_the_instructions_are_emp
 
 def test_tasks_run_at_their_own_intervals() -> None:
     tasks = "tasks:\\n- {name: inbox, interval: 20m, prompt: Look at the inbox.}\\n"
-    result = run(
-        HELLO,
-        END.format(at="45m"),
-        heartbeat=f'{{every: 10m, target: last, text: "{tasks}"}}',
-    )
+    result = run(HELLO, END.format(at="45m"), heartbeat=f'{{every: 10m, target: last, text: "{tasks}"}}')
     # All tasks in the first run; then every twenty minutes.
     assert outcomes(result) == [
         ("ok-token", "ok-token"),
@@ -129,11 +125,7 @@ def test_requests_keep_their_distance_and_those_of_operators_do_not() -> None:
         heartbeat="{every: 1h, target: last}",
     )
     # The second one waits, and the operator's is run in its place.
-    assert outcomes(result) == [
-        ("ok-token", "ok-token"),
-        ("skipped before", "min-spacing"),
-        ("ok-token", "ok-token"),
-    ]
+    assert outcomes(result) == [("ok-token", "ok-token"), ("skipped before", "min-spacing"), ("ok-token", "ok-token")]
     assert len(values_of(result, "heartbeat.started", "wake")) == 2
 
 
@@ -175,10 +167,7 @@ def test_a_run_that_was_due_while_no_process_ran_takes_place_once() -> None:
 
 def test_a_reload_changes_the_interval_and_ends_heartbeats() -> None:
     result = run(
-        HELLO,
-        "at: 12m, reload: {heartbeat: {every: 30m}}",
-        "at: 75m, reload: {heartbeat: null}",
-        END.format(at="3h"),
+        HELLO, "at: 12m, reload: {heartbeat: {every: 30m}}", "at: 75m, reload: {heartbeat: null}", END.format(at="3h")
     )
     assert [round(due / 60) for due in values_of(result, "heartbeat.started", "due")] == [10, 40, 70]
 

@@ -49,14 +49,19 @@ def notices(result: RunResult, reason: Reason = Reason.FAILED_NOTICE) -> int:
     return sum(isinstance(e.body, IntentPrepared) and e.body.reason is reason for e in result.trace.events)
 
 
-def test_without_settings_the_session_has_a_note_and_nobody_else_hears_of_it(tmp_path):
+def test_by_default_the_session_has_a_note_and_the_person_a_notice(tmp_path):
     result = run(tmp_path)
+    assert (len(notes(result)), wakes(result), notices(result)) == (1, 0, 1)
+
+
+def test_without_words_for_it_nobody_hears_of_it_but_the_session(tmp_path):
+    result = run(tmp_path, 'failed_notice: ""')
     assert (len(notes(result)), wakes(result), notices(result)) == (1, 0, 0)
 
 
 def test_a_message_of_the_turn_that_a_note_started_starts_no_other(tmp_path):
     """The agent's apology is refused too: it is noted, and that is all."""
-    result = run(tmp_path, "notify_agent: true")
+    result = run(tmp_path, "notify_agent: true, failed_notice: ''")
     ended = [e.body.state for e in result.trace.events if isinstance(e.body, IntentSettled)]
     assert ended == [IntentState.FAILED, IntentState.FAILED]
     assert (len(notes(result)), wakes(result)) == (2, 1)

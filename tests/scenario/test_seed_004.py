@@ -4,8 +4,6 @@ The simulator plays people, platforms and hands. Everything is read from what th
 what hands returned) and from what platforms accepted, not from the gateway's word for it.
 """
 
-from __future__ import annotations
-
 from typing import TypeVar
 
 import pytest
@@ -17,12 +15,10 @@ from trunkline.core.reasons import Reason
 from trunkline.core.states.delegation import CallbackState, HandOutcome, WorkState
 from trunkline.core.values import WorkKind
 from trunkline.sim import RunResult, run_scenario
-from trunkline.sim.events.calls import SpeechHeard
 from trunkline.sim.events.hands import AgentGiven, HandAnswered
 from trunkline.sim.events.wire import WireAccepted
-from trunkline.sim.events.world import PeerSaid, WorldPlace
-from trunkline.sim.run.expectations import transcripts_of
-from trunkline.sim.run.hand_expectations import delegations_of
+from trunkline.sim.events.world import PeerSaid, SpeechHeard, WorldPlace
+from trunkline.sim.run.expectations import delegations_of, transcripts_of
 from trunkline.sim.scenario import ScenarioFile, load_text
 
 T = TypeVar("T")
@@ -195,7 +191,9 @@ def test_callback_with_no_active_session(gone: str, place: str, callback: Callba
         f"at: 9s, {gone}",
     )
     texts = [text for _, text in shown(file, result)]
-    assert sorted(texts) == ["Indeed.", "Right away, sir."]
+    # Whoever asked in the thread is told in its room that the result cannot be said there.
+    told = ["Sorry, my answer could not be delivered."] if reason is Reason.PLACE_GONE else []
+    assert sorted(texts) == ["Indeed.", "Right away, sir.", *told]
     (answered,) = bodies(result, HandAnswered)
     assert (answered.outcome, answered.text) == (HandOutcome.OK, "12 archived, 47 unread")
     settled = [(event.intent, event.body) for event in result.trace.events if isinstance(event.body, IntentSettled)]

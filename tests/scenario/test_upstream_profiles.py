@@ -4,10 +4,11 @@ import json
 
 import pytest
 
-from tests.random_scenarios.generator import make_scenario
-from tests.random_scenarios.trial import try_tree
 from tests.support.paths import FIXTURES
-from trunkline.sim import BUGS, INVARIANTS, Status, load_scenario, run_scenario
+from trunkline.sim import INVARIANTS, Status, load_scenario, run_scenario
+from trunkline.sim.fuzz.generator import make_scenario
+from trunkline.sim.fuzz.trial import try_tree
+from trunkline.sim.plugins import OURS
 from trunkline.sim.scenario import load_text
 
 PROFILES = ["openclaw", "openclaw-2026-08"]
@@ -15,13 +16,13 @@ REPORTED = FIXTURES / "reported" / "verdict" / "M1-openclaw-profile.yaml"
 
 
 def verdicts():
-    file = load_scenario(REPORTED, known_bugs=BUGS, known_invariants=INVARIANTS)
+    file = load_scenario(REPORTED, names=OURS)
     return {verdict.id: verdict for verdict in run_scenario(file).verdicts}
 
 
 def test_keys_and_scopes_are_not_judged_and_the_verdict_says_so():
     found = verdicts()
-    for name in ("S1", "S2", "S3"):
+    for name in ("S1", "S3"):
         verdict = found[name]
         assert (verdict.status, verdict.exercised, verdict.violations) == (Status.NOT_EXERCISED, 0, ())
         assert verdict.note.startswith("not judged in profile openclaw")
@@ -48,7 +49,7 @@ def test_a_second_entry_of_one_text_is_found_in_an_upstream_profile_too():
         "cast": {"agents": {"main": [{"do": [{"reply": "so {text}"}]}]}},
         "script": [{"at": "1s", "as": "ana", "in": "discord/@ana", "say": "hi"}],
     }
-    assert try_tree(1, tree).faults == ()
+    assert try_tree(tree).findings == ()
     file = load_text(json.dumps(tree), "upstream.yaml")
     assert "M1" in {violation.invariant for violation in run_scenario(file, bugs=["two-writers"]).violations}
 
@@ -59,5 +60,4 @@ def test_a_second_entry_of_one_text_is_found_in_an_upstream_profile_too():
 def test_random_scenarios_violate_nothing(seed, profile):
     tree = make_scenario(seed)
     tree["gateway"]["profile"] = profile
-    trial = try_tree(seed, tree)
-    assert [fault for fault in trial.faults if fault[0] in INVARIANTS] == []
+    assert [finding for finding in try_tree(tree).findings if finding.kind in INVARIANTS] == []

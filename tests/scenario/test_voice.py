@@ -12,8 +12,8 @@ from trunkline.core.events.gateway import TranscriptAppended
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState
 from trunkline.sim import load_scenario, run_scenario
-from trunkline.sim.events.calls import SpeechHeard
 from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events.world import SpeechHeard
 from trunkline.sim.run.result import RunResult
 from trunkline.sim.scenario import load_text
 

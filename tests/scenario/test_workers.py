@@ -10,7 +10,7 @@ from trunkline.core.states.delegation import CallbackState, HandOutcome, WorkSta
 from trunkline.sim import RunResult, run_scenario
 from trunkline.sim.events.hands import WorkerAnswered, WorkerDied, WorkerReported, WorkerTook
 from trunkline.sim.events.wire import WireAccepted
-from trunkline.sim.run.hand_expectations import EndedDelegation, delegations_of
+from trunkline.sim.run.expectations import EndedDelegation, delegations_of
 from trunkline.sim.scenario import load_text
 
 T = TypeVar("T")

@@ -3,17 +3,20 @@
 import pytest
 
 from tests.support.scenario.worlds import ECHO, bodies, broken, texts, values_of
+from trunkline.core.config.delivery import DeliveryConfig
+from trunkline.core.config.work import TurnsConfig
 from trunkline.core.events.base import RunEnded
 from trunkline.core.events.delivery import AttemptStarted
 from trunkline.core.events.gateway import ProcessStarted, TurnEnded
 from trunkline.core.reasons import Reason
-from trunkline.sim import BUGS, ScenarioError, run_scenario
+from trunkline.sim import ScenarioError, run_scenario
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.events.script import FaultFired, RunPhase
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PeerSaid, WorldPerson
 from trunkline.sim.loop import SimulationError
 from trunkline.sim.platforms.threads import Threads
+from trunkline.sim.plugins import OURS
 from trunkline.sim.scenario import load_text
 
 HEAD = """\
@@ -68,7 +71,7 @@ def test_an_agent_that_raises_ends_its_turn_and_nothing_else():
     assert (failed.outcome, failed.reason) == ("failed", Reason.AGENT_RAISED)
     assert "no idea" in failed.detail
     assert replied.outcome == "replied"
-    assert (texts(result), broken(result)) == (["ok"], [])
+    assert (texts(result), broken(result)) == ([TurnsConfig().error_notice, "ok"], [])
 
 
 def test_a_silent_agent_is_recorded_as_suppressed():
@@ -110,7 +113,8 @@ def test_an_ambiguous_send_is_parked_on_telegram(do, seen):
     script = f'  - {{fault: {{on: send, do: {do}}}}}\n  - {{as: ana, in: telegram/@ana, say: "hi"}}\n'
     result = run(script)
     settled = values_of(result, "intent.settled", "state")
-    assert (texts(result), settled, broken(result)) == (seen, ["unknown"], [])
+    notice = DeliveryConfig().doubt_notice
+    assert (texts(result), settled, broken(result)) == ([*seen, notice], ["unknown", "delivered"], [])
 
 
 @pytest.mark.parametrize(("do", "lookups"), [("lose-response", 1), ("drop", 1)])
@@ -220,7 +224,7 @@ def test_linked_people_share_a_session_over_platforms():
 
 
 def test_a_message_that_kills_its_sender_does_not_loop():
-    gateway = "gateway: {delivery: {max_attempts: 3, max_interrupted: 0}}\n"
+    gateway = "gateway: {delivery: {max_attempts: 3, max_interrupted: 0, doubt_notice: ''}}\n"
     crashes = "".join(f"  - {{crash: {{when: {{event: attempt.started, nth: {n}}}}}}}\n" for n in range(1, 8))
     result = run(f'{crashes}  - {{as: ana, in: discord/@ana, say: "hi"}}\n  - {{at: 1h, note: end}}\n', gateway=gateway)
     attempts = values_of(result, "attempt.started", "attempt")
@@ -243,7 +247,7 @@ def test_a_wait_that_the_platform_asked_for_survives_a_restart():
 
 
 def test_an_answer_of_yesterday_is_not_sent_today():
-    gateway = "gateway: {delivery: {max_age: 60s}}\n"
+    gateway = "gateway: {delivery: {max_age: 60s, failed_notice: '', doubt_notice: ''}}\n"
     script = (
         "  - {crash: {when: {event: intent.prepared}, restart_after: 1h}}\n"
         '  - {as: ana, in: "telegram/@ana", say: "one"}\n  - {as: ana, in: "discord/@ana", say: "two"}\n'
@@ -268,9 +272,9 @@ def test_a_scenario_can_have_a_defect_on_in_every_run():
     text += '  - {fault: {on: send, do: refuse}}\n  - {as: ana, in: telegram/@ana, say: "hi"}\n'
     result = run_scenario(load_text(text, "made.yaml"))
     assert result.trace.header.bugs == ("refused-is-delivered",)
-    assert broken(result) == ["L3", "M2", "V1"]
+    assert broken(result) == ["L3", "M2", "V1", "W2"]
 
 
 def test_an_unknown_defect_in_a_scenario_is_named_with_its_place():
     with pytest.raises(ScenarioError, match=r"made\.yaml:4:13: with_bugs\[0\]: .*nearest valid word: 'silent-drops'"):
-        load_text(f"{HEAD}with_bugs: [silent-drop]\n{ECHO}script: [{{note: x}}]\n", "made.yaml", known_bugs=BUGS)
+        load_text(f"{HEAD}with_bugs: [silent-drop]\n{ECHO}script: [{{note: x}}]\n", "made.yaml", names=OURS)

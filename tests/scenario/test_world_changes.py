@@ -8,7 +8,7 @@ from trunkline import Gateway
 from trunkline.core.errors import ConfigError
 from trunkline.core.events.delivery import MirrorAppended, SendRequested
 from trunkline.core.reasons import Reason
-from trunkline.core.store.sqlite import SqliteStore
+from trunkline.core.store.sqlite.store import SqliteStore
 from trunkline.sim import BUGS, CrashAt, Status, run_scenario
 from trunkline.sim.bugs import Bug
 from trunkline.sim.events.wire import WireAccepted

@@ -90,7 +90,10 @@ def test_a_reset_on_a_platform_with_keys_is_tried_again_and_seen_once() -> None:
 @pytest.mark.parametrize(("do", "seen"), [("reset", 1), ("reset-before", 0)])
 def test_a_reset_on_a_platform_with_neither_is_parked(do: str, seen: int) -> None:
     result = run([f"fault: {{on: send, do: {do}}}", says("signal/@ana")])
-    assert (len(bodies(result, WireAccepted)), settled(result)) == (seen, [(IntentState.UNKNOWN, Reason.PARKED)])
+    parked, notice = settled(result)
+    # The notice about it is seen, too.
+    assert (len(bodies(result, WireAccepted)), parked) == (seen + 1, (IntentState.UNKNOWN, Reason.PARKED))
+    assert notice[0] is IntentState.DELIVERED
     assert holds(result)
 
 
@@ -104,7 +107,7 @@ def test_a_refused_connection_is_tried_again_everywhere(place: str) -> None:
 
 def test_an_answer_that_names_no_message_is_no_receipt() -> None:
     result = run(["fault: {on: send, do: no-receipt}", says("signal/@ana")])
-    assert [body.reason for body in bodies(result, AttemptEnded)] == [Reason.NO_RECEIPT]
+    assert [body.reason for body in bodies(result, AttemptEnded)] == [Reason.NO_RECEIPT, Reason.ACCEPTED]
     assert settled(result)[0][0] is IntentState.UNKNOWN
     assert holds(result)
 

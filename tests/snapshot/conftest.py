@@ -3,8 +3,6 @@
 Neither depends on how busy the machine is, nor on the time of day. `make snapshots` takes all of them again.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any

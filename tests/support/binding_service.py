@@ -13,9 +13,7 @@ from tests.support.factories import room
 from tests.support.sending import Platform
 from tests.support.small_gateway import Running
 from trunkline.core.errors import BindingError
-from trunkline.core.events.bindings import (
-    BindingRefused,
-)
+from trunkline.core.events.bindings import BindingRefused
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.records.bindings import ConversationRef
 from trunkline.core.values import Address

@@ -1,7 +1,5 @@
 """A page in headless Chromium, driven over the DevTools protocol with the websockets that aiohttp brings."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 from contextlib import asynccontextmanager

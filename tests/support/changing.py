@@ -84,8 +84,8 @@ class ChangingGateway(Gateway):
     """A gateway that takes changes from a test."""
 
     async def changes(self) -> Changes:
-        await self._until_up()
-        return Changes(self._ctx, self._preparer, self._intents.enqueue)
+        await self._ctx.until_up()
+        return Changes(self._ctx, self._preparer)
 
 
 class Changing(Running):

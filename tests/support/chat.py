@@ -1,7 +1,5 @@
 """A web chat over the HTTP API of a small real gateway."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path

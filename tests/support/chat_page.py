@@ -1,7 +1,5 @@
 """The page of the web chat in headless Chromium, and the server behind it in a process of its own."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
@@ -73,7 +71,7 @@ def chat_server(store: Path) -> Generator[ChatServer]:
 
 
 @contextmanager
-def chromium() -> Generator[Browser]:
+def chromium() -> "Generator[Browser]":
     """A headless browser."""
     from playwright.sync_api import sync_playwright
 
@@ -91,7 +89,7 @@ def chromium() -> Generator[Browser]:
 class ChatPage:
     """One tab with the web chat."""
 
-    def __init__(self, page: Page, server: ChatServer) -> None:
+    def __init__(self, page: "Page", server: ChatServer) -> None:
         self.page = page
         self._server = server
         #: addresses that the page asked for, and errors that it reported
@@ -103,7 +101,7 @@ class ChatPage:
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("dialog", self._dismiss)
 
-    def _dismiss(self, dialog: Dialog) -> None:
+    def _dismiss(self, dialog: "Dialog") -> None:
         self.errors.append(f"dialog {dialog.message}")
         dialog.dismiss()
 
@@ -146,13 +144,13 @@ class ChatPage:
         return self.texts(".message:not(.mine)")
 
 
-def open_tab(context: BrowserContext, server: ChatServer) -> ChatPage:
+def open_tab(context: "BrowserContext", server: ChatServer) -> ChatPage:
     """A new tab of a browser profile."""
     return ChatPage(context.new_page(), server)
 
 
 @contextmanager
-def signed_in(profile: BrowserContext, server: ChatServer) -> Generator[ChatPage]:
+def signed_in(profile: "BrowserContext", server: ChatServer) -> Generator[ChatPage]:
     """A tab that is connected. In the end there was no error, and no request to another host."""
     page = open_tab(profile, server)
     page.enter()

@@ -4,10 +4,7 @@ import pytest
 
 from tests.support.factories import direct
 from tests.support.small_gateway import Running
-from trunkline import (
-    SendFailed,
-    SendMessage,
-)
+from trunkline import SendFailed, SendMessage
 
 ANA = direct("100")
 

@@ -117,6 +117,7 @@ class Story:
             provider_id=more.pop("provider_id", f"p-{intent}/{chunk}"),
             key=more.pop("key", f"{intent}/{chunk}"),
             chunk=chunk,
+            html=more.pop("html", None),
             attempt=more.pop("attempt", 1),
             transport=more.pop("transport", Transport.DIRECT),
             media=more.pop("media", ()),

@@ -49,12 +49,7 @@ def group(
 def envelope(address: Address | None = None, **fields: Any) -> Envelope:
     """An inbound message."""
     place = direct() if address is None else address
-    defaults: dict[str, Any] = {
-        "peer": Peer(id="100", name="Ana"),
-        "message_id": "m1",
-        "text": "hello",
-        "sent_at": 1.0,
-    }
+    defaults: dict[str, Any] = {"peer": Peer(id="100", name="Ana"), "message_id": "m1", "text": "hello", "sent_at": 1.0}
     return Envelope(address=place, **{**defaults, **fields})
 
 

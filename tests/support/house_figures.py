@@ -4,8 +4,6 @@ python -m tests.support.house_figures            the figures of each package
 python -m tests.support.house_figures MEASURE    what a measure finds: begins, contains, participles, neighbours
 """
 
-from __future__ import annotations
-
 import ast
 import functools
 import re
@@ -143,12 +141,8 @@ def small_neighbours(trees: Mapping[str, ast.Module], lines: Mapping[str, int]) 
 
 
 def import_lines(tree: ast.Module) -> int:
-    """The lines of the imports at the top of a module. A switch of the language, `__future__`, imports nothing."""
-    imports = (
-        node
-        for node in tree.body
-        if isinstance(node, ast.Import) or (isinstance(node, ast.ImportFrom) and node.module != "__future__")
-    )
+    """The lines of the imports at the top of a module."""
+    imports = (node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom))
     return sum((node.end_lineno or node.lineno) - node.lineno + 1 for node in imports)
 
 

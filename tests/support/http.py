@@ -1,7 +1,5 @@
 """The HTTP API on a small real gateway: in the process, and through a real socket."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
@@ -17,13 +15,13 @@ from starlette.routing import BaseRoute
 from tests.support.small_gateway import Running, TinyPlatform, serving
 from trunkline.core.agent import Agent
 from trunkline.core.env import Env, system_env
-from trunkline.core.http.api import ENDPOINTS
-from trunkline.core.http.app import build_app
-from trunkline.core.http.clients import Caller, Scope
+from trunkline.core.http.app import ENDPOINTS, build_app
+from trunkline.core.http.clients import Bound, Caller, Scope
 from trunkline.core.http.endpoint import Endpoint
 from trunkline.core.http.served import Served
 from trunkline.core.http.server import HttpServer
 from trunkline.core.http.settings import HttpSettings, Token
+from trunkline.core.values import ChatKind
 
 #: a token with every scope, and one with each
 ALL = "token-with-every-scope"
@@ -31,7 +29,14 @@ TOKENS = (
     Token(caller=Caller(name="all", scopes=frozenset(Scope)), secret=ALL),
     *(Token(caller=Caller(name=one, scopes=frozenset({one})), secret=f"token-{one}") for one in Scope),
 )
-SETTINGS = HttpSettings(tokens=TOKENS)
+#: with every scope, and bound to one person
+BOUND = Token(
+    caller=Caller(
+        name="ana", scopes=frozenset(Scope), bound=Bound(conversations=frozenset({("webchat", ChatKind.DIRECT, "ana")}))
+    ),
+    secret="token-ana",
+)
+SETTINGS = HttpSettings(tokens=(*TOKENS, BOUND))
 
 
 def authorised(secret: str = ALL) -> dict[str, str]:

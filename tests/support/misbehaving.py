@@ -1,7 +1,5 @@
 """A gateway on a file whose adapter, agent, hands and hooks do whatever a test says, for one start or several."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -39,7 +37,7 @@ FAST: Mapping[str, Any] = {
     "hands": {"defaults": {"on_restart": "rerun"}},
 }
 #: seconds after which a test has failed
-PATIENCE = 10.0
+PATIENCE = 60.0
 
 
 class Base(BaseException):
@@ -64,11 +62,11 @@ class LoopAdapter:
         self,
         *,
         idempotency: Idempotency = Idempotency.KEY,
-        sends: Callable[[LoopAdapter, SendRequest], Awaitable[Any]] | None = None,
+        sends: "Callable[[LoopAdapter, SendRequest], Awaitable[Any]] | None" = None,
         acks: Callable[[Envelope], Awaitable[None]] | None = None,
         stream: Callable[[], AsyncIterator[Any]] | None = None,
         messages: list[Any] | None = None,
-        before: LoopAdapter | None = None,
+        before: "LoopAdapter | None" = None,
     ) -> None:
         self.capabilities = Capabilities(idempotency=idempotency, in_flight_seconds=0.05, text_limit=4000)
         self.accepted: list[SendRequest] = []

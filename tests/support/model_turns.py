@@ -15,6 +15,9 @@ from trunkline.core.reasons import Reason
 #: no test waits for a model that will not answer
 QUICK = {"retry_wait": 0.01, "silence": 5.0, "timeout": 5.0, "turn_timeout": 10.0}
 
+#: these tests are about the agent, not about what people hear of its failures
+SILENT = {"error_notice": ""}
+
 
 class Served:
     """A gateway, its platform, and the model behind its agent."""
@@ -61,7 +64,10 @@ async def asking(
         async with model_server(script, **(server or {})) as model:
             config = OpenAIConfig.model_validate({"model": "m", "base_url": model.url, **QUICK, **settings})
             agent = OpenAIAgent(config, key)
-            async with agent.running(), serving(path, platform, agent, **(gateway or {})) as running:
+            async with (
+                agent.running(),
+                serving(path, platform, agent, **{"turns": SILENT, **(gateway or {})}) as running,
+            ):
                 yield Served(running, platform, model, agent)
     finally:
         platform.close()

@@ -2,9 +2,7 @@
 
 from typing import Any
 
-from trunkline.core.keys import (
-    SessionKey,
-)
+from trunkline.core.keys import SessionKey
 from trunkline.core.profile_rules import Profile
 from trunkline.core.values import ChatKind
 

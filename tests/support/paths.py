@@ -7,5 +7,7 @@ DOCS = ROOT / "docs"
 SCENARIOS = ROOT / "scenarios"
 #: those for gateways that are not ours; tests/attach plays them
 ATTACH_FILES = sorted((SCENARIOS / "attach").rglob("*.yaml"))
-SCENARIO_FILES = sorted(set(SCENARIOS.rglob("*.yaml")) - set(ATTACH_FILES))
+#: those that are made from tables; tests/families makes and plays them
+FAMILY_FILES = sorted((SCENARIOS / "families").glob("*.yaml"))
+SCENARIO_FILES = sorted(set(SCENARIOS.rglob("*.yaml")) - set(ATTACH_FILES) - set(FAMILY_FILES))
 FIXTURES = ROOT / "tests" / "fixtures"

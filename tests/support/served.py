@@ -1,7 +1,5 @@
 """A server on a thread of its own, for clients that do not await: as `trunkline serve` starts it, or the API alone."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager

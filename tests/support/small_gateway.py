@@ -29,10 +29,10 @@ from trunkline import (
     system_env,
 )
 from trunkline.core.decisions import Decisions
-from trunkline.core.delivery.notes import ROLE as NOTE
 from trunkline.core.errors import NotSent
 from trunkline.core.events import Body, Event
 from trunkline.core.hands.port import HandRunner
+from trunkline.core.records.messages import NOTE
 from trunkline.core.values import Peer, TranscriptLine
 
 ANA, BEN = direct("100"), direct("200")
@@ -53,9 +53,11 @@ class TinyPlatform:
         self.errors: list[Exception] = []
         self._give, self._take = anyio.create_memory_object_stream[Envelope](100)
 
-    def say(self, message: str, place: Address = ANA, text: str = "hello", peer: Peer | None = None) -> None:
+    def say(
+        self, message: str, place: Address = ANA, text: str = "hello", peer: Peer | None = None, **more: object
+    ) -> None:
         peer = peer or Peer(id=place.conversation, name=f"peer {place.conversation}")
-        self._give.send_nowait(envelope(place, message_id=message, text=text, peer=peer))
+        self._give.send_nowait(envelope(place, message_id=message, text=text, peer=peer, **more))
 
     @asynccontextmanager
     async def connect(self) -> AsyncGenerator[AsyncIterator[Envelope], None]:

@@ -1,7 +1,5 @@
 """A gateway with its HTTP API in a thread, for clients that block."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass

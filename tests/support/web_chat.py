@@ -3,8 +3,6 @@
 ``python -m tests.support.web_chat STORE PORT`` serves it in a process of its own, until it is killed.
 """
 
-from __future__ import annotations
-
 import json
 import socket
 import sys
@@ -27,8 +25,7 @@ from trunkline.core.adapters.mailbox import MailboxAdapter
 from trunkline.core.agent import Agent
 from trunkline.core.http.app import build_app
 from trunkline.core.http.auth import Tokens
-from trunkline.core.http.chat.routes import PATH, chat_routes
-from trunkline.core.http.chat.socket import ChatLimits
+from trunkline.core.http.chat.socket import PATH, ChatLimits, chat_routes
 from trunkline.core.http.page.routes import page_routes
 from trunkline.core.http.served import Served
 from trunkline.core.http.server import HttpServer
@@ -170,7 +167,8 @@ async def _echo_or_buttons(turn: Turn) -> str | None:
 
 
 async def _serve(store: str, port: int) -> None:
-    async with web_chat(Path(store), Echo(_echo_or_buttons), port=port):
+    # Without a notice only the page says that a turn has failed. A notice is a message, and hides that line.
+    async with web_chat(Path(store), Echo(_echo_or_buttons), port=port, turns={"error_notice": ""}):
         await anyio.sleep_forever()
 
 

@@ -1,7 +1,5 @@
 """Stories of a gateway of which only the wire is known, written by hand, for the checkers of the wire side."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 
@@ -165,7 +163,7 @@ class WireStory:
 
     # ------------------------------------------------------------ what the verdict is
 
-    def end(self, after: float = 60.0, *, rest: bool = True) -> WireStory:
+    def end(self, after: float = 60.0, *, rest: bool = True) -> "WireStory":
         """The run is over, after a wait. `rest`: nothing was expected any more."""
         self.now += after
         if rest:

@@ -1,23 +1,247 @@
 """A finding as values: everything that its page says, without secrets, and not yet escaped for any format."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
 from trunkline.app.attach.cells import CellRecord
-from trunkline.app.attach.incidents import incidents_of
-from trunkline.app.attach.report.pictures import PlacePicture, pictures_of
-from trunkline.app.attach.report.wire_rows import WireRow, wire_rows
 from trunkline.app.attach.results import TryBreach, breaches_of, command_of
 from trunkline.app.report.redaction import PageRedaction
-from trunkline.app.terminal.version import installed_version
-from trunkline.app.text.cells import clean
+from trunkline.app.text.cells import clean, clean_lines, count, cut
 from trunkline.app.view.index.run_index import RunView
-from trunkline.sim.attach.tries import MIN_TRIES
+from trunkline.app.view.kinds.registry import describe
+from trunkline.core import VERSION
+from trunkline.core.events import Event
+from trunkline.core.events.base import RunEnded
+from trunkline.sim.events import attach, processes, script, wire, world
 from trunkline.sim.invariants import Violation
+
+# What people saw, place by place, as a chat.
+
+#: messages of a place that are shown; in the middle of more are left out
+_MESSAGES = 40
+#: characters of a message that are shown
+_LONGEST_BUBBLE = 1200
+
+
+class Bubble(msgspec.Struct, frozen=True, kw_only=True):
+    """A message, or between messages what happened meanwhile."""
+
+    #: ``+12.3 s``
+    at: str
+    #: the name of a person; empty for the gateway
+    who: str
+    text: str
+    #: something that happened, and no message
+    aside: bool = False
+    #: it is what went wrong
+    wrong: bool = False
+    #: a word on it: ``nothing followed``
+    remark: str = ""
+
+
+class PlacePicture(msgspec.Struct, frozen=True, kw_only=True):
+    """A conversation as its people saw it."""
+
+    name: str
+    bubbles: tuple[Bubble, ...]
+    #: a violation is about something here
+    concerned: bool = False
+
+
+def pictures_of(view: RunView, violations: Sequence[Violation], redaction: PageRedaction) -> Iterator[PlacePicture]:
+    """Every place in which something was said; those of the violations first."""
+    wrong = {violation.first_wrong for violation in violations if violation.first_wrong is not None}
+    missing = {seq for violation in violations for seq in _unended(view, violation)}
+    about = {seq for violation in violations for seq in violation.seqs}
+    asides = [event for event in view.events if type(event.body) in _ASIDES]
+    found: list[PlacePicture] = []
+    for place in view.places.in_order():
+        messages = view.visible.of(place.key)
+        if not messages:
+            continue
+        bubbles = [
+            (
+                message.seq,
+                Bubble(
+                    at=moment(message.at),
+                    who=message.who,
+                    text=shown_text(message.text, redaction),
+                    wrong=message.seq in wrong,
+                    remark=_remark(message.seq, wrong, missing),
+                ),
+            )
+            for message in messages
+        ]
+        for event in asides:
+            # A closed thread concerns its own place, everything else every place.
+            if not isinstance(event.body, world.ThreadClosed) or event.body.address.lane == place.key:
+                bubbles.append((event.seq, _aside(event, redaction)))
+        ordered = [bubble for _, bubble in sorted(bubbles, key=lambda ordered_bubble: ordered_bubble[0])]
+        found.append(
+            PlacePicture(
+                name=redaction.text(view.places.full(place.address)),
+                bubbles=_middle_left_out(ordered),
+                concerned=any(message.seq in about for message in messages),
+            )
+        )
+    yield from sorted(found, key=lambda bubble: not bubble.concerned)
+
+
+def _unended(view: RunView, violation: Violation) -> Iterator[int]:
+    """The questions that nothing ended: what happened last on their way is often nothing that people see."""
+    if violation.missing_after is not None:
+        asked = [seq for seq in violation.seqs if isinstance(view.event(seq).body, world.PeerSaid)]
+        yield from asked or [violation.missing_after]
+
+
+def moment(at: float) -> str:
+    """Seconds since the run began."""
+    return f"+{at:.1f} s"
+
+
+def shown_text(text: str, redaction: PageRedaction) -> str:
+    """A text of a message, without control characters and secrets, and not too long."""
+    text = redaction.text(clean_lines(text))
+    return text if len(text) <= _LONGEST_BUBBLE else f"{text[:_LONGEST_BUBBLE]} … ({len(text):,} characters)"
+
+
+def _remark(seq: int, wrong: set[int], missing: set[int]) -> str:
+    if seq in missing:
+        return "nothing followed that ends it"
+    return "here it went wrong" if seq in wrong else ""
+
+
+#: what people, or readers of the picture, notice between messages
+_ASIDES: dict[type, str] = {
+    processes.ProcessCrashed: "the gateway was killed",
+    processes.ProcessStopped: "the gateway was stopped",
+    processes.ProcessFrozen: "the gateway was frozen",
+    processes.ProcessThawed: "the gateway runs again",
+    attach.GatewayReady: "the gateway is connected",
+    world.ThreadClosed: "this thread was closed",
+    RunEnded: "end of the recording",
+}
+
+
+def _aside(event: Event, redaction: PageRedaction) -> Bubble:
+    text = _ASIDES[type(event.body)]
+    if isinstance(event.body, world.ThreadClosed):
+        text = f"this thread was {event.body.how}"
+    return Bubble(at=moment(event.at), who="", text=redaction.text(text), aside=True)
+
+
+def _middle_left_out(bubbles: list[Bubble]) -> tuple[Bubble, ...]:
+    if len(bubbles) <= _MESSAGES:
+        return tuple(bubbles)
+    half = _MESSAGES // 2
+    wrong = [bubble for bubble in bubbles[half:-half] if bubble.wrong or bubble.remark][:half]
+    left = len(bubbles) - 2 * half - len(wrong)
+    note = Bubble(at="", who="", text=f"{left} more are not shown", aside=True)
+    return (*bubbles[:half], note, *wrong, *bubbles[-half:])
+
+
+# The events of the wire around a fault and a violation, as rows of a table.
+
+#: rows of a page
+_ROWS = 80
+#: cells of what a row says
+_LONGEST = 400
+#: kinds that say nothing about a finding: the world as it was set up
+_SETUP = frozenset(
+    {"world.account", "world.person", "world.place", "world.limits", "world.session", "gateway.attached"}
+)
+#: families of kinds that mark where a fault struck
+_STRIKES = ("fault.", "process.", "thread.", "credential.", "gateway.exited")
+
+
+class WireRow(msgspec.Struct, frozen=True, kw_only=True):
+    seq: int
+    #: since the run began: ``+12.345 s``
+    at: str
+    node: str
+    kind: str
+    text: str
+    #: a fault struck, or a process ended
+    fault: bool = False
+    #: the violation names it as evidence
+    evidence: bool = False
+    #: it is where it went wrong
+    wrong: bool = False
+
+
+def wire_rows(
+    view: RunView, violations: Sequence[Violation], redaction: PageRedaction
+) -> tuple[tuple[WireRow, ...], int]:
+    """The rows, and how many events were left out: typing, polls, and what is far from the finding."""
+    about = {seq for violation in violations for seq in violation.seqs}
+    wrong = {violation.blamed for violation in violations if violation.blamed is not None}
+    telling = [event for event in view.events if _says_something(event) or event.seq in about]
+    chosen = _nearest(telling, about)
+    rows = tuple(_row(view, event, about, wrong, redaction) for event in chosen)
+    return rows, len(view.events) - len(rows)
+
+
+def _says_something(event: Event) -> bool:
+    body = event.body
+    if isinstance(body, wire.WireCalled | wire.WireResponded):
+        return not isinstance(body, wire.WireCalled) or body.what in ("send", "act")
+    return event.kind not in _SETUP and not isinstance(body, script.RunPhase | RunEnded)
+
+
+def _struck(event: Event) -> bool:
+    return isinstance(event.body, script.FaultFired) or event.kind.startswith(_STRIKES)
+
+
+def _nearest(events: Sequence[Event], about: set[int]) -> list[Event]:
+    """At most `_ROWS` events: those of the finding and the faults, and of the others those that are nearest to them."""
+    if len(events) <= _ROWS:
+        return list(events)
+    centers = [number for number, event in enumerate(events) if event.seq in about or _struck(event)] or [0]
+    far = {number: min(abs(number - center) for center in centers) for number in range(len(events))}
+    kept = sorted(sorted(far, key=lambda number: (far[number], number))[:_ROWS])
+    return [events[number] for number in kept]
+
+
+def _row(view: RunView, event: Event, about: set[int], wrong: set[int], redaction: PageRedaction) -> WireRow:
+    return WireRow(
+        seq=event.seq,
+        at=f"+{event.at:.3f} s",
+        node=clean(event.node),
+        kind=event.kind,
+        text=cut(redaction.text(clean(describe(view, event))), _LONGEST),
+        fault=_struck(event),
+        evidence=event.seq in about,
+        wrong=event.seq in wrong,
+    )
+
+
+# What the gateway of a try did by itself: it ended, or wanted to reach an address that is not part of the run.
+
+#: incidents of a try that are named
+_MOST = 10
+
+
+def incidents_of(events: Iterable[Event], gateway: str) -> tuple[str, ...]:
+    """The incidents of a run, a text of one or more lines each. What the gateway wrote is in them as it wrote it."""
+    found = tuple(dict.fromkeys(text for event in events for text in _of(event, gateway)))
+    more = len(found) - _MOST
+    return found if more <= 0 else (*found[:_MOST], f"{gateway}: {more} more such events are in the trace")
+
+
+def _of(event: Event, gateway: str) -> Iterator[str]:
+    body = event.body
+    if isinstance(body, attach.GatewayExited):
+        how = f"by the signal {-body.code}" if body.code < 0 else f"with the code {body.code}"
+        end = "; the end of its log:" if body.log else ""
+        left = attach.left_behind(body.code, body.left)
+        yield "\n".join([f"{gateway} ended by itself {how}, {event.at:.1f} s into the run{left}{end}", *body.log])
+    elif isinstance(body, attach.GatewayReachedOut):
+        whom = body.name or (f"[{body.address}]" if ":" in body.address else body.address) + f":{body.port}"
+        what = "and was stopped" if body.stopped else "and nothing stopped it"
+        yield f"{gateway} wanted to reach {whom}, which is not part of the run, {what}"
+
 
 #: violations of one try that a page shows
 _VIOLATIONS = 5
@@ -33,16 +257,12 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BrokenPromise(msgspec.Struct, frozen=True, kw_only=True):
-    """A violation in words."""
-
     summary: str
     expected: tuple[str, ...]
     actual: tuple[str, ...]
 
 
 class FindingPage(msgspec.Struct, frozen=True, kw_only=True):
-    """The contents of a page about a finding."""
-
     slug: str
     gateway: str
     #: its title with the version
@@ -52,13 +272,7 @@ class FindingPage(msgspec.Struct, frozen=True, kw_only=True):
     scenario_title: str
     story: str
     sources: tuple[Link, ...]
-    invariant: str
-    title: str
-    sentence: str
-    times: int
-    tries: int
-    enough: bool
-    flaky: bool
+    breach: TryBreach
     broken: tuple[BrokenPromise, ...]
     #: how many violations are not shown
     more_broken: int
@@ -69,27 +283,28 @@ class FindingPage(msgspec.Struct, frozen=True, kw_only=True):
     command: str
     #: the try that is shown
     shown: int
+    #: why the gateway was set up as it was, by its own documentation
+    settings: str
     #: warnings, and what the gateway did by itself
     notes: tuple[str, ...]
 
     @property
     def headline(self) -> str:
         """``hermes 0.19.0: X1 Answered once``."""
-        return f"{self.software}: {self.invariant} {self.title}"
+        return f"{self.software}: {self.breach.id} {self.breach.title}"
 
     @property
     def verdict(self) -> str:
         """``violated in 5 of 5 tries``."""
-        return f"violated in {self.times} of {self.tries} {'try' if self.tries == 1 else 'tries'}"
+        return f"violated in {self.breach.times} of {count(self.breach.tries, 'try', 'tries')}"
 
     @property
     def counted(self) -> str:
         """The verdict, and that some tries hold: ``violated in 4 of 5 tries (flaky)``."""
-        return f"{self.verdict}{' (flaky)' if self.flaky else ''}"
+        return f"{self.verdict}{' (flaky)' if self.breach.flaky else ''}"
 
 
 def findings_of(record: CellRecord, redaction: PageRedaction) -> list[FindingPage]:
-    """The findings of a cell."""
     return [_page(record, breach, redaction) for breach in breaches_of(record.finished)]
 
 
@@ -109,18 +324,12 @@ def _page(record: CellRecord, breach: TryBreach, redaction: PageRedaction) -> Fi
         slug=slug_of(record, breach),
         gateway=cell.gateway.label,
         software=f"{cell.gateway.profile.title or cell.gateway.name} {cell.gateway.version}".strip(),
-        trunkline=installed_version(),
+        trunkline=VERSION,
         scenario=cell.scenario,
         scenario_title=clean(scenario.title),
         story=redaction.text(scenario.story.strip()),
         sources=sources_of(scenario.source),
-        invariant=breach.id,
-        title=breach.title,
-        sentence=breach.sentence,
-        times=breach.times,
-        tries=breach.tries,
-        enough=breach.tries >= MIN_TRIES,
-        flaky=breach.flaky,
+        breach=breach,
         broken=tuple(_broken(violation, redaction) for violation in own[:_VIOLATIONS])
         or tuple(
             BrokenPromise(summary=redaction.text(unmet.summary), expected=unmet.expected, actual=unmet.actual)
@@ -132,9 +341,14 @@ def _page(record: CellRecord, breach: TryBreach, redaction: PageRedaction) -> Fi
         rows_left_out=left_out,
         command=redaction.text(command_of(record)),
         shown=first.number,
+        settings=redaction.text(clean(str(cell.gateway.profile.settings or ""))),
         notes=tuple(
             redaction.text(clean(note))
-            for note in (*first.notes, *incidents_of(first.run.trace.events, record.cell.gateway.name))
+            for note in (
+                *first.notes,
+                *(remark for verdict in first.run.verdicts for remark in verdict.remarks),
+                *incidents_of(first.run.trace.events, record.cell.gateway.name),
+            )
         ),
     )
 
@@ -158,8 +372,3 @@ def sources_of(source: str) -> tuple[Link, ...]:
         elif text.startswith("https://"):
             found.append(Link(text=clean(text), url=clean(text)))
     return tuple(found) or ((Link(text=clean(source)),) if source.strip() else ())
-
-
-def all_findings(records: Sequence[CellRecord], redaction: PageRedaction) -> list[FindingPage]:
-    """The findings of every cell, in order."""
-    return [page for record in records for page in findings_of(record, redaction)]

@@ -1,32 +1,55 @@
 """Pages as HTML that needs nothing else: no script, no font, no picture, no address that is loaded."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from html import escape
 from importlib import resources
 
-from trunkline.app.attach.report.finding import BrokenPromise, FindingPage, Link
+from trunkline.app.attach.report.finding import BrokenPromise, Bubble, FindingPage, Link, PlacePicture, WireRow
 from trunkline.app.attach.report.matrix import CellMatrix, CellOutcome, MatrixCell
-from trunkline.app.attach.report.pictures import Bubble, PlacePicture
-from trunkline.app.attach.report.wire_rows import WireRow
-from trunkline.app.attach.report.words import (
-    FEW_TRIES,
-    INTRODUCTION,
-    LEGEND,
-    MARKS,
-    PAGE_TITLE,
-    ROWS_COLOURED,
-    ROWS_LEFT_OUT,
-    asked_lines,
-)
 from trunkline.app.text.cells import clean_lines, count
+from trunkline.sim.attach.tries import MIN_TRIES
+
+# The sentences of the pages, which Markdown and HTML share.
+
+PAGE_TITLE = "Gateways judged from outside"
+INTRODUCTION = (
+    "Made by trunkline attach: the gateway ran unmodified against simulated platforms and a scripted model on one "
+    "machine, and was judged by what arrived on the wire and by what people could see. The simulated platforms follow "
+    "the public descriptions of their interfaces; they are not the real ones. Times are of one run, and no benchmark."
+)
+MARKS = (
+    "The words that begin with QZ and AZ are marks: each question has one, and the scripted model repeats it in its "
+    "answer, with a number for each answer to the same question."
+)
+#: how rows of the wire are marked, in HTML and in Markdown
+ROWS_COLOURED = (
+    "Red: where it went wrong. Yellow: a fault, or what it did to a process or a thread. Bold: further evidence."
+)
+ROWS_SIGNED = "✗: where it went wrong. !: a fault, or what it did to a process or a thread. *: further evidence."
+ROWS_LEFT_OUT = "{} are not shown: typing, polls, the start, and what is far from the finding."
+LEGEND = (
+    "X1 3 of 5: the promise X1 was violated in 3 of 5 tries in which it could be judged.",
+    "holds 4 of 5: nothing was violated; in 4 of 5 tries there was something to judge.",
+    "flaky: some tries violate the promise, and some do not.",
+    "not exercised: nothing happened that a promise is about, such as a fault that did not strike; it proves nothing.",
+    "cannot: the gateway or its profile lacks what the scenario needs.",
+)
+
+
+def few_tries(page: FindingPage) -> str:
+    """A caution after the verdict, if there were few tries."""
+    return "" if page.breach.tries >= MIN_TRIES else f" Fewer than {MIN_TRIES} tries: repeat it before you claim it."
+
+
+def asked_lines(page: FindingPage) -> Iterator[str]:
+    """The story of the scenario, a paragraph each."""
+    for part in page.story.split("\n\n"):
+        if part.strip():
+            yield " ".join(part.split())
 
 
 class HtmlText(str):
-    """HTML that is safe as it is."""
-
     __slots__ = ()
 
 
@@ -87,18 +110,17 @@ def _page(title: str, *content: Child) -> str:
 
 
 def finding_html(page: FindingPage) -> str:
-    """The page of a finding."""
     return _page(
         page.headline,
         element("p", element("a", "← all results", href="../index.html"), class_="dim"),
         element("h1", page.headline),
         element(
             "p",
-            element("span", page.counted, class_="verdict flaky" if page.flaky else "verdict"),
-            "" if page.enough else f" {FEW_TRIES}",
+            element("span", page.counted, class_="verdict flaky" if page.breach.flaky else "verdict"),
+            few_tries(page),
         ),
         element("h2", "What was promised"),
-        element("p", page.sentence, class_="promise"),
+        element("p", page.breach.sentence, class_="promise"),
         element("h2", "What happened"),
         [_broken(breach) for breach in page.broken],
         element("p", f"and {count(page.more_broken, 'more violation')} in this try", class_="dim")
@@ -128,10 +150,11 @@ def _facts(page: FindingPage) -> HtmlText:
         ("scenario", [page.scenario]),
     ]
     if page.sources:
-        facts.append(("public report", _spaced(_link(source) for source in page.sources)))
+        facts.append(("the scenario comes from", _spaced(_link(source) for source in page.sources)))
     facts += [
-        ("invariant", [f"{page.invariant} {page.title}"]),
+        ("invariant", [f"{page.breach.id} {page.breach.title}"]),
         ("shown is", [f"try {page.shown}"]),
+        *([("settings", [page.settings])] if page.settings else []),
         *(("note", [note]) for note in page.notes),
     ]
     return element("dl", [joined(element("dt", name), element("dd", *texts)) for name, texts in facts], class_="facts")

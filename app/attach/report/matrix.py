@@ -1,25 +1,25 @@
-"""The matrix: scenarios by gateways, with what the tries of each cell came to."""
-
-from __future__ import annotations
+"""The matrix: scenarios by gateways, with what the tries of each cell came to; and the same for machines."""
 
 from collections.abc import Sequence
 from enum import StrEnum
+from typing import Any
+from xml.etree import ElementTree
 
 import msgspec
 
 from trunkline.app.attach.cells import CellRecord, gateway_given_up
 from trunkline.app.attach.report.finding import Link, slug_of, sources_of
-from trunkline.app.attach.results import TryBreach, breaches_of, exercised
+from trunkline.app.attach.results import breaches_of, cell_lines, command_of, exercised, remarks_of
+from trunkline.app.report.explain import some_fields
 from trunkline.app.report.redaction import PageRedaction
 from trunkline.app.text.cells import clean, count
+from trunkline.core import VERSION
 
 #: texts in a cell about what did not happen
 _MISSED = 2
 
 
 class CellOutcome(StrEnum):
-    """The outcome of a cell."""
-
     HOLDS = "holds"
     VIOLATED = "violated"
     #: some tries violate an invariant, and some do not
@@ -31,16 +31,12 @@ class CellOutcome(StrEnum):
 
 
 class MatrixCell(msgspec.Struct, frozen=True, kw_only=True):
-    """A cell of the matrix."""
-
     outcome: CellOutcome
     #: ``X1 5 of 5``, or how often it holds, or why there is no result
     lines: tuple[Link, ...]
 
 
 class MatrixRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A scenario."""
-
     scenario: str
     title: str
     sources: tuple[Link, ...]
@@ -48,14 +44,11 @@ class MatrixRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CellMatrix(msgspec.Struct, frozen=True, kw_only=True):
-    """Scenarios by gateways."""
-
     gateways: tuple[str, ...]
     rows: tuple[MatrixRow, ...]
 
 
 def matrix_of(records: Sequence[CellRecord], redaction: PageRedaction) -> CellMatrix:
-    """The matrix of all cells."""
     gateways = {record.cell.gateway.name: record.cell.gateway.label for record in records}
     by_place = {(record.cell.scenario, record.cell.gateway.name): record for record in records}
     rows: list[MatrixRow] = []
@@ -82,7 +75,7 @@ def cell_of(record: CellRecord | None, records: Sequence[CellRecord], redaction:
     breaches = breaches_of(record.finished)
     if breaches:
         flaky = all(breach.flaky for breach in breaches)
-        lines = tuple(_finding(record, breach) for breach in breaches)
+        lines = tuple(Link(text=breach.text, url=f"findings/{slug_of(record, breach)}") for breach in breaches)
         return MatrixCell(outcome=CellOutcome.FLAKY if flaky else CellOutcome.VIOLATED, lines=lines)
     if record.finished:
         return _without_breach(record, redaction)
@@ -101,12 +94,89 @@ def _without_breach(record: CellRecord, redaction: PageRedaction) -> MatrixCell:
         missed = list(dict.fromkeys(text for finished in record.finished for text in finished.missed))
         lines = (Link(text=f"in {count(tries, 'try', 'tries')}"), *_texts(missed[:_MISSED], redaction))
         return MatrixCell(outcome=CellOutcome.NOT_EXERCISED, lines=lines)
-    return MatrixCell(outcome=CellOutcome.HOLDS, lines=(Link(text=f"{judged} of {tries}"),))
-
-
-def _finding(record: CellRecord, breach: TryBreach) -> Link:
-    return Link(text=breach.text, url=f"findings/{slug_of(record, breach)}")
+    lines = (Link(text=f"{judged} of {tries}"), *_texts(remarks_of(record.finished), redaction))
+    return MatrixCell(outcome=CellOutcome.HOLDS, lines=lines)
 
 
 def _texts(texts: Sequence[str], redaction: PageRedaction) -> tuple[Link, ...]:
     return tuple(Link(text=redaction.text(clean(text))) for text in texts)
+
+
+# The results for machines: JSON with every verdict, and JUnit XML for CI.
+
+#: version of the JSON report
+ATTACH_VERSION = 1
+#: outcomes that are failures of the gateway
+_FAILED = frozenset({CellOutcome.VIOLATED, CellOutcome.FLAKY})
+#: outcomes that are no result
+_ERRORS = frozenset({CellOutcome.NOT_RUN, CellOutcome.NOT_TRIED})
+
+
+def attach_json(records: Sequence[CellRecord], redaction: PageRedaction) -> bytes:
+    """All cells as one JSON document, version `ATTACH_VERSION`."""
+    document: dict[str, Any] = {
+        "trunkline_attach": ATTACH_VERSION,
+        "trunkline": VERSION,
+        "holds": not any(record.violated for record in records),
+        "cells": [_cell(record, cell_of(record, records, redaction)) for record in records],
+    }
+    # Texts in it come from the gateway, and folders from this machine.
+    text = redaction.tree(msgspec.to_builtins(document))
+    return msgspec.json.format(msgspec.json.encode(text), indent=2) + b"\n"
+
+
+def _cell(record: CellRecord, cell: MatrixCell) -> dict[str, Any]:
+    file = record.cell.file
+    return {
+        "gateway": record.cell.gateway.name,
+        "version": record.cell.gateway.version,
+        "scenario": record.cell.scenario,
+        "title": file.scenario.title,
+        "source": file.scenario.source,
+        "outcome": cell.outcome,
+        "why": [line.text for line in cell.lines],
+        "tries": len(record.finished),
+        "violated": [
+            {"invariant": breach.id, **some_fields(breach, "title", "sentence", "times", "tries", "flaky")}
+            for breach in breaches_of(record.finished)
+        ],
+        "runs": [
+            {
+                "try": finished.number,
+                "seconds": round(finished.seconds, 1),
+                "events": len(finished.run.trace.events),
+                **some_fields(finished.run, "holds", "verdicts", "unmet"),
+                "notes": finished.notes,
+            }
+            for finished in record.finished
+        ],
+        "problems": [trouble.problem for trouble in record.troubles],
+        "reproduce": command_of(record) if record.finished else "",
+    }
+
+
+def attach_junit(records: Sequence[CellRecord], redaction: PageRedaction) -> bytes:
+    """All cells as JUnit XML: a test case for each, with the text report as its failure."""
+    cells = [(record, cell_of(record, records, redaction)) for record in records]
+    suite = ElementTree.Element(
+        "testsuite",
+        name="trunkline attach",
+        tests=str(len(cells)),
+        failures=str(sum(cell.outcome in _FAILED for _, cell in cells)),
+        errors=str(sum(cell.outcome in _ERRORS for _, cell in cells)),
+    )
+    for record, cell in cells:
+        seconds = sum(finished.seconds for finished in record.finished)
+        name, gateway = record.cell.scenario, record.cell.gateway.label
+        case = ElementTree.SubElement(suite, "testcase", classname=gateway, name=name, time=f"{seconds:.1f}")
+        message = f"{cell.outcome}: {'; '.join(line.text for line in cell.lines)}"
+        text = redaction.text("\n".join(cell_lines(record, records)))
+        if cell.outcome in _FAILED:
+            ElementTree.SubElement(case, "failure", message=message).text = text
+        elif cell.outcome in _ERRORS:
+            ElementTree.SubElement(case, "error", message=message).text = text
+        elif cell.outcome is not CellOutcome.HOLDS:
+            ElementTree.SubElement(case, "skipped", message=message)
+        elif remarks := remarks_of(record.finished):
+            ElementTree.SubElement(case, "system-out").text = redaction.text("\n".join(remarks))
+    return ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True) + b"\n"

@@ -1,7 +1,5 @@
 """Whether the app can draw, and with which characters."""
 
-from __future__ import annotations
-
 import os
 import sys
 

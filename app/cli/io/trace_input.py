@@ -1,7 +1,5 @@
 """Opens a trace that may be too big, truncated, or another kind of file. Each error is one sentence."""
 
-from __future__ import annotations
-
 import codecs
 import re
 import stat
@@ -11,10 +9,15 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
+from trunkline.app.cli.options import TraceLimits, check_at_least
+from trunkline.app.errors import inconsistent_as_error
+from trunkline.app.runs.model import Run
 from trunkline.app.terminal.output import print_error
 from trunkline.core.errors import UsageError
 from trunkline.core.events import Trace
 from trunkline.core.events.trace import TraceError, first_step_back, parse_trace
+from trunkline.sim import judge
+from trunkline.sim.run.expectations import missed_parts
 
 #: means standard input
 STDIN = Path("-")
@@ -31,12 +34,11 @@ def open_trace(path: Path, *, limit: int = LIMIT, cut: bool = False) -> Trace:
     A file above `limit` MiB is refused before it is read, a pipe as soon as it exceeds that. With `cut`, a truncated
     trace is read as far as it goes.
     """
-    if limit < 1:
-        raise UsageError("--limit must be at least 1")
+    check_at_least(1, limit=limit)
     if path == STDIN:
         if sys.stdin is None or sys.stdin.isatty():
             raise UsageError("- reads a trace from standard input, and none comes in: pipe one in, or name a file")
-        return _read(sys.stdin.buffer, "standard input", limit, cut=cut)
+        return _read(sys.stdin.buffer, name_of(path), limit, cut=cut)
     try:
         found = path.stat()
         if stat.S_ISREG(found.st_mode) and found.st_size > limit * _MIB:
@@ -45,6 +47,19 @@ def open_trace(path: Path, *, limit: int = LIMIT, cut: bool = False) -> Trace:
             return _read(file, str(path), limit, cut=cut)
     except OSError as error:
         raise TraceError(f"{path}: {error.strerror or error}") from error
+
+
+def name_of(path: Path) -> str:
+    """The name of a trace in errors."""
+    return "standard input" if path == STDIN else str(path)
+
+
+def judged_run(path: Path, limits: TraceLimits) -> Run:
+    """The recorded run of a trace, judged again. Raises `UsageError`."""
+    trace = open_trace(path, limit=limits.limit, cut=limits.cut)
+    with inconsistent_as_error(name_of(path)):
+        verdicts = judge(trace.events, limits.toolbox.checkers)
+        return Run(trace=trace, verdicts=verdicts, unmet=tuple(missed_parts(trace.events)))
 
 
 def _read(file: BinaryIO, name: str, limit: int, *, cut: bool) -> Trace:

@@ -1,12 +1,8 @@
 """``trunkline explore``: runs a scenario with a crash at every point, or repeats one of these runs."""
 
-from __future__ import annotations
-
 import os
-import sys
 import time
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -14,15 +10,14 @@ from typing import Annotated
 import msgspec
 from cyclopts import Group, Parameter
 
-from trunkline.app.cli.options import Flag, Many, Selection
+from trunkline.app.cli.options import Flag, Many, Selection, check_at_least
 from trunkline.app.cli.run.run import check_folders, load_all
 from trunkline.app.report.exploration import Cost, as_json, lines_of, summary
 from trunkline.app.report.summary import report_lines
-from trunkline.app.runs.exploration import Exploration
-from trunkline.app.runs.exploration_pool import cpu_seconds, explore
+from trunkline.app.runs.exploration_pool import Exploration, cpu_seconds, explore
 from trunkline.app.runs.model import RunJob
 from trunkline.app.runs.scenario_source import named_scenarios
-from trunkline.app.terminal.output import print_lines
+from trunkline.app.terminal.output import print_lines, progress_bar
 from trunkline.core.errors import UsageError
 from trunkline.core.events import write_trace
 from trunkline.sim import CrashAt, find_bugs, run_scenario
@@ -90,15 +85,8 @@ def explore_scenarios(*names: str, options: Annotated[ExploreOptions, Parameter(
 def _check(options: ExploreOptions) -> None:
     if options.crash_everywhere and options.at is not None:
         raise UsageError("--crash-everywhere and --at exclude each other: all runs, or one of them again")
-    for name, value, least in (
-        ("--seeds", options.seeds, 1),
-        ("--every-step", options.every_step, 1),
-        ("--stops", options.stops, 0),
-        ("--second", options.second, 0),
-        ("--jobs", options.jobs, 1),
-    ):
-        if value is not None and value < least:
-            raise UsageError(f"{name} must be at least {least}")
+    check_at_least(1, seeds=options.seeds, every_step=options.every_step, jobs=options.jobs)
+    check_at_least(0, stops=options.stops, second=options.second)
     if options.at is None and (options.then or options.stop or options.trace is not None):
         raise UsageError("--then, --stop and --trace are for a single run: say where its first crash is with --at")
     if options.at is not None and options.json is not None:
@@ -107,10 +95,11 @@ def _check(options: ExploreOptions) -> None:
 
 
 def _jobs(names: Sequence[str], options: ExploreOptions) -> list[RunJob]:
-    bugs = tuple(bug for name in options.bug for bug in find_bugs(name))
+    tools = options.toolbox
+    bugs = tuple(bug for name in options.bug for bug in find_bugs(name, tools.bugs))
     return [
         RunJob(file=file, seed=first + number, bugs=bugs)
-        for file in load_all(named_scenarios(names), options.keyword)[0]
+        for file in load_all(named_scenarios(names), options.keyword, tools)[0]
         for first in [file.scenario.seed if options.seed is None else options.seed]
         for number in range(options.seeds)
     ]
@@ -151,11 +140,12 @@ def _everywhere(jobs: Sequence[RunJob], options: ExploreOptions) -> int:
     every: list[Exploration] = []
     wall, cpu, interrupted = time.perf_counter(), cpu_seconds(), False
     try:
-        with _progress(len(jobs)) as show:
+        with progress_bar("exploring", len(jobs)) as update:
             for found in explore(jobs, sampling, workers):
                 if not every or every[-1] is not found:
                     every.append(found)
-                show(every)
+                if update is not None:
+                    _show(every, update)
                 if not found.left:
                     print_lines(*lines_of(found))
     except KeyboardInterrupt:
@@ -173,28 +163,9 @@ def _everywhere(jobs: Sequence[RunJob], options: ExploreOptions) -> int:
     return _INTERRUPTED if interrupted else 0
 
 
-_Show = Callable[[Sequence[Exploration]], None]
-
-
-@contextmanager
-def _progress(total: int) -> Generator[_Show, None, None]:
-    """Show a progress bar on standard error at a terminal; otherwise nothing."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    # No refresh thread: the workers are forked while the bar is shown.
-    on_screen, console = sys.stdout.isatty(), Console(stderr=True)
-    with Progress(console=console, transient=True, redirect_stdout=on_screen, auto_refresh=False) as progress:
-        task = progress.add_task("exploring", total=total)
-
-        def show(every: Sequence[Exploration]) -> None:
-            last = every[-1]
-            part = last.runs / last.planned if last.left and last.planned else 1.0
-            runs, violated = sum(one.runs for one in every), sum(one.violated for one in every)
-            what = f"{last.file.id}: {runs} runs, {violated} violated"
-            progress.update(task, completed=len(every) - 1 + min(part, 1.0), description=what, refresh=True)
-
-        yield show
+def _show(every: Sequence[Exploration], update: Callable[..., object]) -> None:
+    last = every[-1]
+    part = last.runs / last.planned if last.left and last.planned else 1.0
+    runs, violated = sum(explored.runs for explored in every), sum(explored.violated for explored in every)
+    what = f"{last.file.id}: {runs} runs, {violated} violated"
+    update(completed=len(every) - 1 + min(part, 1.0), description=what, refresh=True)

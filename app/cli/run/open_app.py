@@ -1,33 +1,32 @@
 """Commands that open the app; without a terminal each falls back to a report."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 
 from trunkline.app.cli.io.terminal import can_draw, only_ascii
-from trunkline.app.cli.io.trace_input import open_trace
+from trunkline.app.cli.io.trace_input import judged_run, name_of
 from trunkline.app.cli.options import DEFAULT_LIMITS, DEFAULT_LOOKS, Flag, LimitOptions, Looks, LooksOptions, TraceFile
 from trunkline.app.errors import inconsistent_as_error
 from trunkline.app.report.summary import report_lines
-from trunkline.app.runs.model import Run
 from trunkline.app.runs.scenario_source import SimSource, entry_of, load
 from trunkline.app.terminal.output import print_lines
+from trunkline.core.config.files.problems import nearest
 from trunkline.core.errors import UsageError
-from trunkline.sim import ScenarioFile, find_scenarios, judge, run_scenario, scenario_home
+from trunkline.sim import ScenarioFile, find_scenarios, run_scenario, scenario_home
+from trunkline.sim.plugins import Toolbox
 from trunkline.sim.scenario.discovery import scenario_path
 
 #: fast enough to show the violation of the tour within five seconds
 TOUR_SPEED = 2.0
 
 
-def open_app(paths: tuple[Path, ...], looks: Looks, commands: Sequence[str]) -> int:
+def open_app(paths: tuple[Path, ...], looks: Looks, commands: Sequence[str], tools: Toolbox) -> int:
     """Open the picker over some scenarios. `commands`: their names, for the error about a path that is not there."""
     for path in paths:
         if not scenario_path(path).exists():
-            raise UsageError(
-                f"{str(path)!r} is neither a command ({', '.join(commands)}) nor a file or folder of scenarios"
-            )
+            meant = nearest(str(path), commands)
+            known = f"; did you mean `trunkline {meant}`?" if meant else f". Commands: {', '.join(commands)}"
+            raise UsageError(f"{str(path)!r} is neither a command nor a file or folder of scenarios{known}")
     where = paths or (scenario_home(),)
     found = find_scenarios(where)
     if not can_draw():
@@ -36,7 +35,7 @@ def open_app(paths: tuple[Path, ...], looks: Looks, commands: Sequence[str]) -> 
         )
     from trunkline.app.tui import launch
 
-    return launch(SimSource(where), ascii=looks.ascii or only_ascii(), theme=looks.theme)
+    return launch(SimSource(where, tools), ascii=looks.ascii or only_ascii(), theme=looks.theme)
 
 
 def open_tour(*, looks: LooksOptions = DEFAULT_LOOKS) -> int:
@@ -88,22 +87,20 @@ def replay_trace(
     plain:
         Print the report even on a terminal.
     """
-    trace = open_trace(file, limit=limits.limit, cut=limits.cut)
-    drawn = not plain and can_draw()
-    with inconsistent_as_error(str(file)):
-        run = Run(trace=trace, verdicts=judge(trace.events))
+    run, drawn = judged_run(file, limits), not plain and can_draw()
+    with inconsistent_as_error(name_of(file)):
         lines = [] if drawn else list(report_lines(run))
     if not drawn:
         print_lines(*lines)
         return 0 if run.holds else 1
     from trunkline.app.tui import launch
 
-    with inconsistent_as_error(str(file)):
+    with inconsistent_as_error(name_of(file)):
         return launch(
-            SimSource((scenario_home(),)),
+            SimSource((scenario_home(),), limits.toolbox),
             run=run,
-            seed=trace.header.seed,
-            bugs=trace.header.bugs,
+            seed=run.trace.header.seed,
+            bugs=run.trace.header.bugs,
             ascii=looks.ascii or only_ascii(),
             theme=looks.theme,
         )

@@ -1,7 +1,5 @@
 """``trunkline watch``: the app over a trace that is still being written, or over a gateway that is running."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path
@@ -12,15 +10,23 @@ from cyclopts import Parameter
 
 from trunkline.app.cli.io.terminal import can_draw
 from trunkline.app.cli.io.trace_input import STDIN
-from trunkline.app.cli.options import DEFAULT_LOOKS, Flag, Looks, LooksOptions
-from trunkline.app.runs.live_run import GrowingTrace, LiveRun
+from trunkline.app.cli.options import (
+    DEFAULT_LOOKS,
+    DEFAULT_PLUGINS,
+    Flag,
+    Looks,
+    LooksOptions,
+    PluginOptions,
+    check_at_least,
+)
+from trunkline.app.runs.live_run import Budget, Feed, GrowingTrace, LiveRun
 from trunkline.app.runs.scenario_source import SimSource
-from trunkline.app.runs.trace_follower import Budget, Feed
 from trunkline.app.terminal.output import print_error
 from trunkline.core.errors import UsageError
 from trunkline.core.events import TraceHeader, encode_event
 from trunkline.core.events.trace import encode_header
 from trunkline.sim import scenario_home
+from trunkline.sim.plugins import Toolbox
 
 #: seconds between two looks at the trace of a gateway, for pipes and for logs of continuous integration
 _EVERY = 0.05
@@ -39,6 +45,7 @@ def watch_trace(
     plain: Flag = False,
     token_file: Path | None = None,
     limit: int = 256,
+    plugins: PluginOptions = DEFAULT_PLUGINS,
     looks: LooksOptions = DEFAULT_LOOKS,
 ) -> int:
     """Follow a gateway that is running, or the trace of a run that is still going on.
@@ -58,16 +65,15 @@ def watch_trace(
     limit:
         Stop reading after this many MiB of trace. A gateway is shown from the start again from then on.
     """
-    if limit < 1:
-        raise UsageError("--limit must be at least 1")
+    check_at_least(1, limit=limit)
     if file.lower().startswith(("http://", "https://")):
-        return _watch_gateway(file, token_file, plain=plain, limit=limit, looks=looks)
+        return _watch_gateway(file, token_file, plain=plain, limit=limit, tools=plugins.toolbox, looks=looks)
     if token_file is not None:
         raise UsageError("--token-file goes with the address of a gateway")
-    return _watch_file(Path(file), plain=plain, limit=limit, looks=looks)
+    return _watch_file(Path(file), plain=plain, limit=limit, tools=plugins.toolbox, looks=looks)
 
 
-def _watch_gateway(url: str, token_file: Path | None, *, plain: bool, limit: int, looks: Looks) -> int:
+def _watch_gateway(url: str, token_file: Path | None, *, plain: bool, limit: int, tools: Toolbox, looks: Looks) -> int:
     if not plain and not can_draw():
         raise UsageError("no terminal to draw on: --plain writes the trace of the gateway to standard output")
     try:
@@ -80,7 +86,9 @@ def _watch_gateway(url: str, token_file: Path | None, *, plain: bool, limit: int
         return _write_as_it_comes(feed)
     from trunkline.app.tui import launch_live
 
-    return launch_live(SimSource((scenario_home(),)), LiveRun(feed), ascii=looks.ascii, theme=looks.theme)
+    return launch_live(
+        SimSource((scenario_home(),), tools), LiveRun(feed, tools.checkers), ascii=looks.ascii, theme=looks.theme
+    )
 
 
 def _write_as_it_comes(feed: GrowingTrace) -> int:
@@ -93,7 +101,7 @@ def _write_as_it_comes(feed: GrowingTrace) -> int:
         out.write(encode_header(feed.header or TraceHeader(scenario=feed.name)) + b"\n")
         while True:
             events = feed.pull(Budget(1_000, 1.0))
-            if feed.take_anew():
+            if feed.pop_new_run():
                 # A trace has no holes: two of them in one file would be refused.
                 print_error(f"trunkline: {feed.waiting_for()}: the trace ends here")
                 return 2
@@ -112,7 +120,7 @@ def _write_as_it_comes(feed: GrowingTrace) -> int:
         feed.close()
 
 
-def _watch_file(file: Path, *, plain: bool, limit: int, looks: Looks) -> int:
+def _watch_file(file: Path, *, plain: bool, limit: int, tools: Toolbox, looks: Looks) -> int:
     if plain:
         raise UsageError(f"watch follows a run on a screen, it has no plain report: {_INSTEAD}")
     fd = _from_pipe() if file == STDIN else None
@@ -120,8 +128,8 @@ def _watch_file(file: Path, *, plain: bool, limit: int, looks: Looks) -> int:
         raise UsageError(f"no terminal to draw on: {_INSTEAD}")
     from trunkline.app.tui import launch_live
 
-    live = LiveRun(Feed(file if fd is None else None, fd=fd, limit=limit))
-    return launch_live(SimSource((scenario_home(),)), live, ascii=looks.ascii, theme=looks.theme)
+    live = LiveRun(Feed(file if fd is None else None, fd=fd, limit=limit), tools.checkers)
+    return launch_live(SimSource((scenario_home(),), tools), live, ascii=looks.ascii, theme=looks.theme)
 
 
 def _from_pipe() -> int:

@@ -1,29 +1,20 @@
 """``trunkline bindings``: the session bindings of a gateway."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
-from cyclopts import App
-
 from trunkline.app.cli.options import Flag
-from trunkline.app.cli.store.files import NOWHERE, Gateway, Id, Json, or_exit, print_answer
-from trunkline.app.report.explain import some_fields
+from trunkline.app.cli.store.files import NOWHERE, Gateway, Id, Json, operators_app, or_exit, print_answer
+from trunkline.app.report.layout import some_fields
 from trunkline.app.report.queue import ago, moment
 from trunkline.app.text.cells import count
-from trunkline.core.bindings.conversation_match import ref_of
 from trunkline.core.http.routes import bindings as verbs
 from trunkline.core.http.routes.bindings import BindingsQuery, UnbindQuery
 from trunkline.core.reasons import Reason
-from trunkline.core.records.bindings import END_NOTE, SessionBindingRecord
+from trunkline.core.records.bindings import END_NOTE, ConversationRef, SessionBindingRecord
 from trunkline.core.store.operators.bindings import BindingsOverview
 
-app = App(
-    name="bindings",
-    help="List conversations that are bound to sessions, and unbind one. "
-    "Exit code: 0 done, 1 not possible and nothing was changed, 2 wrong usage or file.",
-)
+app = operators_app("bindings", "List conversations that are bound to sessions, and unbind one.")
 
 
 @app.command(name="list")
@@ -84,7 +75,7 @@ def _row(binding: SessionBindingRecord) -> dict[str, Any]:
     return {
         "id": binding.binding_id,
         "status": binding.status,
-        "conversation": ref_of(binding.conversation),
+        "conversation": ConversationRef.of(binding.conversation),
         "session_key": binding.target_session_key,
         **some_fields(binding, "target_kind", "bound_by", "label"),
         "identity": None if binding.identity is None else str(binding.identity),

@@ -1,6 +1,4 @@
-"""What operators' commands share: which gateway, how an answer is printed, and the exit code of a refusal."""
-
-from __future__ import annotations
+"""Shared by operators' commands: which gateway, how an answer is printed, and the exit code of a refusal."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -8,11 +6,11 @@ from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, ParamSpec
 
-from cyclopts import Group, Parameter
+from cyclopts import App, Group, Parameter
 
 from trunkline.app.cli.options import Flag
 from trunkline.app.operators.port import NotPossible, Operator
-from trunkline.app.report.explain import as_json
+from trunkline.app.report.layout import as_json
 from trunkline.app.terminal.output import print_error, print_json, print_lines
 from trunkline.core.errors import UsageError
 
@@ -52,6 +50,12 @@ class GatewayOptions:
             raise UsageError(f"--url needs {error.name}: pip install 'trunkline[http]'") from error
 
         return HttpClient(self.url, self.token_file)
+
+
+def operators_app(name: str, summary: str) -> App:
+    """A group of operators' commands."""
+    codes = "Exit code: 0 done, 1 not possible and nothing was changed, 2 wrong usage or file."
+    return App(name=name, help=f"{summary} {codes}")
 
 
 Gateway = Annotated[GatewayOptions, Parameter(name="*", group=Group("Gateway", sort_key=0))]

@@ -1,45 +1,35 @@
 """``trunkline hands``: the delegations of a gateway, for operators and for workers."""
 
-from __future__ import annotations
-
 import sys
 from typing import Annotated
 
-from cyclopts import App, Group, Parameter
+from cyclopts import Group, Parameter
 
-from trunkline.app.cli.options import Flag
-from trunkline.app.cli.store.files import NOWHERE, OUTPUT, Gateway, GatewayOptions, Id, Json, or_exit, print_answer
-from trunkline.app.operators.pages import delegations
-from trunkline.app.operators.port import NotPossible
-from trunkline.app.report.hands import (
-    list_json,
-    posted_json,
-    posted_text,
-    shown_json,
-    shown_text,
-    table,
-    taken_json,
-    taken_text,
-)
-from trunkline.core.errors import UsageError
+from trunkline.app.cli.options import Flag, check_at_least
+from trunkline.app.cli.store.files import NOWHERE, OUTPUT, Gateway, Id, Json, operators_app, or_exit, print_answer
+from trunkline.app.operators.port import NotPossible, delegations
+from trunkline.app.report import hands as report
+from trunkline.app.report.layout import fields_json
 from trunkline.core.http.endpoint import Verb
 from trunkline.core.http.routes import hands as verbs
 from trunkline.core.http.routes.hands import AnswerBody, HandsQuery, ProgressBody, TakeBody
 from trunkline.core.states.delegation import CallbackState, HandOutcome, WorkState
 from trunkline.core.store.operators.hands import HandPosted
 
-app = App(
-    name="hands",
-    help="Inspect the tasks that agents gave to hands, decide what the gateway cannot decide, and work as a worker. "
-    "Exit code: 0 done, 1 not possible and nothing was changed, 2 wrong usage or file.",
+app = operators_app(
+    "hands", "Inspect the tasks that agents gave to hands, decide what the gateway cannot decide, and work as a worker."
 )
 
 _WHICH = Group("Which", sort_key=1)
 States = Annotated[tuple[WorkState, ...], Parameter(group=_WHICH, negative=(), show_default=False)]
 Callbacks = Annotated[tuple[CallbackState, ...], Parameter(group=_WHICH, negative=(), show_default=False)]
 Name = Annotated[str, Parameter(group=_WHICH, show_default=False)]
-Ticket = Annotated[str, Parameter(allow_leading_hyphen=True, env_var="TRUNKLINE_TICKET")]
-Worker = Annotated[str, Parameter(name="--as")]
+_SECRET = (
+    "The ticket, as `take` printed it; `-` reads it from the first line of standard input. Arguments are visible to "
+    "other users of the machine; the environment and standard input are not."
+)
+Ticket = Annotated[str, Parameter(allow_leading_hyphen=True, env_var="TRUNKLINE_TICKET", help=_SECRET)]
+Worker = Annotated[str, Parameter(name="--as", help="Your name, as operators see it.")]
 Text = Annotated[str, Parameter(allow_leading_hyphen=True)]
 
 
@@ -72,11 +62,10 @@ def list_(
     limit:
         List at most this many.
     """
-    if limit < 1:
-        raise UsageError("--limit must be at least 1")
+    check_at_least(1, limit=limit)
     query = HandsQuery(state=state, callback=callback, hand=hand, agent=agent, before=before)
     found = delegations(gateway.operator(), query, limit=limit)
-    return print_answer("hands", list_json(found), table(found), json=json)
+    return print_answer("hands", report.list_json(found), report.table(found), json=json)
 
 
 @app.command
@@ -90,20 +79,22 @@ def show(delegation: Id, /, *, gateway: Gateway = NOWHERE, json: Json = False) -
     """
     operator = gateway.operator()
     found = operator.ask(verbs.show_delegation, delegation=delegation)
-    return print_answer("hands", shown_json(found, operator.option), shown_text(found, operator.option), json=json)
+    document, text = report.shown_json(found, operator.option), report.shown_text(found, operator.option)
+    return print_answer("hands", document, text, json=json)
 
 
 def _post(
     verb: Verb[HandPosted],
     delegation: str,
-    gateway: GatewayOptions,
+    gateway: Gateway,
     body: AnswerBody | ProgressBody | None = None,
     *,
     json: bool,
 ) -> int:
     operator = gateway.operator()
     done = operator.ask(verb, body, delegation=delegation)
-    return print_answer("hands", posted_json(done), posted_text(done, at_once=operator.acts_at_once), json=json)
+    text = report.posted_text(done, at_once=operator.acts_at_once)
+    return print_answer("hands", report.posted_json(done), text, json=json)
 
 
 def _add_command(verb: Verb[HandPosted], name: str, summary: str) -> None:
@@ -136,9 +127,6 @@ for _verb, _name, _summary in (
     _add_command(_verb, _name, _summary)
 
 
-# ---------------------------------------------------------------- workers
-
-
 @app.command
 @or_exit
 def take(hand: str, /, *, gateway: Gateway = NOWHERE, worker: Worker = "operator", json: Json = False) -> int:
@@ -150,13 +138,12 @@ def take(hand: str, /, *, gateway: Gateway = NOWHERE, worker: Worker = "operator
     ----------
     hand:
         Its name, as the configuration has it.
-    worker:
-        Your name, as operators see it.
     """
     task = gateway.operator().ask(verbs.take, TakeBody(hand=hand, worker=worker)).task
     if task is None and not json:
         raise NotPossible(f"no task waits for {hand}")
-    print_answer("hands", taken_json(task), () if task is None else taken_text(task), json=json)
+    document = {"task": None if task is None else fields_json(task)}
+    print_answer("hands", document, () if task is None else report.taken_text(task), json=json)
     return 0 if task is not None else 1
 
 
@@ -181,13 +168,8 @@ def answer(
         Its id, as `take` printed it.
     text:
         The result; `-` reads it from standard input.
-    ticket:
-        The ticket, as `take` printed it; `-` reads it from the first line of standard input. Arguments are visible
-        to other users of the machine; the environment and standard input are not.
     failed:
         There is no result; the text says why.
-    worker:
-        Your name, as operators see it.
     """
     secret = _secret(ticket)
     said = sys.stdin.read() if text == "-" else text
@@ -221,11 +203,6 @@ def progress(
         Its id, as `take` printed it.
     text:
         What to show.
-    ticket:
-        The ticket, as `take` printed it; `-` reads it from the first line of standard input. Arguments are visible
-        to other users of the machine; the environment and standard input are not.
-    worker:
-        Your name, as operators see it.
     """
     body = ProgressBody(text=text, ticket=_secret(ticket), worker=worker)
     return _post(verbs.progress, delegation, gateway, body, json=json)

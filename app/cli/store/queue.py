@@ -1,30 +1,19 @@
 """``trunkline queue``: inspects the outbound queue of a gateway, and records an operator's decisions."""
 
-from __future__ import annotations
-
 import sys
 from typing import Annotated
 
-from cyclopts import App, Group, Parameter
+from cyclopts import Group, Parameter
 from msgspec.structs import replace
 
-from trunkline.app.cli.options import Flag
-from trunkline.app.cli.store.files import NOWHERE, OUTPUT, Gateway, Id, Json, or_exit, print_answer
-from trunkline.app.operators.pages import intents as intents_of
+from trunkline.app.cli.options import Flag, check_at_least
+from trunkline.app.cli.store.files import NOWHERE, OUTPUT, Gateway, Id, Json, operators_app, or_exit, print_answer
 from trunkline.app.operators.port import NotPossible, Operator
-from trunkline.app.report.explain import fields_json
-from trunkline.app.report.queue import (
-    changed_json,
-    changed_text,
-    conservation,
-    list_json,
-    shown_json,
-    shown_text,
-    table,
-)
+from trunkline.app.operators.port import intents as intents_of
+from trunkline.app.report import queue as report
+from trunkline.app.report.layout import fields_json
 from trunkline.app.terminal.output import print_lines
 from trunkline.app.text.cells import count
-from trunkline.core.config import parse_duration
 from trunkline.core.errors import UsageError
 from trunkline.core.http.routes import queue as verbs
 from trunkline.core.http.routes.queue import PurgeBody, QueueQuery, ResolveBody, RetryBody
@@ -32,11 +21,7 @@ from trunkline.core.store.operators.queue import NOTICEABLE, QueueChanges
 from trunkline.core.store.queue_admin import QueueVerdict
 from trunkline.core.values import IntentState
 
-app = App(
-    name="queue",
-    help="Inspect the outbound queue, and decide what the gateway cannot decide. "
-    "Exit code: 0 done, 1 not possible and nothing was changed, 2 wrong usage or file.",
-)
+app = operators_app("queue", "Inspect the outbound queue, and decide what the gateway cannot decide.")
 
 _WHICH = Group("Which", sort_key=1)
 States = Annotated[tuple[IntentState, ...], Parameter(group=_WHICH, negative=(), show_default=False)]
@@ -68,8 +53,7 @@ def list_(
     limit:
         List at most this many.
     """
-    if limit < 1:
-        raise UsageError("--limit must be at least 1")
+    check_at_least(1, limit=limit)
     if all and state:
         raise UsageError("--all goes without --state")
     query = QueueQuery(state=state if all or state else NOTICEABLE, channel=channel)
@@ -77,7 +61,7 @@ def list_(
     nothing = "none is in this state and for this platform"
     if not (all or state or channel):
         nothing = "none needs attention, and none is to be sent; --all lists them"
-    return print_answer("queue", list_json(found), table(found, nothing), json=json)
+    return print_answer("queue", report.list_json(found), report.table(found, nothing), json=json)
 
 
 @app.command
@@ -91,7 +75,8 @@ def show(intent: Id, /, *, gateway: Gateway = NOWHERE, json: Json = False) -> in
     """
     operator = gateway.operator()
     found = operator.ask(verbs.show_intent, intent=intent)
-    return print_answer("queue", shown_json(found, operator.option), shown_text(found, operator.option), json=json)
+    document, text = report.shown_json(found, operator.option), report.shown_text(found, operator.option)
+    return print_answer("queue", document, text, json=json)
 
 
 @app.command
@@ -191,7 +176,7 @@ def purge(
     which = PurgeBody(state=state, channel=channel, older_than=_age(older_than) if older_than else None)
     operator = gateway.operator()
     done = operator.ask(verbs.purge, replace(which, dry_run=True))
-    if done.asked and not (yes or _confirmed(conservation(done.asked))):
+    if done.asked and not (yes or _confirmed(report.conservation(done.asked))):
         raise NotPossible("not agreed to")
     if done.asked:
         done = replace(done, removed=operator.ask(verbs.purge, which).removed)
@@ -200,6 +185,8 @@ def purge(
 
 
 def _age(text: str) -> float:
+    from trunkline.core.config import parse_duration
+
     try:
         return parse_duration(text)
     except ValueError as error:
@@ -216,4 +203,6 @@ def _confirmed(what: str) -> bool:
 
 
 def _print_changes(verb: str, done: QueueChanges, operator: Operator, *, json: bool) -> int:
-    return print_answer("queue", changed_json(verb, done), changed_text(done, at_once=operator.acts_at_once), json=json)
+    return print_answer(
+        "queue", report.changed_json(verb, done), report.changed_text(done, at_once=operator.acts_at_once), json=json
+    )

@@ -1,25 +1,16 @@
-"""What is noteworthy in a state folder of OpenClaw, and what a restart would do. Pure.
+"""Noteworthy things in a state folder of OpenClaw, and what a restart would do. Pure.
 
 The rules are those of OpenClaw 2026.9.6, as its recovery at startup applies them (`delivery-queue-recovery`,
 `main-session-restart-recovery`); those of retries are the same since 2026-02.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 
 import msgspec
 
+from trunkline.app.imports.openclaw import values
 from trunkline.app.imports.openclaw.session_entries import identity
-from trunkline.app.imports.openclaw.values import (
-    ForeignPlace,
-    ForeignSession,
-    OpenClawState,
-    QueuedDelivery,
-    QueueStatus,
-    WaitingMessage,
-)
 
 #: seconds before the next attempt, by the number of attempts that failed
 BACKOFF = (0.0, 5.0, 25.0, 120.0, 600.0)
@@ -35,8 +26,8 @@ class Split(msgspec.Struct, frozen=True, kw_only=True):
     """A conversation under several session keys: each session remembers a part of it."""
 
     agent: str
-    sessions: tuple[ForeignSession, ...]
-    place: ForeignPlace | None = None
+    sessions: tuple[values.ForeignSession, ...]
+    place: values.ForeignPlace | None = None
 
 
 class Merger(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +35,7 @@ class Merger(msgspec.Struct, frozen=True, kw_only=True):
 
     agent: str
     keys: tuple[str, ...]
-    places: tuple[ForeignPlace, ...]
+    places: tuple[values.ForeignPlace, ...]
     #: the key is meant to be shared: ``agent:main:main``
     by_setting: bool = False
 
@@ -63,38 +54,37 @@ class After(StrEnum):
 class Prospect(msgspec.Struct, frozen=True, kw_only=True):
     """An entry, what a restart does with it, and not before when (seconds since 1970; None: at once)."""
 
-    entry: QueuedDelivery
+    entry: values.QueuedDelivery
     after: After
     not_before: float | None = None
 
 
 class OpenClawFindings(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything noteworthy."""
-
     splits: tuple[Split, ...] = ()
     mergers: tuple[Merger, ...] = ()
-    doubts: tuple[QueuedDelivery, ...] = ()
-    dead: tuple[QueuedDelivery, ...] = ()
+    doubts: tuple[values.QueuedDelivery, ...] = ()
+    dead: tuple[values.QueuedDelivery, ...] = ()
     prospects: tuple[Prospect, ...] = ()
     #: turns that a restart interrupted: it runs them again
-    resumed: tuple[ForeignSession, ...] = ()
+    resumed: tuple[values.ForeignSession, ...] = ()
     #: answers that may not have arrived
-    owed: tuple[ForeignSession, ...] = ()
+    owed: tuple[values.ForeignSession, ...] = ()
     #: answers that nothing will send
-    stranded: tuple[ForeignSession, ...] = ()
-    waiting: tuple[WaitingMessage, ...] = ()
+    stranded: tuple[values.ForeignSession, ...] = ()
+    waiting: tuple[values.WaitingMessage, ...] = ()
 
 
-def find(state: OpenClawState) -> OpenClawFindings:
+def find(state: values.OpenClawState) -> OpenClawFindings:
     """Everything noteworthy of a state folder."""
     open_sessions = tuple(session for session in state.sessions if not session.archived)
-    known = _known(state.sessions)
-    pending = [entry for entry in state.queue if entry.status is QueueStatus.PENDING]
+    # Id of a delivery -> the session whose answer it is.
+    known = {name: session for session in state.sessions if session.owed for name, _ in session.owed.deliveries}
+    pending = [entry for entry in state.queue if entry.status is values.QueueStatus.PENDING]
     return OpenClawFindings(
         splits=(*_splits(open_sessions), *_spellings(open_sessions)),
         mergers=(*_mergers(open_sessions), *_shared_ids(open_sessions)),
         doubts=tuple(entry for entry in pending if entry.recovery in IN_DOUBT),
-        dead=tuple(_filled(entry, known) for entry in state.queue if entry.status is QueueStatus.FAILED),
+        dead=tuple(_filled(entry, known) for entry in state.queue if entry.status is values.QueueStatus.FAILED),
         prospects=tuple(prospect(entry) for entry in pending),
         resumed=tuple(session for session in open_sessions if session.interrupted),
         owed=tuple(session for session in open_sessions if session.owed is not None and not _settled(session)),
@@ -103,12 +93,7 @@ def find(state: OpenClawState) -> OpenClawFindings:
     )
 
 
-def _known(sessions: Iterable[ForeignSession]) -> dict[str, ForeignSession]:
-    """Id of a delivery -> the session whose answer it is."""
-    return {name: session for session in sessions if session.owed is not None for name, _ in session.owed.deliveries}
-
-
-def _filled(entry: QueuedDelivery, known: Mapping[str, ForeignSession]) -> QueuedDelivery:
+def _filled(entry: values.QueuedDelivery, known: Mapping[str, values.ForeignSession]) -> values.QueuedDelivery:
     """An entry with what its session still knows: newer versions keep neither text nor place of what has failed."""
     session = known.get(entry.id)
     if session is None or session.owed is None or entry.texts or entry.place is not None:
@@ -117,13 +102,13 @@ def _filled(entry: QueuedDelivery, known: Mapping[str, ForeignSession]) -> Queue
     return msgspec.structs.replace(entry, texts=texts, place=session.owed.place, session_key=session.key)
 
 
-def _settled(session: ForeignSession) -> bool:
+def _settled(session: values.ForeignSession) -> bool:
     assert session.owed is not None
     states = [state for _, state in session.owed.deliveries]
     return bool(states) and all(state in ("delivered", "suppressed") for state in states)
 
 
-def prospect(entry: QueuedDelivery) -> Prospect:
+def prospect(entry: values.QueuedDelivery) -> Prospect:
     """The outcome of a restart for a pending entry."""
     if entry.recovery in ("settlement_pending", "acknowledged"):
         return Prospect(entry=entry, after=After.FINISHED)
@@ -138,7 +123,7 @@ def prospect(entry: QueuedDelivery) -> Prospect:
     return Prospect(entry=entry, after=After.SENT, not_before=_not_before(entry))
 
 
-def _not_before(entry: QueuedDelivery) -> float | None:
+def _not_before(entry: values.QueuedDelivery) -> float | None:
     """An entry that was never tried is sent at once; one that failed waits, counted from its last attempt."""
     if entry.attempts == 0 and entry.last_attempt is None:
         return entry.available
@@ -146,9 +131,6 @@ def _not_before(entry: QueuedDelivery) -> float | None:
     if since is None:
         return entry.available
     return max(since + BACKOFF[min(entry.attempts + 1, len(BACKOFF) - 1)], entry.available or 0.0)
-
-
-# ------------------------------------------------------------ sessions
 
 
 def is_inner(key: str) -> bool:
@@ -167,8 +149,8 @@ def canonical(key: str) -> str:
     return ":".join("direct" if part == "dm" else part for part in key.casefold().split(":") if part)
 
 
-def _splits(sessions: Iterable[ForeignSession]) -> Iterator[Split]:
-    found: dict[tuple[str, tuple[str, str, str]], list[tuple[ForeignSession, ForeignPlace]]] = {}
+def _splits(sessions: Iterable[values.ForeignSession]) -> Iterator[Split]:
+    found: dict[tuple[str, tuple[str, str, str]], list[tuple[values.ForeignSession, values.ForeignPlace]]] = {}
     for session in sessions:
         if is_inner(session.key):
             continue
@@ -179,8 +161,8 @@ def _splits(sessions: Iterable[ForeignSession]) -> Iterator[Split]:
             yield Split(agent=agent, place=entries[0][1], sessions=tuple(session for session, _ in entries))
 
 
-def _spellings(sessions: Iterable[ForeignSession]) -> Iterator[Split]:
-    found: dict[str, list[ForeignSession]] = {}
+def _spellings(sessions: Iterable[values.ForeignSession]) -> Iterator[Split]:
+    found: dict[str, list[values.ForeignSession]] = {}
     for session in sessions:
         found.setdefault(canonical(session.key), []).append(session)
     for entries in found.values():
@@ -188,15 +170,15 @@ def _spellings(sessions: Iterable[ForeignSession]) -> Iterator[Split]:
             yield Split(agent=entries[0].agent, sessions=tuple(entries))
 
 
-def _mergers(sessions: Iterable[ForeignSession]) -> Iterator[Merger]:
+def _mergers(sessions: Iterable[values.ForeignSession]) -> Iterator[Merger]:
     for session in sessions:
         if len(session.places) > 1 and not is_inner(session.key):
             shared = ":" not in _rest(session.key) or _rest(session.key) in ("main", "global")
             yield Merger(agent=session.agent, keys=(session.key,), places=session.places, by_setting=shared)
 
 
-def _shared_ids(sessions: Iterable[ForeignSession]) -> Iterator[Merger]:
-    found: dict[tuple[str, str], list[ForeignSession]] = {}
+def _shared_ids(sessions: Iterable[values.ForeignSession]) -> Iterator[Merger]:
+    found: dict[tuple[str, str], list[values.ForeignSession]] = {}
     for session in sessions:
         if session.session:
             found.setdefault((session.agent, session.session), []).append(session)

@@ -1,16 +1,73 @@
 """Sessions of an OpenClaw gateway: rows of an agent's database, and the `sessions.json` of older versions."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterable, Mapping
+from math import isfinite
 from pathlib import Path
 from typing import Any, cast
 
 import msgspec
 
-from trunkline.app.imports.openclaw.fields import Json, objects, parsed, part, place_of, time_of, word
 from trunkline.app.imports.openclaw.values import ForeignPlace, ForeignSession, OwedAnswer, UnreadableEntry
+
+# Fields of JSON that somebody else wrote: each is what it should be, or missing.
+
+Json = Mapping[str, Any]
+
+
+def parsed(text: str | bytes) -> Json:
+    """A JSON object. Raises `ValueError`."""
+    try:
+        found = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(f"no JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise ValueError("no JSON object")
+    return cast("Json", found)
+
+
+def part(tree: Json, *names: str) -> Json:
+    """The object below some names; empty if it is not there."""
+    found: Any = tree
+    for name in names:
+        found = cast("Json", found).get(name) if isinstance(found, dict) else None
+    return cast("Json", found) if isinstance(found, dict) else {}
+
+
+def objects(tree: Json, name: str) -> tuple[Json, ...]:
+    found = tree.get(name)
+    if not isinstance(found, list):
+        return ()
+    return tuple(cast("Json", entry) for entry in cast("list[Any]", found) if isinstance(entry, dict))
+
+
+def word(value: object) -> str:
+    """A text or a whole number as text; empty for anything else."""
+    if isinstance(value, bool):
+        return ""
+    return str(value) if isinstance(value, str | int) else ""
+
+
+def number(value: object) -> int:
+    """A whole number from 0; 0 for anything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
+def time_of(value: object) -> float | None:
+    """Seconds since 1970, of a time in milliseconds."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or not 0 < value < 1e14:
+        return None
+    return value / 1000
+
+
+def place_of(tree: Json) -> ForeignPlace | None:
+    """The place of ``{channel, to, accountId, threadId}``, of which channel and target are needed."""
+    channel, target = word(tree.get("channel")), word(tree.get("to"))
+    if not channel or not target:
+        return None
+    thread = word(tree.get("threadId"))
+    return ForeignPlace(channel=channel, target=target, account=word(tree.get("accountId")), thread=thread)
+
 
 _LONGEST = 64_000_000
 _NEEDED = frozenset({"session_key", "current_session_id", "entry_json"})
@@ -29,7 +86,7 @@ def session_rows(connection: sqlite3.Connection, agent: str, columns: Mapping[st
     places, people = _places(connection, columns), _people(connection, columns)
     found, unreadable = list[ForeignSession](), list[UnreadableEntry]()
     for row in connection.execute("SELECT * FROM session_nodes ORDER BY rowid"):
-        values = {str(name): row[name] for name in row.keys()}  # noqa: SIM118 -- a row has no other way
+        values = dict(row)
         key = word(values["session_key"])
         try:
             session = _session(agent, key, parsed(values["entry_json"] or ""))
@@ -58,19 +115,13 @@ def _places(
         return {}
     found: dict[str, list[ForeignPlace]] = {}
     for row in connection.execute(
-        "SELECT w.session_key AS key, c.channel, c.delivery_target AS target, c.account_id, c.thread_id"
+        "SELECT w.session_key AS key, c.channel, c.delivery_target AS [to], c.account_id AS accountId,"
+        " c.thread_id AS threadId"
         " FROM session_conversations s JOIN session_windows w USING (session_id)"
         " JOIN conversations c USING (conversation_id)"
         " WHERE s.role IN ('primary', 'participant') ORDER BY s.first_seen_at, c.conversation_id"
     ):
-        place = place_of(
-            {
-                "channel": row["channel"],
-                "to": row["target"],
-                "accountId": row["account_id"],
-                "threadId": row["thread_id"],
-            }
-        )
+        place = place_of(dict(row))
         if place is not None:
             found.setdefault(word(row["key"]), []).append(place)
     return {key: _unique(values) for key, values in found.items()}

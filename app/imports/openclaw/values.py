@@ -1,6 +1,4 @@
-"""What the state folder of an OpenClaw gateway has, as values. Times are seconds since 1970."""
-
-from __future__ import annotations
+"""The state folder of an OpenClaw gateway, as values. Times are seconds since 1970."""
 
 from enum import StrEnum
 
@@ -8,8 +6,6 @@ import msgspec
 
 
 class ForeignPlace(msgspec.Struct, frozen=True, kw_only=True, order=True):
-    """A conversation as OpenClaw addresses it."""
-
     channel: str
     target: str
     account: str = ""
@@ -31,8 +27,6 @@ class OwedAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ForeignSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A session key and what belongs to it."""
-
     agent: str
     key: str
     session: str
@@ -53,8 +47,6 @@ class ForeignSession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QueueStatus(StrEnum):
-    """The status of a row of the delivery queue."""
-
     PENDING = "pending"
     FAILED = "failed"
     COMPLETED = "completed"
@@ -104,8 +96,6 @@ class UnreadableEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OpenClawState(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that was read."""
-
     folder: str
     version: str = ""
     sessions: tuple[ForeignSession, ...] = ()

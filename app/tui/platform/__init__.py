@@ -1,1 +1,1 @@
-"""What the app needs of terminal, clipboard, files and interpreter."""
+"""Terminal, clipboard, files and interpreter, as far as the app needs them."""

@@ -4,8 +4,6 @@ A line that is the same strip as in the previous picture gives the same framed s
 strip (its parts between overlapping widgets, its bytes) is reused too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -117,8 +115,8 @@ class BorderCache(StylesCache):
         return found[1]
 
     def _filtered(self, segments: list[Segment], width: int, background: Color) -> Strip:
-        for one in self._filters:
-            segments = one.apply(segments, background)
+        for filter_ in self._filters:
+            segments = filter_.apply(segments, background)
         return AcyclicStrip(segments, width)
 
 

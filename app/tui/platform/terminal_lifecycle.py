@@ -1,6 +1,7 @@
-"""Leaves the terminal as it was: signals end the app in order, a crash prints a note, suspend and resume work."""
+"""Between the app and the terminal: the life of both, the order of keys, and the last look at each line.
 
-from __future__ import annotations
+The terminal is left as it was: signals end the app in order, a crash prints a note, suspend and resume work.
+"""
 
 import asyncio
 import os
@@ -8,15 +9,21 @@ import select
 import signal
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from types import FrameType
 from typing import cast
 
-from rich.text import Text
+from rich.cells import cell_len
+from rich.segment import Segment
+from textual import events
+from textual.app import App
+from textual.color import Color
+from textual.dom import DOMNode
+from textual.filter import LineFilter
 
-from trunkline.app.errors import CRASHED, crash_message
 from trunkline.app.tui.platform.textual_private import CrashReportApp, WriterThread, driver_of
 
 #: signals that end the app; without a handler the terminal would stay in the state of the app
@@ -30,7 +37,6 @@ _Handler = Callable[[int, FrameType | None], object]
 class TerminalLifecycle(CrashReportApp):
     """App mixin: signals, suspend and resume, crash report."""
 
-    crash_code = CRASHED
     #: whether the process belongs to the app, and with it the signal handlers; tests keep theirs
     owns_process = False
 
@@ -59,15 +65,11 @@ class TerminalLifecycle(CrashReportApp):
         """Return to the shell until it resumes the app; notify if there is no such shell."""
         problem = _suspend_problem(self)
         if problem:
-            self.notify(problem, severity="warning", timeout=4, markup=False)
+            self.notify(problem, severity="warning", timeout=4)
             return
         self.app_suspend_signal.publish(self)  # pyright: ignore[reportUnknownMemberType]
         # The whole job, as the terminal does it: the process that started the app, such as make, would wait for ever.
         os.killpg(0, signal.SIGTSTP)
-
-    def crash_note(self, error: BaseException) -> Text:
-        """A sentence, and the path of the traceback."""
-        return Text(crash_message(error))
 
 
 def _suspend_problem(app: TerminalLifecycle) -> str:
@@ -135,3 +137,87 @@ class _SuspendWatch:
             cast("_Handler", self._on_continue)(number, frame)
         else:
             self._app.call_later(self._app.refresh)
+
+
+#: walks along the path of a key: one behind the key itself, one behind what it posted, such as a submitted line
+ROUNDS = 2
+#: seconds after which the next key no longer waits: the widget that had the last one may be gone
+PATIENCE = 1.0
+
+
+class KeyQueue(App[int]):
+    """App mixin: dispatch a key only after the previous one, and the screen it opened, is handled.
+
+    A key goes to the widget with the focus and from there up to the app, one message queue after the other. Textual
+    dispatches the next key at once, to the widget that has the focus then, before the first has opened anything. Here
+    a callback follows each key through the same queues; when it comes back to the app, the key was handled.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._keys: deque[events.Key | events.Paste] = deque()
+        #: number of the key that is being handled, 0 for none: a callback of an earlier key is ignored
+        self._current_key = 0
+        self._dispatched = 0
+        self._timeout: asyncio.TimerHandle | None = None
+
+    async def on_event(self, event: events.Event) -> None:
+        """Queue a key that comes while another is being handled."""
+        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
+            self._keys.append(event)
+            if not self._current_key:
+                await self._dispatch_next()
+        else:
+            await super().on_event(event)
+
+    async def _dispatch_next(self) -> None:
+        if not self._keys:
+            self._current_key = 0
+            return
+        self._dispatched += 1
+        self._current_key = number = self._dispatched
+        target = self._key_target
+        await super().on_event(self._keys.popleft())
+        self._timeout = asyncio.get_running_loop().call_later(PATIENCE, self.call_later, self._finish, number)
+        self._follow(target, number, ROUNDS)
+
+    @property
+    def _key_target(self) -> DOMNode:
+        return self.focused or self.screen
+
+    def _follow(self, node: DOMNode | None, number: int, rounds: int) -> None:
+        """Walk the path of a key behind it; a closed queue is skipped."""
+        while node is not None and node is not self:
+            parent = node.parent
+            if node.call_later(self._follow, parent, number, rounds):
+                return
+            node = parent
+        self.call_later(self._follow_or_finish, number, rounds)
+
+    async def _follow_or_finish(self, number: int, rounds: int) -> None:
+        if rounds > 1 and number == self._current_key:
+            self._follow(self._key_target, number, rounds - 1)
+        else:
+            await self._finish(number)
+
+    async def _finish(self, number: int) -> None:
+        if number == self._current_key:
+            if self._timeout is not None:
+                self._timeout.cancel()
+            await self._dispatch_next()
+
+
+class HarmlessLines(LineFilter):
+    """Replaces what a terminal could take for a command. Texts are cleaned where rows are made, so it rarely acts.
+
+    A line keeps its width: characters without a width of their own are left out.
+    """
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        if all(segment.text.isprintable() for segment in segments):
+            return segments
+        return [segment if segment.control else Segment(_harmless(segment.text), segment.style) for segment in segments]
+
+
+def _harmless(text: str) -> str:
+    return "".join(char if char.isprintable() else " " * cell_len(char) for char in text)

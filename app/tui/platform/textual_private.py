@@ -6,14 +6,12 @@ the wrong cache. So all of them are checked at import; `UnsupportedTextual` name
 # Private names are what this module is about.
 # pyright: reportPrivateUsage=false
 
-from __future__ import annotations
-
 import inspect
 import sys
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 
-from rich.console import RenderableType
+from rich.text import Text
 from textual._compositor import Compositor
 from textual._styles_cache import StylesCache
 from textual.app import App
@@ -22,6 +20,8 @@ from textual.drivers._writer_thread import WriterThread
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
+
+from trunkline.app.errors import CRASHED, crash_message
 
 __all__ = [
     "CrashReportApp",
@@ -43,44 +43,15 @@ _ATTRIBUTES: dict[type, tuple[str, ...]] = {
     Widget: ("_styles_cache",),
 }
 #: function -> its parameters, in order
-_SIGNATURES: dict[tuple[type, str], tuple[str, ...]] = {
-    (App, "_fatal_error"): ("self",),
-    (App, "_close_messages_no_wait"): ("self",),
-    (Compositor, "render_strips"): ("self", "size"),
-    (StylesCache, "clear"): ("self",),
-    (StylesCache, "render"): (
-        "self",
-        "styles",
-        "size",
-        "base_background",
-        "background",
-        "render_content_line",
-        "filters",
-        "border_title",
-        "border_subtitle",
-        "content_size",
-        "padding",
-        "crop",
-        "opacity",
-        "ansi_theme",
-        "native_ansi",
-    ),
-    (StylesCache, "render_line"): (
-        "self",
-        "styles",
-        "y",
-        "size",
-        "content_size",
-        "padding",
-        "base_background",
-        "background",
-        "render_content_line",
-        "border_title",
-        "border_subtitle",
-        "opacity",
-        "ansi_theme",
-        "native_ansi",
-    ),
+_SIGNATURES: dict[tuple[type, str], str] = {
+    (App, "_fatal_error"): "self",
+    (App, "_close_messages_no_wait"): "self",
+    (Compositor, "render_strips"): "self, size",
+    (StylesCache, "clear"): "self",
+    (StylesCache, "render"): "self, styles, size, base_background, background, render_content_line, filters, "
+    "border_title, border_subtitle, content_size, padding, crop, opacity, ansi_theme, native_ansi",
+    (StylesCache, "render_line"): "self, styles, y, size, content_size, padding, base_background, background, "
+    "render_content_line, border_title, border_subtitle, opacity, ansi_theme, native_ansi",
 }
 
 
@@ -89,8 +60,7 @@ class UnsupportedTextual(ImportError):
 
 
 def check_textual(
-    attributes: dict[type, tuple[str, ...]] = _ATTRIBUTES,
-    signatures: dict[tuple[type, str], tuple[str, ...]] = _SIGNATURES,
+    attributes: dict[type, tuple[str, ...]] = _ATTRIBUTES, signatures: dict[tuple[type, str], str] = _SIGNATURES
 ) -> None:
     """Raises `UnsupportedTextual`, with every name that is missing or has other parameters."""
     problems = [*_missing_attributes(attributes), *_changed_functions(signatures)]
@@ -105,13 +75,13 @@ def _missing_attributes(attributes: dict[type, tuple[str, ...]]) -> Iterator[str
         yield from (f"{owner.__name__}.{name} is missing" for name in names if name not in known)
 
 
-def _changed_functions(signatures: dict[tuple[type, str], tuple[str, ...]]) -> Iterator[str]:
+def _changed_functions(signatures: dict[tuple[type, str], str]) -> Iterator[str]:
     for (owner, name), expected in signatures.items():
         function = getattr(owner, name, None)
         if function is None:
             yield f"{owner.__name__}.{name} is missing"
-        elif (found := tuple(inspect.signature(function).parameters)) != expected:
-            yield f"{owner.__name__}.{name} takes ({', '.join(found)}) instead of ({', '.join(expected)})"
+        elif (found := ", ".join(inspect.signature(function).parameters)) != expected:
+            yield f"{owner.__name__}.{name} takes ({found}) instead of ({expected})"
 
 
 check_textual()
@@ -133,14 +103,7 @@ def screen_lines(app: App[int]) -> Sequence[Strip]:
 
 
 class CrashReportApp(App[int]):
-    """Prints `crash_note` when an exception ends the app, in place of Textual's traceback over the whole screen."""
-
-    #: exit code after a crash
-    crash_code = 1
-
-    def crash_note(self, error: BaseException) -> RenderableType:
-        """The note to print once the terminal is restored."""
-        raise NotImplementedError
+    """Prints a sentence when an exception ends the app, and the path of the traceback, which would fill the screen."""
 
     def _fatal_error(self) -> None:
         error = self._exception or sys.exc_info()[1]
@@ -148,6 +111,6 @@ class CrashReportApp(App[int]):
             super()._fatal_error()
             return
         self.bell()
-        self._return_code = self.crash_code
-        self._exit_renderables.append(self.crash_note(error))
+        self._return_code = CRASHED
+        self._exit_renderables.append(Text(crash_message(error)))
         self._close_messages_no_wait()

@@ -1,7 +1,5 @@
 """The base of screens with a list, and the detail of its selected row."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -9,9 +7,7 @@ from textual.app import ComposeResult
 
 from trunkline.app.tui.screens.run_screen import RunScreen
 from trunkline.app.tui.state.workspace import Workspace
-from trunkline.app.tui.widgets.column_list import ChoosableList
-from trunkline.app.tui.widgets.cursor_list import CursorList, Detail
-from trunkline.app.tui.widgets.fact_list import Inspector
+from trunkline.app.tui.widgets.cursor_list import ChoosableList, CursorList, Detail, Inspector
 from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.view.index.places import PlaceKey
 
@@ -62,7 +58,7 @@ class ListAndDetail(RunScreen, Generic[Rows, Record]):
         seen, self._seen = self._seen, self.moment()
         return self._seen != seen
 
-    def panes(self) -> list[RowList]:
+    def panes(self) -> "list[RowList]":
         """The panes that are shown."""
         hidden = {self._rows, self._of_wire} - {self.list}
         return [pane for pane in super().panes() if pane not in hidden]
@@ -72,8 +68,8 @@ class ListAndDetail(RunScreen, Generic[Rows, Record]):
         if self._of_wire is None:
             return
         moved = self.focused is not None and self.focused in {self._rows, self._of_wire} - {self.list}
-        for one in (self._rows, self._of_wire):
-            one.display = one is self.list
+        for shown in (self._rows, self._of_wire):
+            shown.display = shown is self.list
         if moved:
             self.list.focus()
 
@@ -88,25 +84,11 @@ class ListAndDetail(RunScreen, Generic[Rows, Record]):
         pane.select(index)
         self.picked(pane)
 
-    def on_row_list_clicked(self, message: RowList.Clicked) -> None:
-        self.select_row(message.rows, message.index)
-        if message.again:
-            self.action_enter()
-
-    def move(self, rows: int) -> None:
-        if self.workspace.open_run is not None:
-            pane = self.pane
-            self.select_row(pane, max(0, min(pane.selected + rows, pane.count - 1)))
-
-    def action_enter(self) -> None:
-        """Enter the selected row."""
-        raise NotImplementedError
-
     def go(self, seq: int | None) -> None:
         """Show an event on the timeline."""
         if seq:
             self.workspace.seek(seq)
-            self.action_show("timeline")
+            self.host.action_show("timeline")
 
     def enter_detail(self) -> None:
         self.detail.focus()
@@ -153,7 +135,6 @@ class InspectedListScreen(ListAndDetail[Rows, Record]):
         raise NotImplementedError
 
     def show_detail(self) -> None:
-        """Show the selected row in the detail."""
         raise NotImplementedError
 
     def choose(self, thing: str | PlaceKey) -> None:
@@ -176,8 +157,6 @@ class InspectedListScreen(ListAndDetail[Rows, Record]):
 
 
 class ListScreen(ListAndDetail[CursorList[Any], Detail]):
-    """A list above the explanation of its selected row."""
-
     #: absolute: Textual resolves a relative path beside the module of the subclass
     CSS_PATH = Path(__file__).with_name("lists.tcss")
 
@@ -208,7 +187,6 @@ class ListScreen(ListAndDetail[CursorList[Any], Detail]):
             self.go(self.detail.target())
 
     def enter_row(self) -> None:
-        """Go into the selected row."""
         if self.list.enter():
             self.detail.explain_row(self.list)
         else:

@@ -1,1 +1,1 @@
-"""What the app remembers while it runs: the open run, filters, playback, branches."""
+"""The memory of the running app: the open run, filters, playback, branches."""

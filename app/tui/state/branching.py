@@ -1,27 +1,22 @@
 """Actions on a branch of the open run: offer, place and undo faults, and write the run as a scenario."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeVar
 
 from trunkline.app.runs.model import Run, ScenarioEntry
+from trunkline.app.runs.scenario_source import entry_of, load
 from trunkline.app.tui.platform.file_export import write_new
-from trunkline.app.tui.state.branch import aside, branch_source, branched
+from trunkline.app.tui.state.open_run import aside, branch_source, branched
 from trunkline.app.tui.state.workspace import Workspace
-from trunkline.app.view.faults.catalog import PaletteContext, options
-from trunkline.app.view.faults.cursor_context import cursor_context
-from trunkline.app.view.faults.palette import FaultOption, FaultTime, PlacedFault
+from trunkline.app.view.faults.catalog import FaultOption, FaultTime, PaletteContext, PlacedFault, options
 from trunkline.app.view.faults.save_as_scenario import saved_text
-from trunkline.app.view.faults.upcoming import upcoming_after
+from trunkline.app.view.faults.upcoming import cursor_context, upcoming_after
 from trunkline.core.errors import UsageError
 from trunkline.sim.scenario import ScenarioError, ScenarioFile, load_text
 from trunkline.sim.scenario.edit import BRANCH
 
-Result = TypeVar("Result")
-
-#: suffix of the file name of a run without faults
-OBSERVED = "-observed"
+#: suffix of the file name of a run without faults, and of a scenario that was made smaller
+OBSERVED, SMALL = "-observed", "-small"
 
 
 def offered(workspace: Workspace) -> tuple[FaultOption, ...]:
@@ -32,11 +27,7 @@ def offered(workspace: Workspace) -> tuple[FaultOption, ...]:
     cursor = cursor_context(view, file, workspace.cursor)
     return options(
         PaletteContext(
-            cursor=cursor,
-            upcoming=upcoming_after(view, cursor),
-            file=file,
-            active=workspace.bugs,
-            declared=entry.bugs,
+            cursor=cursor, upcoming=upcoming_after(view, cursor), file=file, active=workspace.bugs, declared=entry.bugs
         )
     )
 
@@ -65,9 +56,6 @@ def _again(workspace: Workspace, faults: tuple[PlacedFault, ...], bugs: tuple[st
     workspace.seek(seq if seq <= view.last and view.time(seq) == at else view.seq_at(at))
 
 
-# ---------------------------------------------------------------- keeping it
-
-
 def save(workspace: Workspace, folder: Path) -> tuple[Path, str]:
     """Write the open run as a scenario file that expects what was observed. Returns the file and the result of a run.
 
@@ -82,22 +70,42 @@ def save(workspace: Workspace, folder: Path) -> tuple[Path, str]:
     sound = aside(lambda: source.run_file(file, seed=workspace.seed, bugs=())) if extra else seen
     words = [fault.word for fault in faults if fault.step is not None]
 
-    def kept(bugs: list[str]) -> tuple[str, ScenarioFile]:
-        text = saved_text(file, sound, defective=seen if bugs else None, bugs=bugs, faults=words)
-        return text, load_text(text)
+    def kept(bugs: Mapping[str, Run]) -> tuple[str, ScenarioFile]:
+        text = saved_text(file, sound, defective=bugs, faults=words)
+        return text, load_text(text, names=file.names)
 
     def run(of: ScenarioFile, *bugs: str) -> Run:
         return aside(lambda: source.run_file(of, seed=workspace.seed, bugs=bugs))
 
     try:
-        _, draft = kept(extra)
+        _, draft = kept(dict.fromkeys(extra, seen))
         # `--bug own` tries each of them alone: one that breaks nothing by itself proves nothing.
-        shown = [bug for bug in extra if not run(draft, bug).holds]
-        text, last = kept(shown)
+        alone = {bug: run(draft, bug) for bug in extra}
+        shown = [bug for bug in extra if not alone[bug].holds]
+        text, last = kept({bug: alone[bug] for bug in shown})
     except ScenarioError as error:
         raise UsageError(f"this run cannot be written as a scenario: {error}") from error
     stem = file.id if file.id.endswith(BRANCH) else f"{file.id}{OBSERVED}"
     return _write(folder, stem, text), _judged(run(last), shown, [bug for bug in extra if bug not in shown])
+
+
+def shrink(workspace: Workspace, folder: Path) -> tuple[ScenarioEntry, str]:
+    """Write the smallest scenario that shows the first violation of the open run, and what it took.
+
+    It takes seconds, and changes nothing else. Raises `UsageError` if nothing is wrong with the run.
+    """
+    from trunkline.app.runs.fuzzing import shrink_file
+
+    entry = _entry(workspace)
+    file = branched(workspace.source, entry, workspace.branch.faults)
+    if workspace.run.view.run.holds:
+        raise UsageError("this run holds: there is no violation to keep")
+    violated = workspace.run.view.run.violated
+    invariant = violated[0] if violated else None
+    target = Path(f"{file.id.removesuffix(SMALL)}{SMALL}.yaml")
+    small = shrink_file(file, workspace.bugs, target, invariant=invariant, seed=workspace.seed)
+    path = _write(folder, target.stem, small.text)
+    return entry_of(load(path)), f"{small.finding.kind}: {small.steps} of {small.before} steps are left, {path.name}"
 
 
 def _judged(run: Run, shown: list[str], idle: list[str]) -> str:
@@ -106,7 +114,7 @@ def _judged(run: Run, shown: list[str], idle: list[str]) -> str:
         why = f"it breaks {broken} without any defect" if broken else run.unmet[0].summary
         return f"a run of it does not hold: {why}"
     without = f"; {', '.join(idle)} changes nothing in it, so it is left out" if idle else ""
-    return f"it holds; with --bug own it is violated{without}" if shown else f"it holds{without}"
+    return f"it holds; with --bug own it shows what it declares{without}" if shown else f"it holds{without}"
 
 
 def _write(folder: Path, stem: str, text: str) -> Path:

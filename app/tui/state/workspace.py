@@ -1,27 +1,276 @@
 """The open run, its views, the cursor and the switches: one workspace for the whole app, which the screens show."""
 
-from __future__ import annotations
+import gc
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from time import perf_counter
+from weakref import WeakKeyDictionary
 
 from trunkline.app import gc_policy
-from trunkline.app.runs.live_run import LiveRun
+from trunkline.app.runs.live_run import Budget, FeedState, LiveRun
 from trunkline.app.runs.model import Run, RunSource, ScenarioEntry
-from trunkline.app.tui.state.branch import Branch, aside, compute
-from trunkline.app.tui.state.live_session import LiveSession
-from trunkline.app.tui.state.open_run import OpenRun
-from trunkline.app.tui.state.search import Search
-from trunkline.app.tui.state.view_options import ViewOptions
-from trunkline.app.view.explain.explanation import Explanation, explain, reproduction
-from trunkline.app.view.faults.palette import PlacedFault
+from trunkline.app.text.cells import seconds
+from trunkline.app.tui.state.open_run import Branch, OpenRun, aside, compute
+from trunkline.app.view.explain.explanation import reproduction
+from trunkline.app.view.faults.catalog import PlacedFault
+from trunkline.app.view.index.growing import next_around
+from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.picker.scenario_results import ScenarioResults, result_of
-from trunkline.app.view.timeline.status_line import StatusLine, status_line
+from trunkline.app.view.timeline import filters
+from trunkline.app.view.timeline.filters import hidden_lanes
 from trunkline.app.view.timeline.timeline import Timeline, VisibleRows, is_delivery
 from trunkline.app.view.wire_side.unknown import gateway_name, not_known
 from trunkline.core.errors import UsageError
+from trunkline.core.events import Event, Trace, delivery
+from trunkline.sim import judge
+from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.invariants.base import Verdict
+
+# The filter of the rows, and the breakpoints. Both stay when another run is opened.
+
+
+class FilteredRows(VisibleRows):
+    """The rows that one filter keeps of one timeline; of a run that grows, it looks again at those that may change."""
+
+    def __init__(self, timeline: Timeline, filter_: filters.TimelineFilter) -> None:
+        super().__init__(timeline.lanes, timeline.row)
+        self._of = timeline
+        self._filter = filter_
+        self._made_of = timeline.version, len(timeline.seqs), timeline.seqs.version
+        self._touched = len(self.marks.touched)
+        self._done = 0
+
+    def fits(self, timeline: Timeline, filter_: filters.TimelineFilter, *, resting: bool) -> bool:
+        """Whether the kept rows are those of this timeline and filter, and still current.
+
+        Rows change while a run grows, and not every change comes with a violation: then all of them are
+        looked at again when the run rests, and in between as rarely as it has grown by a part.
+        """
+        version, length, order = self._made_of
+        if timeline is not self._of or filter_ is not self._filter or timeline.seqs.version != order:
+            return False
+        return version == timeline.version or (not resting and len(timeline.seqs) * 8 < length * 9)
+
+    def follow(self) -> None:
+        """Take the rows that are new, and those that new evidence may have changed."""
+        self.version = self._of.version
+        last, touched = self._of.view.last, len(self.marks.touched)
+        if (last, touched) == (self._done, self._touched):
+            return
+        matcher = filters.FilterMatcher(self._of.view, self._of.lanes)
+        for row in map(self._of.row, sorted(self._named(self.marks.touched[self._touched :]))):
+            kept = matcher.keeps(self._filter, row)
+            if kept is not (row.seq in self):
+                self._broken_of = (-1, 0)
+                if kept:
+                    self.list_row(row)
+                else:
+                    self.seqs.remove(row.seq)
+        for row in matcher.rows(self._filter, self._of.rows[self._of.row_at(self._done) + 1 :]):
+            self.list_row(row)
+        self._done, self._touched = last, touched
+
+    def _named(self, touched: Iterable[int]) -> set[int]:
+        """Known rows that new evidence names; a wrong mirror is shown at its delivery."""
+        view, found = self._of.view, set(touched)
+        for seq in list(found):
+            event = view.event(seq) if 0 < seq <= view.last else None
+            if event is not None and isinstance(event.body, delivery.MirrorAppended):
+                found |= {accepted.seq for accepted in view.of_intent(event.intent, WireAccepted)}
+        return {seq for seq in found if seq <= self._done and seq in self._of}
+
+
+class Search:
+    """The search of the whole app; caches the rows that the filter keeps."""
+
+    def __init__(self) -> None:
+        self.filter: filters.TimelineFilter | None = None
+        self.breakpoints = filters.Breakpoints()
+        self._kept: FilteredRows | None = None
+        self._armed: tuple[object, ...] = ()
+        self._field: tuple[object, filters.BreakpointTargets] | None = None
+
+    def set_filter(self, text: str) -> None:
+        """Filter the rows; a blank text shows all of them. Raises `UsageError`."""
+        self.filter = filters.parse_filter(text)
+
+    def kept(self, opened: OpenRun, timeline: Timeline) -> VisibleRows:
+        """The rows that the filter keeps; all of them without a filter."""
+        if self.filter is None:
+            return timeline
+        resting = not opened.view.growing or opened.playback.held
+        if self._kept is None or not self._kept.fits(timeline, self.filter, resting=resting):
+            self._kept = FilteredRows(timeline, self.filter)
+        self._kept.follow()
+        return self._kept
+
+    def messages(self, opened: OpenRun) -> Callable[[str], bool]:
+        """A predicate of intents that the filter keeps; true for all without a filter."""
+        kept = self.filter
+        if kept is None:
+            return lambda _intent: True
+        found = filters.FilterMatcher(opened.view, opened.lanes).intents(kept, opened.folded.rows)
+        return lambda intent: (intent in found) is not kept.inverse
+
+    def field(self, opened: OpenRun) -> filters.BreakpointTargets:
+        """The open run in the form that breakpoints need."""
+        if self._field is None or self._field[0] is not opened:
+            self._field = opened, filters.BreakpointTargets(opened.view, opened.lanes, opened.folded.rows)
+        return self._field[1]
+
+    def met(self, opened: OpenRun, since: int) -> frozenset[int]:
+        """The events after `since` at which a breakpoint stops, of a run that has grown."""
+        if not self.breakpoints.set:
+            return frozenset()
+        rows = opened.folded.rows[opened.folded.row_at(since) + 1 :]
+        return self.breakpoints.stops(filters.BreakpointTargets(opened.view, opened.lanes, rows, since=since))
+
+    def arm(self, opened: OpenRun) -> None:
+        asked = (opened, self.breakpoints.set, self.breakpoints.on_broken)
+        if asked == self._armed:
+            return
+        self._armed = asked
+        opened.playback.stops_at_broken = self.breakpoints.on_broken
+        opened.playback.breaks = self.breakpoints.stops(self.field(opened)) if self.breakpoints.set else frozenset()
+
+
+#: what a frame may spend on reading, judging and indexing; the rest is for the picture
+FRAME = Budget(2000, 0.012)
+#: seconds of a frame for views that are rebuilt step by step
+SETTLING = 0.004
+#: number of new events after which the survivors are frozen: a full collection would take several frames
+SETTLED = 5000
+
+
+class LiveSession:
+    """Feeds a growing trace into the workspace, within a frame budget."""
+
+    def __init__(self, live: LiveRun) -> None:
+        self.live = live
+        #: what a frame may spend on new events, and the seconds for rebuilding views
+        self.budget = FRAME
+        self.settling = SETTLING
+        self._unsettled = 0
+        self._said: str | None = None
+
+    @property
+    def going_on(self) -> bool:
+        return not self.live.over
+
+    @property
+    def pulling(self) -> bool:
+        return self.live.pulling
+
+    def begin(self, opened: OpenRun) -> None:
+        """Follow the end of the run."""
+        self._mark(opened)
+        opened.playback.follow()
+
+    def hold(self, opened: OpenRun) -> bool:
+        """Pause reading, or resume. Returns whether it is paused."""
+        self.live.paused = opened.playback.held = not self.live.paused
+        return self.live.paused
+
+    def read_on(self, opened: OpenRun) -> None:
+        self.live.paused = opened.playback.held = False
+
+    def _grow(self, view: RunView, events: Sequence[Event], verdicts: Sequence[Verdict]) -> None:
+        """Let a view take events; the header, which says what can be known of them, goes first."""
+        if self.live.feed.header is not None:
+            view.begin(self.live.feed.header)
+        view.grow(events, verdicts)
+
+    def pull(self, opened: OpenRun, search: Search) -> tuple[OpenRun, bool]:
+        """Read new events. Returns the run, a new one if events were rejected, and whether anything changed."""
+        before = opened.view.last
+        opened.playback.stops_at_broken = search.breakpoints.on_broken
+        done = self.live.pull(partial(self._grow, opened.view), self.budget)
+        new_run = self.live.feed.pop_new_run()
+        if new_run:
+            # Of what was pulled before nothing is shown any more.
+            opened = OpenRun(self.live.begin())
+            self.begin(opened)
+            done = 0
+        if self.live.problem:
+            opened = _rescued(opened, self.live)
+        if self.live.feed.header is not None:
+            opened.view.begin(self.live.feed.header)
+        if done and not self.live.problem:
+            opened.playback.grown(search.met(opened, before))
+            self._settle(done)
+        self._mark(opened)
+        until = perf_counter() + self.settling
+        settled = opened.settle(lambda: perf_counter() >= until)
+        said, self._said = self._said, self.live.status()
+        return opened, new_run or bool(done) or settled or said != self._said
+
+    def _mark(self, opened: OpenRun) -> None:
+        view, playback = opened.view, opened.playback
+        view.growing = playback.live = self.going_on
+        playback.cut = not self.going_on and (self.live.feed.flow is not FeedState.ENDED or bool(self.live.problem))
+        view.lost(self.said() if playback.cut else "")
+        if not self.going_on:
+            playback.following = playback.held = False
+
+    def _settle(self, events: int) -> None:
+        self._unsettled += events
+        if self._unsettled >= SETTLED:
+            self._unsettled = 0
+            gc_policy.freeze_survivors()
+
+    def said(self) -> str:
+        """The state of the feed to show; blank while all is well."""
+        return self.live.status()
+
+    def leave(self) -> None:
+        """Stop reading: another run is opened."""
+        self.live.feed.close()
+
+
+def _rescued(was: OpenRun, live: LiveRun) -> OpenRun:
+    """Rebuild the run up to the event before the contradictory ones, which may be indexed in part."""
+    first = live.rejected[0].seq
+    tried = _up_to(was, was.view.events[: first - 1], live)
+    # A view of the run may be what fails on these events.
+    tried.make_like(was)
+    good = live.find_bad_event(tried.view.run, tried.view.grow)
+    return _up_to(was, [*was.view.events[: first - 1], *live.rejected[:good]], live)
+
+
+def _up_to(was: OpenRun, events: Sequence[Event], live: LiveRun) -> OpenRun:
+    kept = OpenRun(
+        Run(trace=Trace(header=was.view.header, events=tuple(events)), verdicts=judge(events, live.checkers))
+    )
+    end, playback = kept.view.last, kept.playback
+    playback.seek(end)
+    if not was.playback.following:
+        playback.seek(was.playback.cursor)
+    return kept
+
+
+class ViewOptions:
+    """Hidden lanes and used actions stay when another run is opened; marks belong to one run."""
+
+    def __init__(self) -> None:
+        #: names of lanes that are not drawn
+        self.hidden: set[str] = set()
+        #: actions that were used at least once: their hints are no longer shown
+        self.used: set[str] = set()
+        self._marks: WeakKeyDictionary[OpenRun, dict[int, str]] = WeakKeyDictionary()
+
+    def use(self, action: str, screen: str) -> None:
+        name = action.removeprefix("screen.")
+        self.used |= {name, f"{screen}:{name}"}
+
+    def hidden_in(self, opened: OpenRun) -> frozenset[int]:
+        return hidden_lanes(opened.lanes, self.hidden)
+
+    def marks(self, opened: OpenRun) -> dict[int, str]:
+        """The marked events of a run, with the names of their marks."""
+        return self._marks.setdefault(opened, {})
 
 
 class Workspace:
-    """The open run and how it is viewed."""
-
     def __init__(
         self,
         source: RunSource,
@@ -30,7 +279,6 @@ class Workspace:
         run: Run | None = None,
         seed: int = 0,
         bugs: tuple[str, ...] = (),
-        at_violation: bool = False,
         live: LiveRun | None = None,
     ) -> None:
         self.source = source
@@ -39,7 +287,7 @@ class Workspace:
         self.entry = entry
         self.seed = seed
         self.bugs = bugs
-        self.open_run = OpenRun(run, at_violation=at_violation) if run else None
+        self.open_run = OpenRun(run) if run else None
         #: run A, and the faults placed on the open run
         self.branch = Branch()
         self.search = Search()
@@ -56,8 +304,6 @@ class Workspace:
             self.open_run = OpenRun(live.begin())
             self.live.begin(self.open_run)
 
-    # ------------------------------------------------------------ runs
-
     def open(
         self,
         entry: ScenarioEntry,
@@ -71,11 +317,12 @@ class Workspace:
 
         `again`: the open scenario once more, with these faults.
         """
-        run = self._compute(entry, seed, bugs, again or ())
+        run = aside(lambda: compute(self.source, entry, seed, bugs, again or ()))
         if not again:
             self.results.note(entry, result_of(run), defect=bool(bugs))
         if self.open_run is not None and self.open_run.view.last >= gc_policy.LARGE_RUN:
-            gc_policy.unfreeze()
+            # So that the run that is closed can be freed.
+            gc.unfreeze()
         self.branch.opens(self.open_run, again)
         if self.live is not None:
             self.live.leave()
@@ -83,9 +330,6 @@ class Workspace:
         self.open_run = OpenRun(run, at_violation=at_violation)
         self.entry, self.seed, self.bugs = entry, seed, bugs
         self.chain_of = None
-
-    def _compute(self, entry: ScenarioEntry, seed: int, bugs: tuple[str, ...], faults: tuple[PlacedFault, ...]) -> Run:
-        return aside(lambda: compute(self.source, entry, seed, bugs, faults))
 
     def rerun(self, *, seed: int | None = None, bugs: tuple[str, ...] | None = None) -> None:
         """Compute the open scenario again, with another seed or other defects. Raises `UsageError`."""
@@ -132,8 +376,6 @@ class Workspace:
             raise UsageError("this scenario declares no defect to switch on")
         return () if self.bugs else declared
 
-    # ------------------------------------------------------------ the current state
-
     @property
     def run(self) -> OpenRun:
         """The open run; there must be one."""
@@ -158,6 +400,11 @@ class Workspace:
     def cursor(self) -> int:
         return self.run.playback.cursor
 
+    @property
+    def moment(self) -> str:
+        """The cursor and its time, in words."""
+        return f"after #{self.cursor}, t={seconds(self.run.view.time(self.cursor))} s"
+
     def pick(self, seq: int | None) -> None:
         """Select a row without moving the cursor; other screens select what belongs to its event."""
         self._picked = (self.open_run, self.cursor, seq) if seq else None
@@ -168,32 +415,9 @@ class Workspace:
             return self._picked[2]
         return self.cursor
 
-    def status(self) -> StatusLine | None:
-        """The facts of the status line; none while nothing is open."""
-        if self.open_run is None:
-            return None
-        playback = self.open_run.playback
-        return status_line(
-            self.open_run.view,
-            seq=playback.cursor,
-            head=playback.head,
-            mode=playback.mode,
-            speed=playback.speed,
-            letter=self.branch.letter(self.open_run),
-        )
-
-    def why(self) -> Explanation:
-        return explain(self.run.view, self.cursor)
-
-    def repro(self) -> str:
-        """The line that runs the same again."""
-        return reproduction(self.run.view.header, self.run.view.events)
-
     def lit(self, seq: int) -> bool:
         """Whether a row is lit: part of the lit causal chain, or none is lit."""
         return self.chain_of is None or seq in self._lit
-
-    # ------------------------------------------------------------ moving
 
     def seek(self, seq: int) -> None:
         self.run.playback.seek(seq)
@@ -222,9 +446,7 @@ class Workspace:
 
     def next_match(self, direction: int) -> bool:
         """Move to the next or previous row that the filter keeps, wrapping around. False when it keeps none."""
-        seqs = self.timeline.seqs
-        found = self.timeline.find(self.cursor, direction, lambda _row: True)
-        return self._go(found or ((seqs[0] if direction > 0 else seqs[-1]) if seqs else None))
+        return self._go(next_around(self.timeline.seqs, self.cursor, direction))
 
     def step(self, events: int) -> None:
         self.seek(self.cursor + events)
@@ -238,12 +460,7 @@ class Workspace:
 
     def next_violation(self, direction: int) -> bool:
         """Move to the next or previous violation, wrapping around. False when there is none."""
-        view = self.run.view
-        stops = view.marks.stops
-        if not stops:
-            return False
-        found = view.next_violation(self.cursor) if direction > 0 else view.previous_violation(self.cursor)
-        return self._go(found or (stops[0] if direction > 0 else stops[-1]))
+        return self._go(next_around(self.run.view.marks.stops, self.cursor, direction))
 
     def first_violation(self) -> bool:
         return self._go(next(iter(self.run.view.marks.stops), None))

@@ -1,30 +1,16 @@
 """Cards: small lists that summarise another screen in a few rows."""
 
-from __future__ import annotations
-
 import msgspec
 from rich.style import Style
+from textual.reactive import reactive
 from textual.strip import Strip
 
 from trunkline.app.text.cells import count, cut
-from trunkline.app.text.lazy_sequence import LazySequence
-from trunkline.app.tui.widgets.column_list import ColumnList, StyledCell, columns
-from trunkline.app.tui.widgets.fact_list import FactList
+from trunkline.app.tui.widgets.cursor_list import ColumnList, FactList, StyledCell
 from trunkline.app.tui.widgets.row_list import LineWidget
+from trunkline.app.view.index.growing import LazySequence
 from trunkline.app.view.index.places import PlaceKey
-from trunkline.app.view.overview.cards import (
-    CardCell,
-    CardRow,
-    binding_row,
-    family_rows,
-    latest_facts,
-    latest_title,
-    queue_line,
-    queue_row,
-    recent_row,
-    request_row,
-    session_row,
-)
+from trunkline.app.view.overview import cards
 
 #: below this inner width the latest violation and the queue are brief
 BRIEF = 60
@@ -38,7 +24,7 @@ class CardTarget(msgspec.Struct, frozen=True, kw_only=True):
     thing: str | PlaceKey = ""
 
 
-class Card(ColumnList[CardRow]):
+class Card(ColumnList[cards.CardRow]):
     """A list of card rows. A row is selected only while the card has the focus."""
 
     heading = 0
@@ -80,34 +66,24 @@ class Card(ColumnList[CardRow]):
         row = self.rows[index]
         return {title: StyledCell(cell.text, self._style(row, cell)) for title, cell in row.cells.items()}
 
-    def _style(self, row: CardRow, cell: CardCell) -> Style:
+    def _style(self, row: cards.CardRow, cell: cards.CardCell) -> Style:
         if row.later:
             return self.palette.faint
         return self.palette.look(cell.look) if cell.look else self.palette.tone(cell.tone)
 
 
 class FamiliesCard(Card):
-    """The invariants by family, each with its worst status."""
-
     hint = "the invariants, each with its evidence"
+    nothing = "this run was not judged"
     screen_name = "invariants"
-    layouts = (
-        (38, columns("sign 1 | letter 1 | name 15 | ids * | count >3 | at >5")),
-        (0, columns("sign 1 | letter 1 | name * | brief >9")),
-    )
+    layouts = {38: "sign 1 | letter 1 | name 15 | ids * | count >3 | at >5", 0: "sign 1 | letter 1 | name * | brief >9"}
 
     def fill(self) -> None:
         verdicts = self.workspace.run.verdicts
-        self.rows = family_rows(verdicts, self.workspace.cursor)
+        self.rows = cards.family_rows(verdicts, self.workspace.cursor)
         broken = verdicts.broken(self.workspace.cursor)
-        self.set_titles(f"Invariants ✗{broken}" if broken else "Invariants", self._span if self.rows else "")
-
-    @property
-    def _span(self) -> str:
-        return f"ok:{self.workspace.run.view.so_far or ' in the whole run'}"
-
-    def empty_text(self) -> str:
-        return "this run was not judged"
+        span = f"ok:{self.workspace.run.view.so_far or ' in the whole run'}"
+        self.set_titles(f"Invariants ✗{broken}" if broken else "Invariants", span if self.rows else "")
 
 
 class LatestCard(FactList):
@@ -124,8 +100,8 @@ class LatestCard(FactList):
         run, cursor = self.workspace.run, self.workspace.cursor
         story = self.workspace.entry.story if self.workspace.entry else ""
         hands = run.hands if run.view.delegations else None
-        facts = latest_facts(run.view, run.verdicts, cursor, story, brief=self.size.width < BRIEF, hands=hands)
-        self.set_titles(latest_title(run.view, run.verdicts, cursor))
+        facts = cards.latest_facts(run.view, run.verdicts, cursor, story, brief=self.size.width < BRIEF, hands=hands)
+        self.set_titles(cards.latest_title(run.view, run.verdicts, cursor))
         before = [line.fact for line in self.lines[:1]]
         self.write(facts, from_top=before != facts[:1])
 
@@ -140,19 +116,17 @@ class LatestCard(FactList):
 
 
 class SessionsCard(Card):
-    """Every session with its counts."""
-
     hint = "its transcript beside what people saw"
     screen_name = "sessions"
     heading = 1
-    layouts = (
-        (38, columns("conversation ~* | in >3 | out >3 | 2× >2 | ≠ >2 | last >8")),
-        (0, columns("conversation ~* | in >3 | out >3 | 2× >2 | ≠ >2")),
-    )
+    layouts = {
+        38: "conversation ~* | in >3 | out >3 | 2× >2 | ≠ >2 | last >8",
+        0: "conversation ~* | in >3 | out >3 | 2× >2 | ≠ >2",
+    }
 
     def fill(self) -> None:
         found = self.workspace.run.sessions.rows(self.workspace.cursor)
-        self.rows = [session_row(row, self.workspace.cursor) for row in found]
+        self.rows = [cards.session_row(row, self.workspace.cursor) for row in found]
         wire_side = self.workspace.run.view.wire_side
         if wire_side:
             self.hint = "what its model said beside what people saw"
@@ -169,12 +143,12 @@ class QueueCard(Card):
 
     hint = "the queue"
     screen_name = "queue"
-    layouts = (
-        (84, columns("sign 1 | id 14 | place ~18 | text * | tries 7 | state 9 | copy >2")),
-        (64, columns("sign 1 | place ~18 | text * | tries 7 | state 9 | copy >2")),
-        (50, columns("sign 1 | place ~18 | text * | state 9 | copy >2")),
-        (0, columns("sign 1 | place ~14 | text * | state 9 | copy >2")),
-    )
+    layouts = {
+        84: "sign 1 | id 14 | place ~18 | text * | tries 7 | state 9 | copy >2",
+        64: "sign 1 | place ~18 | text * | tries 7 | state 9 | copy >2",
+        50: "sign 1 | place ~18 | text * | state 9 | copy >2",
+        0: "sign 1 | place ~14 | text * | state 9 | copy >2",
+    }
 
     def card_target(self) -> CardTarget:
         """The queue selects by the cursor: a row chosen by hand moves it, the card as such does not."""
@@ -187,9 +161,9 @@ class QueueCard(Card):
             self._fill_with_requests()
             return
         intents = list(reversed(run.histories.prepared_by(cursor)))
-        self.rows = LazySequence(intents, lambda message: queue_row(run.view, message, cursor))
+        self.rows = LazySequence(intents, lambda message: cards.queue_row(run.view, message, cursor))
         brief = self.size.width < BRIEF
-        line = queue_line(run.queue.ledger(cursor), brief=brief)
+        line = cards.queue_line(run.queue.ledger(cursor), brief=brief)
         self.set_titles("Queue  cannot be summed" if self.workspace.unmade("queue") else f"Queue  {line}")
 
     def _fill_with_requests(self) -> None:
@@ -197,7 +171,7 @@ class QueueCard(Card):
         run, cursor = self.workspace.run, self.workspace.cursor
         self.hint = "the requests on the wire"
         newest = list(reversed(run.requests.arrived(cursor)))
-        self.rows = LazySequence(newest, lambda index: request_row(run.requests.line(index, cursor)))
+        self.rows = LazySequence(newest, lambda index: cards.request_row(run.requests.line(index, cursor)))
         self.set_titles(f"Requests  {run.requests.counts(cursor) or 'none so far'}")
 
     def empty_text(self) -> str:
@@ -207,39 +181,32 @@ class QueueCard(Card):
 
 
 class BindingsCard(Card):
-    """Which conversation belongs to which session."""
-
     hint = "the life of the binding"
     screen_name = "bindings"
-    layouts = (
-        (60, columns("sign 1 | id 3 | status 7 | conversation ~18 | session * | ends >8")),
-        (0, columns("sign 1 | id 3 | status 7 | conversation ~* | ends >8")),
-    )
+    layouts = {
+        60: "sign 1 | id 3 | status 7 | conversation ~18 | session * | ends >8",
+        0: "sign 1 | id 3 | status 7 | conversation ~* | ends >8",
+    }
 
     def fill(self) -> None:
         view, cursor = self.workspace.run.view, self.workspace.cursor
         numbers = range(len(view.bindings))
-        self.rows = LazySequence(numbers, lambda index: binding_row(view, view.bindings.nth(index, cursor), cursor))
+        self.rows = LazySequence(
+            numbers, lambda index: cards.binding_row(view, view.bindings.nth(index, cursor), cursor)
+        )
         self.set_titles(f"Bindings {self.count}" if self.rows else "Bindings")
 
     def empty_text(self) -> str:
         # A card without rows has a single line.
-        return (
-            "not known of a gateway that is not ours"
-            if self.workspace.inside_unknown()
-            else "no conversation is bound in this run"
-        )
+        unknown = self.workspace.inside_unknown()
+        return "not known of a gateway that is not ours" if unknown else "no conversation is bound in this run"
 
 
 class RecentCard(Card):
-    """The latest rows of the timeline, newest first."""
-
     hint = "the event on the timeline"
+    nothing = "nothing yet: ] steps, Space plays"
     screen_name = "timeline"
-    layouts = (
-        (56, columns("# >5 | at >8 | tag 3 | way 22 | text *")),
-        (0, columns("# >4 | tag 3 | way 15 | text *")),
-    )
+    layouts = {56: "# >5 | at >8 | tag 3 | way 22 | text *", 0: "# >4 | tag 3 | way 15 | text *"}
 
     def card_target(self) -> CardTarget:
         inside = 0 <= self.selected < self.count
@@ -248,23 +215,12 @@ class RecentCard(Card):
     def fill(self) -> None:
         run = self.workspace.run
         newest = run.folded.row_at(self.workspace.cursor)
-        self.rows = LazySequence(range(newest, -1, -1), lambda index: recent_row(run.folded, run.lanes, index))
+        self.rows = LazySequence(range(newest, -1, -1), lambda index: cards.recent_row(run.folded, run.lanes, index))
         self.set_titles(f"Recent: {count(self.count, 'row')} of the timeline" if self.count else "Recent")
-
-    def empty_text(self) -> str:
-        return "nothing yet: ] steps, Space plays"
 
 
 class HintLine(LineWidget):
-    """A line that says what Enter does here."""
-
-    def __init__(self) -> None:
-        super().__init__(id="hint")
-        self.text = ""
-
-    def show_text(self, text: str) -> None:
-        self.text = text
-        self.refresh()
+    text: reactive[str] = reactive("")
 
     def render_line(self, y: int) -> Strip:
         canvas = self.canvas(self.size.width)

@@ -1,7 +1,5 @@
 """The list of a dialog: Textual's `OptionList`, with cells in columns."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len
@@ -47,12 +45,10 @@ class DialogList(OptionList, can_focus=False):
 
     @property
     def count(self) -> int:
-        """Number of rows."""
         return len(self._rows)
 
     @property
     def page(self) -> int:
-        """Number of lines in view."""
         return max(self.size.height, 1)
 
     @property

@@ -4,10 +4,10 @@ It is a plain widget with a `top` of its own rather than a scroll view: no virtu
 layout, and the heading lines and the rail are part of the same picture.
 """
 
-from __future__ import annotations
+from collections.abc import Iterable, Iterator, Sequence
 
-from collections.abc import Iterable
-
+from rich.cells import get_character_cell_size
+from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.geometry import Region, Size
@@ -22,8 +22,127 @@ from trunkline.app.tui.platform.border_cache import BorderCache
 from trunkline.app.tui.platform.textual_private import set_styles_cache
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.theme import Palette
-from trunkline.app.tui.widgets.canvas import Canvas
-from trunkline.app.tui.widgets.scroll_rail import rail, thin
+
+
+class Canvas:
+    """A row of `width` cells, each a character and a style. Text beyond the edges is clipped."""
+
+    __slots__ = ("_cells", "_styles", "width")
+
+    def __init__(self, width: int, style: Style) -> None:
+        # A pane that is being laid out may have less than no room.
+        self.width = width = max(width, 0)
+        self._cells = [" "] * width
+        self._styles = [style] * width
+
+    def put(self, x: int, text: str, style: Style) -> int:
+        """Write text from cell `x`; returns the cell after it. Wide characters take their two cells."""
+        if x >= 0 and text.isascii() and text.isprintable():
+            # Most texts are: one cell for each character.
+            end = x + len(text)
+            fits = max(min(end, self.width) - x, 0)
+            self._cells[x : x + fits] = text[:fits]
+            self._styles[x : x + fits] = [style] * fits
+            return end
+        if not text.isprintable():
+            text = clean(text)
+        for char in text:
+            size = get_character_cell_size(char)
+            if not size:
+                self._combine(x, char)
+            elif x >= 0 and x + size <= self.width:
+                self._cells[x] = char
+                self._styles[x] = style
+                if size == 2:
+                    self._cells[x + 1] = ""
+                    self._styles[x + 1] = style
+            x += size
+        return x
+
+    def _combine(self, x: int, mark: str) -> None:
+        """Put a mark without a width of its own on the character before."""
+        before = x - 1
+        if 0 < before < self.width and not self._cells[before]:
+            before -= 1
+        if 0 <= before < self.width:
+            self._cells[before] += mark
+
+    def line(self, start: int, end: int, char: str, style: Style) -> None:
+        """Fill the cells from `start` up to, not including, `end`."""
+        for x in range(max(start, 0), min(end, self.width)):
+            self._cells[x] = char
+            self._styles[x] = style
+
+    def char(self, x: int) -> str:
+        return self._cells[x] if 0 <= x < self.width else ""
+
+    def restyle(self, style: Style) -> None:
+        self._styles = [style] * self.width
+
+    def strip(
+        self,
+        look: Style | None = None,
+        *,
+        back: Style | None = None,
+        edge: tuple[str, Style] | None = None,
+        ascii_only: bool = False,
+    ) -> Strip:
+        """The line as segments. `look` lies under everything, and `back` between it and what has its own background.
+
+        `edge` is a cell more at the end, without `back`.
+        """
+        below = look + back if look and back else look or back
+        segments: list[Segment] = []
+        for start, end, own in self._runs():
+            style = below + own if below else own
+            segments.append(_segment("".join(self._cells[start:end]), style, ascii_only=ascii_only))
+        if edge is not None:
+            segments.append(_segment(edge[0], look + edge[1] if look else edge[1], ascii_only=ascii_only))
+        return Strip(segments, self.width + (edge is not None))
+
+    def _runs(self) -> Iterator[tuple[int, int, Style]]:
+        """Where the same style begins and ends."""
+        if not self.width:
+            return
+        start, style = 0, self._styles[0]
+        for x, other in enumerate(self._styles):
+            if other is not style:
+                yield start, x, style
+                start, style = x, other
+        yield start, self.width, style
+
+
+def _segment(text: str, style: Style, *, ascii_only: bool) -> Segment:
+    return Segment(text.translate(ASCII) if ascii_only else text, style)
+
+
+# The right edge of a list: where the window is in the whole, and where the violations are.
+
+Cell = tuple[str, Style]
+
+
+def rail(height: int, count: int, top: int, marks: Iterable[int], cursor: int, palette: Palette) -> list[Cell]:
+    """A cell a line. `marks` are lines with something wrong; the whole list is scaled to the height."""
+    cells: dict[int, Cell] = {}
+    if count > height > 0:
+        first = _line(top, count, height)
+        last = max(_line(min(top + height, count) - 1, count, height), first)
+        cells = dict.fromkeys(range(first, last + 1), ("▐", palette.dim))
+        if 0 <= cursor < count:
+            cells[_line(cursor, count, height)] = ("▐", palette.primary)
+    cells |= dict.fromkeys(marks, ("█", palette.bad))
+    return [cells.get(line, (" ", palette.rail)) for line in range(height)]
+
+
+def marked_lines(marks: Iterable[int], height: int, count: int) -> frozenset[int]:
+    """The lines of the rail that stand for rows with something wrong."""
+    scale = max(count, height)
+    return frozenset(_line(mark, scale, height) for mark in marks if 0 <= mark < count)
+
+
+def _line(row: int, count: int, height: int) -> int:
+    return min(row * height // max(count, 1), height - 1)
+
 
 #: rows kept in view around the selected one
 MARGIN = 2
@@ -34,8 +153,6 @@ CACHE = 500
 
 
 class LineWidget(Widget):
-    """A widget that draws lines with the palette of the theme."""
-
     #: the widget's own style while a picture is drawn: computing it per line is slow
     _look_now: Style | None = None
 
@@ -45,7 +162,6 @@ class LineWidget(Widget):
 
     @property
     def palette(self) -> Palette:
-        """The styles of the theme that is on."""
         return host_of(self).palette
 
     @property
@@ -54,7 +170,6 @@ class LineWidget(Widget):
         return host_of(self).ascii_only
 
     def canvas(self, width: int, style: Style | None = None) -> Canvas:
-        """An empty line."""
         return Canvas(width, style or self.palette.base)
 
     def set_titles(self, title: str, subtitle: str | None = None) -> None:
@@ -78,18 +193,22 @@ class RowList(LineWidget, can_focus=True):
 
     #: lines above the rows
     heading = 0
+    #: text shown while there are no rows, unless `empty_text` knows better
+    nothing = ""
+    #: rows with something wrong at the cursor
+    wrong: Sequence[int] = ()
 
     class Clicked(Message):
         """A row was clicked; `again` when it was the selected one."""
 
-        def __init__(self, rows: RowList, index: int, *, again: bool) -> None:
+        def __init__(self, rows: "RowList", index: int, *, again: bool) -> None:
             super().__init__()
             self.rows = rows
             self.index = index
             self.again = again
 
         @property
-        def control(self) -> RowList:
+        def control(self) -> "RowList":
             return self.rows
 
     def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
@@ -104,26 +223,21 @@ class RowList(LineWidget, can_focus=True):
         #: its size while a picture is drawn
         self._size_now: Size | None = None
         self._rail: list[tuple[str, Style]] = []
-        self._marked: tuple[object, int, int, tuple[int, ...]] | None = None
-
-    # ------------------------------------------------------------ for subclasses
+        self._marked: tuple[object, int, int, frozenset[int]] | None = None
 
     @property
     def count(self) -> int:
-        """How many rows there are."""
         raise NotImplementedError
 
     def draw(self, index: int, width: int) -> Canvas:
-        """A row."""
         raise NotImplementedError
 
     def draw_heading(self, line: int, width: int) -> Canvas:
-        """Draw a heading line."""
         return self.canvas(width)
 
     def marks(self) -> Iterable[int]:
         """Rows that the rail marks as wrong."""
-        return ()
+        return self.wrong
 
     def cache_key(self, index: int) -> object:
         """Everything besides the selection that changes how a row looks."""
@@ -131,7 +245,7 @@ class RowList(LineWidget, can_focus=True):
 
     def empty_text(self) -> str:
         """Text shown while there are no rows."""
-        return ""
+        return self.nothing
 
     def target(self) -> int | None:
         """The event that the selected row leads to, if any."""
@@ -142,8 +256,6 @@ class RowList(LineWidget, can_focus=True):
         if not 0 <= self.selected < self.count:
             return ""
         return "  ".join(self.draw(self.selected, COPY_WIDTH).strip(ascii_only=self.ascii_only).text.split())
-
-    # ------------------------------------------------------------ selection and window
 
     @property
     def size(self) -> Size:
@@ -177,25 +289,23 @@ class RowList(LineWidget, can_focus=True):
         self._cache.clear()
         self.refresh()
 
-    # ------------------------------------------------------------ drawing
-
     def render_lines(self, crop: Region) -> list[Strip]:
         """Compute geometry and style once per picture: per line it is slow."""
         self._size_now = self.size
         page, count = self.page, self.count
-        self._rail = rail(page, count, self.top, self._thinned(page, count), self.selected, self.palette)
+        self._rail = rail(page, count, self.top, self._marked_lines(page, count), self.selected, self.palette)
         self._look_now = self.rich_style
         try:
             return super().render_lines(crop)
         finally:
             self._look_now = self._size_now = None
 
-    def _thinned(self, page: int, count: int) -> tuple[int, ...]:
-        """A mark per line of the rail, cached: a long run may have many marks."""
+    def _marked_lines(self, page: int, count: int) -> frozenset[int]:
+        """The marked lines of the rail, cached: a long run may have many marks."""
         marks = self.marks() if count else ()
         known = self._marked
         if known is None or known[0] is not marks or known[1:3] != (page, count):
-            known = self._marked = (marks, page, count, thin(marks, page, count))
+            known = self._marked = (marks, page, count, marked_lines(marks, page, count))
         return known[3]
 
     def render_line(self, y: int) -> Strip:
@@ -239,8 +349,6 @@ class RowList(LineWidget, can_focus=True):
             canvas.put(1, text, self.palette.dim)
             strip = self._keep(key, canvas, edge)
         return strip
-
-    # ------------------------------------------------------------ mouse and theme
 
     def on_click(self, event: events.Click) -> None:
         offset = event.get_content_offset(self)

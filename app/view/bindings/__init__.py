@@ -1,1 +1,1 @@
-"""What the Bindings screen shows, without Textual."""
+"""The contents of the Bindings screen, without Textual."""

@@ -4,8 +4,6 @@
 marked, not left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Generic, TypeVar
@@ -13,7 +11,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from trunkline.app.text.fact import Tone
-from trunkline.app.view.index.bindings import BarMark, BarPoint, BindingRow
+from trunkline.app.view.index.bindings import BarPoint, BindingRow
 from trunkline.core.states.binding import BindingStatus
 
 P = TypeVar("P", bound=StrEnum)
@@ -92,10 +90,10 @@ def life_bar(
     if row.ending_at is not None:
         bar.line(row.ending_at, end, "╌", BarPart.ENDING)
     for point in points:
-        if point.mark is BarMark.TOUCHED:
-            bar.put(point.at, "●", BarPart.TOUCH)
-        elif point.mark is BarMark.WRONG:
+        if point.wrong:
             bar.put(point.at, "✗", BarPart.WRONG)
+        else:
+            bar.put(point.at, "●", BarPart.TOUCH)
     bar.put(row.bound_at, "├", BarPart.END)
     if over is None or over > span[1]:
         bar.put(span[1], OPEN, BarPart.END)

@@ -1,1 +1,1 @@
-"""What the Diff screen shows, without Textual."""
+"""The contents of the Diff screen, without Textual."""

@@ -4,20 +4,23 @@ Events are paired by subject (the id of their message, intent or delegation), ki
 every run of a scenario, so a message keeps its pair however late it comes.
 """
 
-from __future__ import annotations
-
-from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
+from functools import cache
 from itertools import accumulate
 
 import msgspec
 
+from trunkline.app.text.cells import clean, count, cut, seconds
+from trunkline.app.text.fact import Fact, Tone
 from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.kinds.registry import describe
+from trunkline.app.view.wire_side.unknown import gateway_name
 from trunkline.core.events import Body, Event
-from trunkline.sim.events.attach import GatewayLaunched, GatewayReady
-from trunkline.sim.events.script import BugEnabled
-from trunkline.sim.events.world import ThreadOpened, WorldPlace
+from trunkline.core.values import Address
+from trunkline.sim.events import attach, script, world
+from trunkline.sim.scenario.edit import BRANCH
 
 #: subject of an event without ids: the first of these fields that its body has
 _NAMES = ("original_id", "key", "session_key", "name", "fault", "phase", "bug", "hand", "webhook", "channel", "why")
@@ -26,13 +29,10 @@ _NUMBERS = frozenset(
     ("provider_id", "message_id", "original_id", "retry_at", "until", "at", "token", "owner", "retry_in", "before")
 )
 #: starts of a gateway that is not ours: where it is installed and how long it took are no differences
-_STARTS = (GatewayLaunched, GatewayReady)
-_fields: dict[type[Body], tuple[str, ...]] = {}
+_STARTS = (attach.GatewayLaunched, attach.GatewayReady)
 
 
 class DiffMark(StrEnum):
-    """How an event of run A compares with run B."""
-
     SAME = "="
     #: the same event at another time
     MOVED = "~"
@@ -55,12 +55,10 @@ class DiffRow(msgspec.Struct, frozen=True, gc=False):
 
 
 class Diff:
-    """The rows of two runs, in order of events."""
-
-    def __init__(self, one: RunView, other: RunView) -> None:
-        self.a = one
+    def __init__(self, first: RunView, other: RunView) -> None:
+        self.a = first
         self.b = other
-        self.rows: tuple[DiffRow, ...] = tuple(_rows(one, other))
+        self.rows: tuple[DiffRow, ...] = tuple(_rows(first, other))
         marks = [row.mark for row in self.rows]
         self.counts: dict[DiffMark, int] = {mark: marks.count(mark) for mark in DiffMark}
         #: index of the first row that differs; none: the runs are the same
@@ -78,12 +76,12 @@ class Diff:
         return next((index for index in found if not self._is_premise(index)), found[0] if found else None)
 
     def _is_premise(self, index: int) -> bool:
-        return isinstance(self.event(self.rows[index])[1].body, BugEnabled)
+        return isinstance(self.event(self.rows[index])[1].body, script.BugEnabled)
 
     @property
     def same(self) -> bool:
-        """Whether the runs have the same events at the same times."""
-        return self.first is None
+        """Whether the runs have the same events at the same times, but for what they have not reached."""
+        return self.first is None or isinstance(self.event(self.rows[self.first])[1].body, script.ScriptMissed)
 
     def row_of(self, seq: int) -> int:
         """Index of the last row up to event `seq` of B; -1 before the first."""
@@ -92,13 +90,6 @@ class Diff:
     def seq_at(self, index: int) -> int:
         """The event of B at a row: its own, else the last one before it."""
         return self._reached[index]
-
-    def next_stop(self, index: int, step: int) -> int | None:
-        """The next (`step` 1) or previous (-1) stretch of differences; wraps around."""
-        if not self.stops:
-            return None
-        at = bisect_right(self.stops, index) if step > 0 else bisect_left(self.stops, index) - 1
-        return self.stops[at % len(self.stops)]
 
     def event(self, row: DiffRow) -> tuple[RunView, Event]:
         """The event that a row shows, with its run: B's if B has it, else A's."""
@@ -152,7 +143,7 @@ def _subject(event: Event) -> tuple[str, type[Body]]:
 
 
 def _name(body: Body) -> str:
-    if isinstance(body, WorldPlace | ThreadOpened):
+    if isinstance(body, world.WorldPlace | world.ThreadOpened):
         return "/".join(body.address.lane)
     return next((str(value) for name in _NAMES if (value := getattr(body, name, None)) is not None), "")
 
@@ -164,10 +155,7 @@ def differs(ours: Body, theirs: Body) -> bool:
 
 def differences(ours: Body, theirs: Body) -> list[tuple[str, object, object]]:
     """The fields that differ, with their values in A and in B."""
-    kind = type(ours)
-    if kind not in _fields:
-        _fields[kind] = _compared(kind)
-    pairs = ((name, getattr(ours, name), getattr(theirs, name)) for name in _fields[kind])
+    pairs = ((name, getattr(ours, name), getattr(theirs, name)) for name in _compared(type(ours)))
     return [pair for pair in pairs if pair[1] != pair[2]]
 
 
@@ -192,8 +180,159 @@ def _stops(marks: Sequence[DiffMark]) -> list[int]:
     return found
 
 
+@cache
 def _compared(kind: type[Body]) -> tuple[str, ...]:
     """The fields of a kind that are compared."""
     if issubclass(kind, _STARTS):
         return ("number",)
     return tuple(name for name in kind.__struct_fields__ if name not in _NUMBERS)
+
+
+#: meaning of the marks
+MEANINGS = {
+    DiffMark.SAME: "same",
+    DiffMark.MOVED: "other time",
+    DiffMark.ONLY_A: "only A",
+    DiffMark.ONLY_B: "only B",
+    DiffMark.VERDICT: "other outcome",
+}
+#: characters of a value in a difference
+_VALUE = 60
+_TONES = {DiffMark.ONLY_A: Tone.WARN, DiffMark.ONLY_B: Tone.WARN, DiffMark.VERDICT: Tone.BAD}
+
+
+def outcome(diff: Diff, *, short: bool) -> str:
+    """Both verdicts, the first divergence and the numbers of differences; their signs if it must be short."""
+    differing = [(mark, number) for mark, number in diff.counts.items() if number and mark is not DiffMark.SAME]
+    counts = [f"{mark.value}{number}" if short else f"{MEANINGS[mark]} {number}" for mark, number in differing]
+    return "  ".join([f"A {verdict(diff.a)}  B {verdict(diff.b)}", divergence(diff), *counts])
+
+
+def verdict(view: RunView) -> str:
+    """Number and kinds of the violations of a run: ``✗2 dup``."""
+    broken = len(view.marks.violations)
+    if not broken:
+        return f"✓ ok, unmet {len(view.run.unmet)}" if view.run.unmet else "✓ ok"
+    marks = view.marks
+    kinds = {"dup": marks.copies, "leak": marks.misplaced, "mirror": marks.mirrors}
+    words = [word for word, found in kinds.items() if found]
+    return f"✗{broken} {' '.join(words) or ' '.join(dict.fromkeys(v.invariant for v in view.marks.violations))}"
+
+
+def run_name(view: RunView) -> str:
+    """A run by its inputs: scenario, seed, defects, crashes and added steps."""
+    made = view.header
+    defects = f"  defect {', '.join(made.bugs)}" if made.bugs else ""
+    crashes = f"  {', '.join(made.crashes)}" if made.crashes else ""
+    added = "".join(f"  + {step}" for step in made.steps)
+    # The added steps say more than the branch suffix.
+    name = made.scenario.removesuffix(BRANCH) if made.steps else made.scenario
+    seed = f" seed {made.seed}" if made.seeded else f" on {gateway_name(made)}" if view.wire_side else ""
+    return clean(f"{name}{seed}{defects}{crashes}{added}  {count(view.last, 'event')}")
+
+
+def divergence(diff: Diff) -> str:
+    """The first divergence: the event of B, or of A if only A has it."""
+    if diff.first is None:
+        return "no difference"
+    return f"first divergence {number(diff.rows[diff.first])}"
+
+
+def number(row: DiffRow) -> str:
+    """The event of a row: ``#14``, or ``A #14`` if only A has it."""
+    return f"#{row.b}" if row.b else f"A #{row.a}"
+
+
+def delta(diff: Diff, row: DiffRow) -> str:
+    """How much later or earlier it happens in B; empty without a difference."""
+    if not (row.a and row.b):
+        return ""
+    change = round(diff.b.event(row.b).at - diff.a.event(row.a).at, 6)
+    return f"{change:+.3f}" if change else ""
+
+
+def row_text(diff: Diff, row: DiffRow) -> str:
+    view, event = diff.event(row)
+    text = describe(view, event)
+    if row.mark is not DiffMark.VERDICT:
+        return text
+    return "  ".join([f"{text} |", *_changes(diff, row)])
+
+
+def row_tone(mark: DiffMark) -> Tone:
+    """The color of a row, which repeats its mark."""
+    return _TONES.get(mark, Tone.DIM if mark is DiffMark.SAME else Tone.PLAIN)
+
+
+def facts_of(diff: Diff, row: DiffRow) -> Iterator[Fact]:
+    """A row in detail: both sides, and all differences."""
+    for name, view, seq in (("A", diff.a, row.a), ("B", diff.b, row.b)):
+        own = row.b if name == "B" else 0
+        if not seq:
+            yield Fact(name, "did not happen", tone=Tone.WARN)
+            continue
+        event = view.event(seq)
+        yield Fact(name, f"#{seq} {seconds(event.at)} s  {describe(view, event)}", own)
+        for violation in view.marks.of(seq):
+            yield Fact("broken", f"{violation.invariant} {clean(violation.summary)}", own, Tone.BAD)
+    if row.a and row.b:
+        if changed := delta(diff, row):
+            yield Fact("time", f"{changed} s in B", row.b)
+        for change in _changes(diff, row):
+            yield Fact("differs", change, row.b, Tone.BAD)
+
+
+def _changes(diff: Diff, row: DiffRow) -> Iterator[str]:
+    ours, theirs = diff.a.event(row.a).body, diff.b.event(row.b).body
+    for name, before, after in differences(ours, theirs) if ours != theirs else ():
+        old, new = _value(diff.a, before), _value(diff.b, after)
+        yield f"{name} changed" if old is None or new is None else f"{name} {old} → {new}"
+    before = _broken_at(diff.a, row.a)
+    after = _broken_at(diff.b, row.b)
+    if before != after:
+        yield f"broken {before or 'nothing'} → {after or 'nothing'}"
+
+
+def _broken_at(view: RunView, seq: int) -> str:
+    return ", ".join(sorted({violation.invariant for violation in view.marks.of(seq)}))
+
+
+def _value(view: RunView, value: object) -> str | None:
+    """A value in words; none for a compound value, which the descriptions of both events show better."""
+    if isinstance(value, Address):
+        return view.places.label(value)
+    if value is None or isinstance(value, str | int | float):
+        return cut(clean("nothing" if value is None or value == "" else str(value)), _VALUE)
+    return None
+
+
+def as_lines(diff: Diff) -> Iterator[str]:
+    """The comparison as text: the header and each difference; equal events are counted."""
+    yield f"A {verdict(diff.a)}  {run_name(diff.a)}"
+    yield f"B {verdict(diff.b)}  {run_name(diff.b)}"
+    counts = (f"{mark.value} {diff.counts[mark]} {meaning}" for mark, meaning in MEANINGS.items() if diff.counts[mark])
+    yield "  ".join([divergence(diff), *counts])
+    if diff.same:
+        return
+    yield ""
+    yield from _stretches(diff, diff.rows)
+
+
+def _stretches(diff: Diff, rows: Sequence[DiffRow]) -> Iterator[str]:
+    quiet: dict[DiffMark, int] = {}
+    for row in rows:
+        if row.mark not in REAL_DIFFERENCES:
+            quiet[row.mark] = quiet.get(row.mark, 0) + 1
+            continue
+        yield from _quiet(quiet)
+        quiet = {}
+        _, event = diff.event(row)
+        yield f"{row.mark.value} {number(row):>7} {seconds(event.at):>10}  {row_text(diff, row)}"
+    yield from _quiet(quiet)
+
+
+def _quiet(quiet: dict[DiffMark, int]) -> Iterator[str]:
+    for mark in (DiffMark.SAME, DiffMark.MOVED):
+        if mark in quiet:
+            what = "the same" if mark is DiffMark.SAME else "the same at another time"
+            yield f"{mark.value} {count(quiet[mark], 'event')} {what}"

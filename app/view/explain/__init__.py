@@ -1,1 +1,1 @@
-"""What `trunkline explain` and the Why pane show, without Textual."""
+"""The contents of `trunkline explain` and of the Why pane, without Textual."""

@@ -1,9 +1,7 @@
 """Explanations of session bindings: a record with its history, a decision of the router, and denied fallbacks.
 
-As in `app.view.explain.event_facts`, nothing is reconstructed: the router recorded the candidates and reasons.
+As in `app.view.explain.explanation`, nothing is reconstructed: the router recorded the candidates and reasons.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
@@ -11,26 +9,12 @@ from trunkline.app.text.cells import count, seconds
 from trunkline.app.text.fact import Fact, Tone, because, facts, reason_text, under
 from trunkline.app.view.explain.resolver import answer, resolve
 from trunkline.app.view.index.bindings import BindingRow, Standing
+from trunkline.app.view.index.places import title
 from trunkline.app.view.index.run_index import RunView, typed
-from trunkline.app.view.kinds import describe, event_fact
-from trunkline.app.view.kinds.bindings import command
-from trunkline.app.view.labels.place_title import title
+from trunkline.app.view.kinds.gateway import command
+from trunkline.app.view.kinds.registry import describe, event_fact
 from trunkline.core.bindings.bind_request import OPERATOR
-from trunkline.core.events import Event
-from trunkline.core.events.bindings import (
-    BindingBound,
-    BindingDegraded,
-    BindingEnded,
-    BindingEnding,
-    BindingRefused,
-    BindingTouched,
-    ControlCalled,
-    ControlEnded,
-    FallbackDenied,
-    IdentityFallback,
-    PlaceReopened,
-    RouterDecided,
-)
+from trunkline.core.events import Event, bindings
 
 _TONES = {Standing.ACTIVE: Tone.GOOD, Standing.EXPIRED: Tone.WARN, Standing.ENDING: Tone.WARN}
 
@@ -104,23 +88,25 @@ def _ends(row: BindingRow) -> str:
 def _story(view: RunView, binding: str) -> Iterator[Fact]:
     """The history of a binding. Touches by messages, which have their own line, are left out."""
     story = view.bindings.story(binding)
-    shown = (event for event in story if not isinstance(event.body, BindingTouched) or event.body.by == OPERATOR)
+    shown = (
+        event for event in story if not isinstance(event.body, bindings.BindingTouched) or event.body.by == OPERATOR
+    )
     return under("story", (event_fact(view, event, timed=True) for event in shown))
 
 
 def _decided(view: RunView, events: Iterable[Event | None]) -> Iterator[Fact]:
     """Decisions of the router: the question, the candidates, and the outcome."""
     name, label = view.bindings.name, view.places.label
-    for event, body in typed(events, RouterDecided):
+    for event, body in typed(events, bindings.RouterDecided):
         seq = event.seq
         yield Fact("router", f"#{seq} {body.event_kind} of session {body.target_session_key}", seq)
         asked = label(body.requester) if body.requester else "an unknown requester"
         closed = "fail closed: no guess" if body.fail_closed else "fail open: a guess is allowed"
         yield Fact("asked by", f"{asked}  ({closed})", seq)
-        for number, one in enumerate(body.candidates):
-            which = f"{'✓' if one.chosen else '✗'} {name(one.binding)} {one.status}"
-            text = f"{which} {label(one.conversation)}  {reason_text(one.reason)}"
-            yield Fact("" if number else "tried", text, seq, Tone.GOOD if one.chosen else Tone.DIM)
+        for number, candidate in enumerate(body.candidates):
+            which = f"{'✓' if candidate.chosen else '✗'} {name(candidate.binding)} {candidate.status}"
+            text = f"{which} {label(candidate.conversation)}  {reason_text(candidate.reason)}"
+            yield Fact("" if number else "tried", text, seq, Tone.GOOD if candidate.chosen else Tone.DIM)
         if not body.candidates:
             yield Fact("tried", "that session had no binding", seq, Tone.DIM)
         found, where, tone = "fallback", "no bound conversation", Tone.WARN
@@ -131,10 +117,10 @@ def _decided(view: RunView, events: Iterable[Event | None]) -> Iterator[Fact]:
 
 def routed_facts(view: RunView, event: Event) -> Iterator[Fact]:
     """The router decisions about the completion of an event, and the fallbacks denied after them."""
-    decided = view.of_delegation(event.delegation, RouterDecided)
-    yield from _decided(view, decided or [view.nearest(event.seq, RouterDecided)])
-    denied = view.of_delegation(event.delegation, FallbackDenied)
-    denied += [one for one in view.of_intent(event.intent, FallbackDenied) if one not in denied]
+    decided = view.of_delegation(event.delegation, bindings.RouterDecided)
+    yield from _decided(view, decided or [view.nearest(event.seq, bindings.RouterDecided)])
+    denied = view.of_delegation(event.delegation, bindings.FallbackDenied)
+    denied += [refused for refused in view.of_intent(event.intent, bindings.FallbackDenied) if refused not in denied]
     yield from _warned(view, "denied", denied)
 
 
@@ -147,34 +133,42 @@ def _warned(view: RunView, label: str, events: Iterable[Event]) -> Iterator[Fact
 
 def spoken_facts(view: RunView, intent: str | None) -> Iterator[Fact]:
     """Whether an intent was posted under another identity, and whether its place was reopened for it."""
-    yield from _warned(view, "identity", view.of_intent(intent, IdentityFallback))
-    yield from (event_fact(view, event, "reopened") for event in view.of_intent(intent, PlaceReopened))
+    yield from _warned(view, "identity", view.of_intent(intent, bindings.IdentityFallback))
+    yield from (event_fact(view, event, "reopened") for event in view.of_intent(intent, bindings.PlaceReopened))
 
 
 def own_bound_facts(view: RunView, event: Event) -> Iterator[Fact]:
     """The explanation of an event of bindings; nothing for any other event."""
     seq = event.seq
     match event.body:
-        case RouterDecided():
+        case bindings.RouterDecided():
             yield from _decided(view, [event])
-            yield from _warned(view, "denied", view.of_delegation(event.delegation, FallbackDenied))
-        case FallbackDenied():
+            yield from _warned(view, "denied", view.of_delegation(event.delegation, bindings.FallbackDenied))
+        case bindings.FallbackDenied():
             yield from _warned(view, "denied", [event])
-            near = view.nearest(seq, RouterDecided)
+            near = view.nearest(seq, bindings.RouterDecided)
             yield from _decided(view, [near] if near else view.of_delegation(event.delegation))
-        case BindingRefused(verb=verb, conversation=place, session_key=key, reason=reason, detail=detail, by=by):
+        case bindings.BindingRefused(
+            verb=verb, conversation=place, session_key=key, reason=reason, detail=detail, by=by
+        ):
             yield Fact("refused", f"{verb} of {view.places.target(place)}", seq, Tone.WARN)
             yield Fact("session", key or "none was named", seq)
             yield because(reason, seq)
             yield Fact("detail", detail, seq)
             yield Fact("by", by or "not recorded", seq)
-        case ControlCalled(argument=argument, by=by):
+        case bindings.ControlCalled(argument=argument, by=by):
             yield Fact("command", f"{command(event.body.command)} {argument}".rstrip(), seq)
             yield Fact("by", by, seq)
-        case ControlEnded(outcome=outcome, reason=reason, detail=detail):
+        case bindings.ControlEnded(outcome=outcome, reason=reason, detail=detail):
             yield Fact("command", f"{command(event.body.command)}: {outcome}", seq)
             yield from facts(seq, ("because", reason), ("detail", detail))
-        case BindingBound() | BindingTouched() | BindingEnding() | BindingEnded() | BindingDegraded():
+        case (
+            bindings.BindingBound()
+            | bindings.BindingTouched()
+            | bindings.BindingEnding()
+            | bindings.BindingEnded()
+            | bindings.BindingDegraded()
+        ):
             yield from _happened(view, event)
         case _:
             pass

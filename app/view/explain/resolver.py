@@ -4,29 +4,29 @@ A binding wins only by its full address: channel, account, conversation and thre
 (`core.bindings.conversation_match`). Without a binding the conversation takes the default route recorded in the trace.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache, partial
 
 import msgspec
 
 from trunkline.app.text.cells import clean, count, seconds
-from trunkline.app.text.fact import Fact, Tone
+from trunkline.app.text.fact import Fact, Tone, reason_text
 from trunkline.app.view.index.bindings import BindingRow, Standing
-from trunkline.app.view.index.places import UNDER, Place, Places
+from trunkline.app.view.index.places import UNDER, Place, Places, title
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.labels.place_title import title
+from trunkline.app.view.kinds.registry import describe
 from trunkline.core.bindings.conversation_match import hangs_under, same_place
 from trunkline.core.channels import rules_for
 from trunkline.core.errors import UsageError
-from trunkline.core.events.gateway import RouteDecided
+from trunkline.core.events import Event
+from trunkline.core.events.bindings import FallbackDenied, RouterDecided
+from trunkline.core.events.gateway import InboundReceived, RouteDecided
+from trunkline.core.events.hands import CompletionPlanned
 from trunkline.core.values import Address, ChatKind
+from trunkline.sim.events.world import PeerSaid
 
 
 class ConsideredBinding(msgspec.Struct, frozen=True, kw_only=True):
-    """A binding, and why it won or lost."""
-
     row: BindingRow
     standing: Standing
     chosen: bool
@@ -34,8 +34,6 @@ class ConsideredBinding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Resolution(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer for one conversation."""
-
     asked: Address
     #: none: the default route
     binding: BindingRow | None
@@ -51,7 +49,7 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
 def resolve(view: RunView, place: Address, seq: int) -> Resolution:
     """The binding, else the default route, that a conversation resolves to after event `seq`."""
     considered = tuple(_considered(view, place, seq))
-    won = next((one.row for one in considered if one.chosen), None)
+    won = next((candidate.row for candidate in considered if candidate.chosen), None)
     key, recorded = (None, 0) if won is None else (won.session_key, won.since)
     because = "it is bound: same channel, account, conversation and thread"
     if won is None:
@@ -81,7 +79,7 @@ def _considered(view: RunView, place: Address, seq: int) -> Iterator[ConsideredB
                 why = "same channel, account, conversation and thread" if chosen else _no_longer(row, standing)
             found.append((rank, ConsideredBinding(row=row, standing=standing, chosen=chosen, why=why)))
     # Newest first: the current binding of a conversation comes before earlier ones.
-    ordered = sorted(found, key=lambda one: (not one[1].chosen, one[0], -one[1].row.since))
+    ordered = sorted(found, key=lambda pair: (not pair[1].chosen, pair[0], -pair[1].row.since))
     return (considered for _, considered in ordered)
 
 
@@ -97,7 +95,7 @@ def _compare(bound: Address, place: Address) -> tuple[int, str]:
         return 1, "its parent: a binding does not cover the threads below"
     if hangs_under(bound, place):
         return 1, "a thread of it: the binding covers only that thread"
-    if same_place(*(msgspec.structs.replace(one, thread=None) for one in (bound, place))):
+    if same_place(*(msgspec.structs.replace(address, thread=None) for address in (bound, place))):
         return 2, "same conversation, another thread"
     return 3, "same account, another conversation"
 
@@ -173,8 +171,127 @@ def resolution_facts(view: RunView, found: Resolution) -> Iterator[Fact]:
     yield Fact("because", f"{found.because}{f'  #{found.seq}' if found.seq else ''}", found.seq)
     if not found.considered:
         yield Fact("bindings", "none so far", tone=Tone.DIM)
-    for number, one in enumerate(found.considered):
-        mark, tone = ("✓", Tone.GOOD) if one.chosen else ("✗", Tone.DIM)
-        where = f"{one.row.conversation.channel} {title(view.places, one.row.conversation)}"
-        text = f"{mark} {view.bindings.name(one.row.id)} {one.standing} {where}: {one.why}"
-        yield Fact("" if number else "bindings", text, one.row.last, tone)
+    for number, candidate in enumerate(found.considered):
+        mark, tone = ("✓", Tone.GOOD) if candidate.chosen else ("✗", Tone.DIM)
+        where = f"{candidate.row.conversation.channel} {title(view.places, candidate.row.conversation)}"
+        text = f"{mark} {view.bindings.name(candidate.row.id)} {candidate.standing} {where}: {candidate.why}"
+        yield Fact("" if number else "bindings", text, candidate.row.last, tone)
+
+
+# Why an event did not go to another place: the first condition that excluded that place.
+#
+# Everything comes from the trace: the candidates of a route and of the binding router, the steps of a completion plan,
+# and denied fallbacks. For a place that no decision considered, nothing is reconstructed.
+
+#: bodies that record where something goes
+DECISIONS = (RouteDecided, RouterDecided, CompletionPlanned, FallbackDenied)
+
+
+#: what a decision says of a place, or of something with a name: the condition, and whether it was taken
+_Answer = tuple[Address | str | None, str, bool]
+
+
+class Alternative(msgspec.Struct, frozen=True, kw_only=True):
+    """A place, and what the decisions of an event say about it."""
+
+    name: str
+    #: the first condition that excluded it, or why it was taken
+    text: str
+    taken: bool = False
+    #: whether a decision considered it
+    considered: bool = True
+    #: event of the decision
+    seq: int = 0
+
+    @property
+    def tone(self) -> Tone:
+        return Tone.GOOD if self.taken else Tone.PLAIN if self.considered else Tone.DIM
+
+    @property
+    def mark(self) -> str:
+        return "✓" if self.taken else "✗" if self.considered else "–"
+
+
+def decisions_of(view: RunView, seq: int) -> list[Event]:
+    """The decisions that led to an event, nearest first, including those of its delegation, intent and inbound."""
+    if not 0 < seq <= view.last:
+        return []
+    event = view.event(seq)
+    path = [view.event(step) for step in reversed(view.causes.path(seq))]
+    same = (view.of_delegation(event.delegation), view.of_intent(event.intent), view.of_inbound(event.inbound))
+    near = (event for events in (path, *same) for event in events)
+    return list({event.seq: event for event in near if isinstance(event.body, DECISIONS) and event.seq <= seq}.values())
+
+
+def why_not(view: RunView, seq: int) -> list[Alternative]:
+    """Every place where an event could go: those that a decision considered, then the other places of the run."""
+    found: dict[str, Alternative] = {}
+    for decision in decisions_of(view, seq):
+        for answer in _answers(view, decision):
+            found.setdefault(answer.name, answer)
+    taken = _destination(view, seq)
+    if taken is not None:
+        name = view.places.label(taken)
+        known = found.get(name)
+        text = known.text if known is not None and known.taken else "the event went there"
+        found[name] = Alternative(name=name, text=text, taken=True, seq=known.seq if known else seq)
+    rest = (view.places.label(place.address) for place in view.places.in_order())
+    which = "no decision of this event considered it" if found else "no decision was recorded for this event"
+    others = [Alternative(name=name, text=which, considered=False) for name in dict.fromkeys(rest) if name not in found]
+    here = view.places.label(taken) if taken is not None else ""
+    return [*sorted(found.values(), key=lambda alternative: (alternative.name != here, not alternative.taken)), *others]
+
+
+def _destination(view: RunView, seq: int) -> Address | None:
+    body = view.event(seq).body if 0 < seq <= view.last else None
+    if isinstance(body, RouteDecided):
+        return body.reply_to
+    if isinstance(body, PeerSaid | InboundReceived | RouterDecided | FallbackDenied | CompletionPlanned):
+        return None
+    address = getattr(body, "address", None)
+    return address if isinstance(address, Address) else None
+
+
+def _answers(view: RunView, event: Event) -> Iterator[Alternative]:
+    match event.body:
+        case RouterDecided():
+            found = _router(view, event.body)
+        case CompletionPlanned(steps=steps):
+            found = (
+                (step.address, f"a step of the plan ({step.mode}), {reason_text(step.reason)}", True) for step in steps
+            )
+        case RouteDecided():
+            found = _route(view, event, event.body)
+        case FallbackDenied(refused=refused, reason=reason):
+            found = [(refused, f"fallback denied, {reason_text(reason)}", False)]
+        case _:
+            found = ()
+    for place, text, taken in found:
+        if place is not None:
+            name = place if isinstance(place, str) else view.places.label(place)
+            yield Alternative(name=name, text=clean(text), taken=taken, seq=event.seq)
+
+
+def _router(view: RunView, body: RouterDecided) -> Iterator[_Answer]:
+    for candidate in body.candidates:
+        text = f"{view.bindings.name(candidate.binding)} {candidate.status}, {reason_text(candidate.reason)}"
+        yield candidate.conversation, text, candidate.chosen
+    looked_at = {candidate.conversation.lane for candidate in body.candidates}
+    decided = f"{body.mode}, {reason_text(body.reason)}"
+    if body.conversation is not None and body.conversation.lane not in looked_at:
+        yield body.conversation, decided, True
+    if body.requester is not None and body.requester.lane not in looked_at and body.mode == "bound":
+        yield body.requester, f"requested from there, but the router chose {decided}", False
+
+
+def _route(view: RunView, event: Event, body: RouteDecided) -> Iterator[_Answer]:
+    yield body.reply_to, f"replies go there, {reason_text(body.reply_reason)}", True
+    for candidate in body.candidates:
+        yield (
+            f"route {view.bindings.name(candidate.binding)}",
+            f"{candidate.tier}, {reason_text(candidate.reason)}",
+            candidate.chosen,
+        )
+    if body.others:
+        text = f"{body.others} more are unrelated to this message: {describe(view, event)}"
+        yield "other routes", text, False

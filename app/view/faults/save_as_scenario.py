@@ -1,22 +1,22 @@
 """Saves a run as a scenario file that expects what was observed, so that a finding becomes a test."""
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from trunkline.app.runs.model import Run
-from trunkline.app.view.faults.cursor_context import name_of
+from trunkline.app.view.faults.upcoming import name_of
+from trunkline.core.config.files.problems import dotted
 from trunkline.core.events import Event
-from trunkline.sim.events.script import ScriptSkipped
-from trunkline.sim.events.wire import WireAccepted
-from trunkline.sim.events.world import WorldPlace
+from trunkline.sim.events import wire, world
+from trunkline.sim.events.script import ScriptMissed, ScriptSkipped
 from trunkline.sim.invariants import Status
 from trunkline.sim.run.expectations import transcripts_of
+from trunkline.sim.run.reached import parts_of
 from trunkline.sim.scenario import ScenarioError, ScenarioFile, load_text
 from trunkline.sim.scenario.edit import text_of, tree_of
 from trunkline.sim.scenario.place_refs import is_session_key
+from trunkline.sim.scenario.text_pattern import exact_pattern
 
 _REMARK = "Saved by Trunkline from an observed run. Run it: trunkline run THIS-FILE"
 #: kinds of events that record an outcome
@@ -33,17 +33,12 @@ _FACTS = ("state", "reason", "status")
 
 
 def saved_text(
-    file: ScenarioFile,
-    sound: Run,
-    *,
-    defective: Run | None = None,
-    bugs: Sequence[str] | None = None,
-    faults: Iterable[str] = (),
+    file: ScenarioFile, sound: Run, *, defective: Mapping[str, Run] | None = None, faults: Iterable[str] = ()
 ) -> str:
     """The text of a scenario file that expects the outcomes of `sound`. Raises `ScenarioError` if it cannot be written.
 
-    `defective`: the same run with bug switches on, whose violations become `breaks`; a plain run of the file has them
-    off. `bugs`: only these of the switches. `faults`: labels of the placed faults, for the title.
+    `defective`: the same run with each of some bug switches on, whose violations become `breaks`; a plain run of the
+    file has them off. `faults`: labels of the placed faults, for the title.
     """
     tree = dict(tree_of(file.scenario))
     placed = list(faults)
@@ -52,24 +47,35 @@ def saved_text(
     tree["seed"] = sound.trace.header.seed
     for name in ("bugs", "breaks"):
         tree.pop(name, None)
-    if defective is not None:
-        always = file.scenario.with_bugs
-        tree["bugs"] = [bug for bug in bugs or defective.trace.header.bugs if bug not in always]
-    if broken := (defective or sound).violated:
+    if bugs := [bug for bug in defective or () if bug not in file.scenario.with_bugs]:
+        tree["bugs"] = bugs
+    runs = (defective or {"": sound}).values()
+    if broken := dict.fromkeys(name for run in runs for name in run.violated):
         tree["breaks"] = list(broken)
+    _spare_missed(file, tree, sound.trace.events)
     tree["script"] = _happened(file, tree["script"], sound.trace.events)
     tree["expect"] = expectation(file, sound)
     text = text_of(_ordered(tree), remark=_REMARK)
     try:
-        load_text(text)
+        load_text(text, names=file.names)
     except ScenarioError as error:
         if not any(problem.field.startswith("expect.accepted") for problem in error.problems):
             raise
         # A message is in a place that was created during the run and that no file can name: keep the other facts.
         del tree["expect"]["accepted"]
         text = text_of(_ordered(tree), remark=_REMARK)
-        load_text(text)
+        load_text(text, names=file.names)
     return text
+
+
+def _spare_missed(file: ScenarioFile, tree: dict[str, Any], events: Sequence[Event]) -> None:
+    """Let the saved scenario miss the parts that its observed run has not reached."""
+    missed = {event.body.part for event in events if isinstance(event.body, ScriptMissed)}
+    for path in (path for path, _, _ in parts_of(file.scenario) if dotted(path) in missed):
+        part: Any = tree
+        for name in path[:2] if path[0] == "script" else path:
+            part = part[name]
+        part["may_miss"] = True
 
 
 def _happened(file: ScenarioFile, script: list[dict[str, Any]], events: Sequence[Event]) -> list[dict[str, Any]]:
@@ -101,7 +107,12 @@ def expectation(file: ScenarioFile, run: Run) -> dict[str, Any]:
     if outcomes := _outcomes(events):
         found["events"] = outcomes
     lines = transcripts_of(file, events)
-    if held := [{"session": key, "lines": list(lines[key])} for key in lines if lines[key] and is_session_key(key)]:
+    pattern = _pattern_of(file)
+    if held := [
+        {"session": key, "lines": [pattern(line) for line in lines[key]]}
+        for key in lines
+        if lines[key] and is_session_key(key)
+    ]:
         found["transcripts"] = held
     tested = {verdict.id for verdict in run.verdicts if verdict.status is not Status.NOT_EXERCISED}
     if wanted := [name for name in file.scenario.expect.exercised if name in tested]:
@@ -129,13 +140,20 @@ def _accepted(file: ScenarioFile, events: Sequence[Event]) -> list[dict[str, Any
     seen: Counter[tuple[str, str, tuple[str, ...]]] = Counter()
     for event in events:
         body = event.body
-        if isinstance(body, WireAccepted):
+        if isinstance(body, wire.WireAccepted):
             place = names.get(body.address.lane)
             if place is None:
                 return None
             seen[place, body.text, body.media] += 1
-    # `*` is a wildcard: compare such texts last, after all exact ones.
-    return [_message(*what, times) for what, times in sorted(seen.items(), key=lambda item: "*" in item[0][1])]
+    pattern = _pattern_of(file)
+    # `*` is a wildcard in files that are not strict: compare such texts last, after all exact ones.
+    every = sorted(seen.items(), key=lambda item: "*" in item[0][1])
+    return [_message(place, pattern(text), media, times) for (place, text, media), times in every]
+
+
+def _pattern_of(file: ScenarioFile) -> Callable[[str], str]:
+    """Writes a text as what a file expects."""
+    return exact_pattern if file.strict else str
 
 
 def _message(place: str, text: str, media: tuple[str, ...], times: int) -> dict[str, Any]:
@@ -149,7 +167,7 @@ def _names(file: ScenarioFile, events: Sequence[Event]) -> dict[tuple[str, str, 
     found: dict[tuple[str, str, str, str], str] = {}
     for event in events:
         body = event.body
-        if isinstance(body, WorldPlace) and body.address.lane not in found:
+        if isinstance(body, world.WorldPlace) and body.address.lane not in found:
             named = name_of(file, body.address, body.name)
             # The loader accepts a thread of delegated work by its full name.
             found[body.address.lane] = named[0] if named else f"{body.address.channel}/{body.name}"

@@ -3,26 +3,133 @@
 A branch is the same run until its fault strikes, so the next events of the open run are those of the branch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 import msgspec
 
 from trunkline.app.text.cells import clean, cut, quoted, seconds
-from trunkline.app.view.faults.cursor_context import CursorContext
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.index.run_index import RunView
 from trunkline.core.events import Body, Event
 from trunkline.core.events.bindings import BindingBound, BindingEnded
 from trunkline.core.events.delivery import AttemptStarted, ChunkAcked, IntentPrepared
-from trunkline.core.events.gateway import ProcessStarted, SessionCreated
+from trunkline.core.events.gateway import InboundReceived, ProcessStarted, SessionCreated
 from trunkline.core.events.hands import DelegationAccepted, DelegationFinished, DelegationStarted
+from trunkline.core.values import Address
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.wire import WireAccepted
-from trunkline.sim.events.world import PeerSaid
+from trunkline.sim.events.world import PeerSaid, WorldPlace
+from trunkline.sim.run.fault_board import where
+from trunkline.sim.scenario import PlaceError, PlaceRef, ScenarioFile
+
+# Where a fault is placed: the time of the cursor, and the conversation and message under it.
+#
+# Places have the names of the scenario file, so that a step can use them.
+
+#: resolution of the clock, seconds
+GRAIN = 1e-6
+
+
+class CursorContext(msgspec.Struct, frozen=True, kw_only=True):
+    """Place and time of the cursor. `place` is the scenario's name of the conversation; none: not in a conversation."""
+
+    at: float
+    seq: int
+    place: str | None = None
+    ref: PlaceRef | None = None
+    address: Address | None = None
+    #: id and text of the `say` step under the cursor
+    said: str | None = None
+    text: str = ""
+    #: the gateway has posted there under another identity, so it has a webhook
+    webhook: bool = False
+
+    @property
+    def early(self) -> bool:
+        """Whether a fault can be placed before the instant of the cursor, to be active when that begins."""
+        return bool(self.seq) and self.at > GRAIN
+
+
+def cursor_context(view: RunView, file: ScenarioFile, seq: int) -> CursorContext:
+    """The context of a cursor; 0 is before the first event."""
+    if not seq:
+        return CursorContext(at=0.0, seq=0)
+    event = view.event(seq)
+    address = address_of(view, event)
+    place, ref = place_names(view, file).get(address.lane, (None, None)) if address else (None, None)
+    posted = view.posted(seq)
+    said = posted.inbound if posted and posted.inbound in _said_before(file, event.at) else None
+    text = posted.body.text if said and posted and isinstance(posted.body, PeerSaid) else ""
+    return CursorContext(
+        at=event.at,
+        seq=seq,
+        place=place,
+        ref=ref,
+        address=address,
+        said=said,
+        text=text,
+        webhook=address is not None and _has_webhook(view, address, seq),
+    )
+
+
+def address_of(view: RunView, event: Event) -> Address | None:
+    """The conversation of an event: its own, else that of its message, its delegation or its causes."""
+    near = (
+        event,
+        *view.of_intent(event.intent, IntentPrepared),
+        *view.of_inbound(event.inbound, InboundReceived, PeerSaid),
+        *view.of_delegation(event.delegation, DelegationAccepted),
+        *(view.event(seq) for seq in reversed(view.causes.path(event.seq))),
+    )
+    return next((place for seq in near if (place := _where(seq)) is not None), None)
+
+
+def _where(event: Event) -> Address | None:
+    origin = getattr(event.body, "origin", None)
+    return where(event.body) or (origin if isinstance(origin, Address) else None)
+
+
+def place_names(view: RunView, file: ScenarioFile) -> dict[PlaceKey, tuple[str, PlaceRef]]:
+    """The places of a run that the scenario can name, each with its shortest name."""
+    found: dict[PlaceKey, tuple[str, PlaceRef]] = {}
+    for event in view.events:
+        body = event.body
+        if isinstance(body, WorldPlace) and body.address.lane not in found:
+            named = name_of(file, body.address, body.name)
+            if named is not None:
+                found[body.address.lane] = named
+    return found
+
+
+def name_of(file: ScenarioFile, address: Address, tail: str) -> tuple[str, PlaceRef] | None:
+    """The shortest unambiguous name of a place in a file; none if the file cannot name it."""
+    for text in (tail, f"{address.channel}/{tail}", f"{address.channel}:{address.account}/{tail}"):
+        try:
+            ref = file.resolve(text)
+        except PlaceError:
+            continue
+        if (ref.platform, ref.account, ref.tail) == (address.channel, address.account, tail):
+            return text, ref
+    return None
+
+
+def _said_before(file: ScenarioFile, at: float) -> set[str]:
+    """Ids of the `say` steps up to a time."""
+    times = [time for step, time in zip(file.scenario.script, file.times, strict=True) if step.say is not None]
+    return {name for name, time in zip(file.say_ids, times, strict=True) if time <= at}
+
+
+def _has_webhook(view: RunView, address: Address, seq: int) -> bool:
+    bodies = (event.body for event in view.events[:seq])
+    posted = (body for body in bodies if isinstance(body, WireAccepted) and body.identity is not None)
+    return any(_room(body.address) == _room(address) for body in posted)
+
+
+def _room(address: Address) -> tuple[str, str, str]:
+    return address.channel, address.account, address.parent or address.conversation
+
 
 #: the gateway processes that a run may have
 PROCESSES = ("gateway", "second")
@@ -33,8 +140,6 @@ _TEXT = 28
 
 
 class UpcomingEvent(msgspec.Struct, frozen=True):
-    """An event after the cursor."""
-
     seq: int
     at: float
     text: str
@@ -111,7 +216,7 @@ def upcoming_after(view: RunView, spot: CursorContext) -> Upcoming:
         said=here(PeerSaid),
         tasks=_some(view, coming, _starts, instant),
         messages=_some(view, later, lambda event: isinstance(event.body, PeerSaid | WireAccepted)),
-        sent=next((_coming(view, one) for one in reversed(before) if sends(one)), None),
+        sent=next((_coming(view, event) for event in reversed(before) if sends(event)), None),
         working=tuple(_working(before)),
         started=next((_coming(view, event) for event in reversed(before) if _starts(event)), None),
         process=_process(before),
@@ -134,7 +239,7 @@ def _coming(view: RunView, event: Event) -> UpcomingEvent:
     process = event.node
     if process not in PROCESSES:
         tries = view.of_intent(event.intent, AttemptStarted)
-        process = next((one.node for one in reversed(tries) if one.seq < event.seq), "gateway")
+        process = next((attempt.node for attempt in reversed(tries) if attempt.seq < event.seq), "gateway")
     return UpcomingEvent(event.seq, event.at, quoted(cut(clean(_text(view, event)), _TEXT)), process)
 
 
@@ -144,20 +249,17 @@ def _text(view: RunView, event: Event) -> str:
         return body.text
     if isinstance(body, DelegationStarted):
         accepted = view.of_delegation(event.delegation, DelegationAccepted)
-        return next((one.body.task for one in accepted if isinstance(one.body, DelegationAccepted)), body.hand)
-    prepared = view.of_intent(event.intent, IntentPrepared)
-    return next((one.body.text for one in prepared if isinstance(one.body, IntentPrepared)), "")
+        return next((event.body.task for event in accepted if isinstance(event.body, DelegationAccepted)), body.hand)
+    prepared = view.prepared(event)
+    return prepared.text if prepared is not None else ""
 
 
 def _lane(view: RunView, event: Event) -> PlaceKey | None:
     body = event.body
     if isinstance(body, PeerSaid | WireAccepted | ChunkAcked):
         return body.address.lane
-    prepared = view.of_intent(event.intent, IntentPrepared)
-    return next((one.body.address.lane for one in prepared if isinstance(one.body, IntentPrepared)), None)
-
-
-# ---------------------------------------------------------------- the state at the cursor
+    prepared = view.prepared(event)
+    return prepared.address.lane if prepared is not None else None
 
 
 def _starts(event: Event) -> bool:

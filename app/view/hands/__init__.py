@@ -1,1 +1,1 @@
-"""What the Hands screen shows, without Textual."""
+"""The contents of the Hands screen, without Textual."""

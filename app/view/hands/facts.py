@@ -1,59 +1,155 @@
 """The facts of a delegation for the detail pane and the reports: both columns, its origin, its chain and its events."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from trunkline.app.text.cells import quoted, seconds
+from trunkline.app.text.cells import clean, quoted, seconds
 from trunkline.app.text.fact import Fact, Tone, facts, under
-from trunkline.app.view.hands.columns import CALLBACK_LOOKS, OPEN_WORK, WORK_LOOKS, WorkPhase
-from trunkline.app.view.hands.history import DelegationHistory
-from trunkline.app.view.hands.row import HandRow
-from trunkline.app.view.hands.runs import HandRuns
-from trunkline.app.view.hands.silence import why_unseen
-from trunkline.app.view.index.message import MessageHistory
+from trunkline.app.view.hands.columns import OPEN_WORK, TO_PARENT, WORK_LOOKS, HandRow, WorkPhase
+from trunkline.app.view.hands.runs import DelegationHistory, HandRuns
+from trunkline.app.view.index.messages import OPEN, MessageHistory, QueueState
+from trunkline.app.view.index.places import title
 from trunkline.app.view.index.run_index import RunView, typed
-from trunkline.app.view.kinds import event_fact
-from trunkline.app.view.kinds.hands import CALLBACK_TEXTS, step_label
+from trunkline.app.view.kinds.gateway import CALLBACK_LOOKS, step_label
+from trunkline.app.view.kinds.registry import describe, event_fact
 from trunkline.app.view.labels.messages import WORDS
-from trunkline.app.view.labels.place_title import title
 from trunkline.core.events import Body, Event
+from trunkline.core.events import hands as hand_events
 from trunkline.core.events.bindings import FallbackDenied, RouterDecided
+from trunkline.core.events.delivery import IntentSettled, LaneWaiting
 from trunkline.core.events.gateway import InboundReceived, TurnEnded, TurnStarted
-from trunkline.core.events.hands import (
-    AnswerTurnedAway,
-    CallbackChanged,
-    CompletionPlanned,
-    DelegationAccepted,
-    DelegationFinished,
-    DelegationIgnored,
-    DelegationProgressed,
-    DelegationStarted,
-)
+from trunkline.core.reasons import Reason
 from trunkline.core.states.delegation import CallbackState
 from trunkline.core.values import Peer
 from trunkline.sim.events.wire import WireAccepted
 
+# Why people see no message with the result of a delegation: one sentence, from what was recorded.
+
+_WORKING: dict[WorkPhase, str] = {
+    WorkPhase.LATER: "it is delegated later in the run",
+    WorkPhase.ACCEPTED: "the hand has not started",
+    WorkPhase.RUNNING: "the hand still works on it",
+    WorkPhase.ORPHANED: "the process that ran it has died, and the next one decides what becomes of it",
+}
+_BY_STATE: dict[CallbackState, str] = {
+    CallbackState.WAITING: "the work has ended, and nothing reports it yet",
+    CallbackState.PENDING_TURN: "the callback waits for its turn in the session of the agent that delegated",
+    CallbackState.IN_TURN: "the agent that delegated is reading the result",
+    CallbackState.QUEUED: "its message is in the queue",
+    CallbackState.PARKED: "its message waits for its adapter, or for an operator who finds out whether it arrived",
+    CallbackState.UNDELIVERABLE: "it cannot be delivered",
+    CallbackState.SUPPRESSED: "deliberately nothing is sent",
+}
+#: reasons whose own sentence does not say what became of the result
+_OF_REASON: dict[Reason, str] = {
+    Reason.NO_REPLY: "the agent read the result and had nothing to say",
+    Reason.ALREADY_SENT: "the callback turn had sent the same text to the same place by the message tool",
+    Reason.CANCELLED_BY_AGENT: "the agent that delegated it cancelled it itself, and needs no report",
+    Reason.DISCARDED: "an operator discarded the report",
+    Reason.REQUESTER_REPLACED: "the session that asked has been replaced, and there is no place to post the result",
+}
+
+
+def why_unseen(view: RunView, hands: HandRuns, row: HandRow, seq: int) -> tuple[str, int] | None:
+    """Why nothing of it is visible after event `seq`, and the event that says so; none if people have seen it."""
+    run = hands.history(row.id)
+    if run is None or row.said or row.callback is CallbackState.DELIVERED:
+        return None
+    if row.work in OPEN_WORK or row.later:
+        return _working(row)
+    if row.over:
+        return "the run is over, and it was never reported", row.finished or row.since
+    if row.callback is CallbackState.SUPPRESSED and row.callback_reason in TO_PARENT and row.parent:
+        above = hands.history(row.parent)
+        name = f"{hands.name(row.parent)} of hand {clean(above.body.hand)}" if above is not None else clean(row.parent)
+        return f"its result went to the hand that delegated it, and is part of {name}", row.callback_since
+    if row.callback in (CallbackState.QUEUED, CallbackState.PARKED, CallbackState.UNDELIVERABLE):
+        found = _of_messages(view, hands, run, row, seq)
+        if found is not None:
+            return found
+    return _reasoned(row, row.callback_reason), row.callback_since
+
+
+def _working(row: HandRow) -> tuple[str, int]:
+    if row.work is WorkPhase.ACCEPTED and row.body.hand_kind == "worker":
+        return "no worker has taken the task", row.since
+    text = _WORKING[row.work]
+    if row.work is WorkPhase.RUNNING and row.progress:
+        return f"{text}; it reported “{clean(row.progress)}”", row.progressed
+    return text, row.started or row.since
+
+
+def _of_messages(
+    view: RunView, hands: HandRuns, run: DelegationHistory, row: HandRow, seq: int
+) -> tuple[str, int] | None:
+    """The wait of a report's messages, or how the last one ended."""
+    histories = [found for intent in run.intents if (found := hands.messages.of(intent)) is not None]
+    known = [history for history in histories if history.seq <= seq]
+    if not known:
+        return None
+    if row.callback is CallbackState.UNDELIVERABLE:
+        return next(filter(None, (_settled(history, row, seq) for history in reversed(known))), None)
+    step = known[-1].step(seq)
+    waits = _waiting(view, known[-1], seq)
+    if row.callback is CallbackState.PARKED and step.state not in (*OPEN, QueueState.UNKNOWN):
+        ended = _settled(known[-1], row, seq)
+        return (f"{ended[0]} An operator can retry or discard it.", ended[1]) if ended is not None else None
+    if step.state is QueueState.UNKNOWN:
+        text = "the platform may have it or not, and only an operator can find out"
+        return f"{text}: {step.why}" if step.why else text, step.seq
+    if waits is not None:
+        return f"its message waits: {describe(view, waits)}", waits.seq
+    due = f", tried again at {seconds(step.due)} s" if step.due is not None else ""
+    why = f" ({step.why})" if step.why else ""
+    return f"its message is in the queue, {step.state}{why}{due}", step.seq
+
+
+def _settled(history: MessageHistory, row: HandRow, seq: int) -> tuple[str, int] | None:
+    """How a message ended that did not arrive."""
+    for event in reversed(history.settled):
+        body = event.body
+        if event.seq <= seq and isinstance(body, IntentSettled):
+            detail = f" ({clean(body.detail)})" if body.detail else ""
+            reason = row.callback_reason or body.reason
+            return f"its message is {body.state}. {reason.sentence}{detail}", event.seq
+    return None
+
+
+def _waiting(view: RunView, history: MessageHistory, seq: int) -> Event | None:
+    """Why its lane cannot send, unless it was tried since."""
+    waits = (event for event in history.events if event.seq <= seq and isinstance(event.body, LaneWaiting))
+    found = max(waits, key=lambda event: event.seq, default=None)
+    tried = history.tried(seq)
+    return found if found is not None and (not tried or tried[-1].event.seq < found.seq) else None
+
+
+def _reasoned(row: HandRow, reason: Reason | None) -> str:
+    if reason is None:
+        return _BY_STATE[row.callback]
+    if row.callback is CallbackState.UNDELIVERABLE and row.turn:
+        return f"its callback turn failed. {reason.sentence}"
+    return _OF_REASON.get(reason) or f"{_BY_STATE[row.callback]}. {reason.sentence}"
+
+
 #: labels of the events of a delegation, and of those that its message and its turn add
 _LABELS: dict[type[Body], str] = {
-    DelegationAccepted: "dispatch",
-    DelegationStarted: "start",
-    DelegationProgressed: "progress",
-    DelegationIgnored: "ignored",
-    AnswerTurnedAway: "refused",
+    hand_events.DelegationAccepted: "dispatch",
+    hand_events.DelegationStarted: "start",
+    hand_events.DelegationProgressed: "progress",
+    hand_events.DelegationIgnored: "ignored",
+    hand_events.AnswerTurnedAway: "refused",
     RouterDecided: "router",
     FallbackDenied: "denied",
     TurnStarted: "callback",
-    CallbackChanged: "callback",
-    DelegationFinished: "result",
-    CompletionPlanned: "plan",
+    hand_events.CallbackChanged: "callback",
+    hand_events.DelegationFinished: "result",
+    hand_events.CompletionPlanned: "plan",
 }
 
 
 def spoken(view: RunView, row: HandRow) -> str:
     """The places of its announcements, with their numbers."""
-    places = Counter(title(view.places, one.address) for one in row.said)
+    places = Counter(title(view.places, message.address) for message in row.said)
     return ", ".join(f"{name} {times}×" if times > 1 else name for name, times in places.items())
 
 
@@ -70,8 +166,8 @@ def hand_facts(view: RunView, hands: HandRuns, row: HandRow, seq: int) -> Iterat
     for name in row.broken:
         # What the invariant found first about it; leads to the event that proves it.
         at = hands.first_broken(run)[name]
-        titles = [f" {one.title}" for one in view.verdicts if one.id == name]
-        summaries = [f": {one.summary}" for one in view.marks.found if (one.at, one.invariant) == (at, name)]
+        titles = [f" {verdict.name}" for verdict in view.verdicts if verdict.id == name]
+        summaries = [f": {mark.summary}" for mark in view.marks.found if (mark.at, mark.invariant) == (at, name)]
         yield Fact("broken", "".join((f"✗ {name}", *titles[:1], *summaries[:1])), at, Tone.BAD)
     yield from _task(row)
     yield from under("chain", _links(view, hands, run, seq))
@@ -104,8 +200,8 @@ def _work(row: HandRow) -> Fact:
 
 
 def _callback(row: HandRow) -> Fact:
-    _, word, tone = CALLBACK_LOOKS[row.callback]
-    text = f"{word}: {CALLBACK_TEXTS[row.callback]}"
+    _, word, tone, meaning = CALLBACK_LOOKS[row.callback]
+    text = f"{word}: {meaning}"
     if row.callback_reason is not None:
         text += f" ({row.callback_reason})"
     if row.over:
@@ -145,14 +241,13 @@ def _deadline(view: RunView, row: HandRow, seq: int) -> Fact:
 
 
 def _below(row: HandRow) -> Fact:
-    """A delegation that the hand made."""
     word, body = CALLBACK_LOOKS[row.callback][1], row.body
     return Fact("", f"{row.name}  {row.work}, {word}  {quoted(body.task)} for {body.hand}", row.since)
 
 
 def _late(run: DelegationHistory, events: Iterable[Event]) -> Iterator[Fact]:
     """Results that came after the first one."""
-    for event, body in typed(events, DelegationIgnored):
+    for event, body in typed(events, hand_events.DelegationIgnored):
         who = f" from {body.by}" if body.by else ""
         outcome = f"{body.outcome} " if body.outcome is not None else ""
         after = seconds(event.at - run.finished.at if run.finished is not None else 0.0)
@@ -161,18 +256,15 @@ def _late(run: DelegationHistory, events: Iterable[Event]) -> Iterator[Fact]:
 
 def _story(view: RunView, run: DelegationHistory) -> Iterator[Fact]:
     """The events of the delegation, of its callback turns, and of what people saw of it."""
-    events = (*view.of_delegation(run.id, *_LABELS), *run.callbacks, *(view.event(one.seq) for one in run.said))
+    events = (*view.of_delegation(run.id, *_LABELS), *run.callbacks, *(view.event(message.seq) for message in run.said))
     for _, event in sorted({event.seq: event for event in events}.items()):
         body = event.body
-        if isinstance(body, CompletionPlanned):
+        if isinstance(body, hand_events.CompletionPlanned):
             text = "; ".join(step_label(view, step) for step in body.steps) or "no announcement"
             yield Fact("plan", f"#{event.seq} {seconds(event.at)} {text}", event.seq)
         else:
             label = "said" if isinstance(body, WireAccepted) else _LABELS.get(type(body), "")
             yield event_fact(view, event, label, timed=True)
-
-
-# ---------------------------------------------------------------- where it comes from
 
 
 def who(peer: Peer | None) -> str:
@@ -182,7 +274,7 @@ def who(peer: Peer | None) -> str:
 
 def _origin(view: RunView, run: DelegationHistory, row: HandRow) -> Iterator[Fact]:
     """Where the person asked: place, person and message, turn and sessions, and the bot that heard it."""
-    asked = next((one for one in (run, *run.line) if one.body.origin is not None), run)
+    asked = next((row for row in (run, *run.line) if row.body.origin is not None), run)
     place = asked.body.origin
     if place is None:
         yield Fact("origin", "none: it was not requested in a place", row.since)
@@ -206,9 +298,6 @@ def _origin(view: RunView, run: DelegationHistory, row: HandRow) -> Iterator[Fac
     yield Fact("session", row.session or "none of its own", row.since)
 
 
-# ---------------------------------------------------------------- its chain
-
-
 def _links(view: RunView, hands: HandRuns, run: DelegationHistory, seq: int) -> Iterator[Fact]:
     """From the message of the person to the ids of the platform, each link with its event."""
     for received, heard in typed([view.nearest(run.accepted.seq, InboundReceived)], InboundReceived):
@@ -218,10 +307,10 @@ def _links(view: RunView, hands: HandRuns, run: DelegationHistory, seq: int) -> 
     for turn, begun in typed([view.nearest(run.accepted.seq, TurnStarted)], TurnStarted):
         yield _link("turn", turn, f"{turn.turn or '?'} of agent {begun.agent}")
     yield _link("delegation", run.accepted, f"{run.name}  {run.id} to hand {run.body.hand}")
-    for finished, result in typed([run.finished], DelegationFinished):
+    for finished, result in typed([run.finished], hand_events.DelegationFinished):
         yield _link("result", finished, f"{result.outcome} {quoted(result.text)}")
     for started in run.callbacks:
-        ends = (end for one, end in typed(view.of_inbound(started.inbound), TurnEnded) if one.turn == started.turn)
+        ends = (end for ended, end in typed(view.of_inbound(started.inbound), TurnEnded) if ended.turn == started.turn)
         end = next((f" {end.outcome}{f' ({end.reason})' if end.reason else ''}" for end in ends), ", not ended")
         yield _link("callback turn", started, f"{started.turn or '?'}{end}")
     for history in filter(None, map(hands.messages.of, run.intents)):

@@ -5,34 +5,220 @@ does not record the callback, it is derived from the turn and the messages. A de
 without a result is shown as wrong before any verdict is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from operator import attrgetter
 
-from trunkline.app.text.lazy_sequence import LazySequence
-from trunkline.app.view.hands.columns import OPEN_WORK, WorkPhase
-from trunkline.app.view.hands.history import ACCEPTED, FINISHED, DelegationHistory
-from trunkline.app.view.hands.row import Announcement, HandCounts, HandRow
+import msgspec
+
+from trunkline.app.view.hands.columns import ENDED_AS, OPEN_WORK, Announcement, HandCounts, HandRow, WorkPhase
 from trunkline.app.view.index.evidence import BrokenThings
-from trunkline.app.view.index.growing import Tally
+from trunkline.app.view.index.growing import EventHistory, GrowingRows, LazySequence, Tally
 from trunkline.app.view.index.messages import MessageHistories
 from trunkline.app.view.index.run_index import GrowingView, RunView
-from trunkline.core.events import Event
-from trunkline.core.events.bindings import BindingBound
-from trunkline.core.events.delivery import IntentPrepared
-from trunkline.core.events.gateway import InboundReceived, TurnStarted
-from trunkline.core.events.hands import (
-    DelegationAccepted,
-    DelegationFinished,
-    DelegationProgressed,
-    DelegationStarted,
-)
+from trunkline.core.events import Body, Event, hands
+from trunkline.core.events.bindings import BindingBound, RouterDecided
+from trunkline.core.events.delivery import IntentPrepared, IntentReopened, IntentSettled, IntentSuppressed
+from trunkline.core.events.gateway import InboundAdmitted, InboundReceived, TurnEnded, TurnStarted
+from trunkline.core.events.hands import DelegationAccepted, DelegationFinished, DelegationProgressed, DelegationStarted
 from trunkline.core.keys import SessionKey
+from trunkline.core.reasons import Reason
 from trunkline.core.states.delegation import CLOSED_CALLBACK, CallbackState
-from trunkline.core.values import WorkKind
+from trunkline.core.values import IntentState, Peer, WorkKind
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.index.projection import on
 from trunkline.sim.invariants.base import Violation
+
+# One delegation over the whole run: its events, and its two columns after any of them.
+
+
+class CallbackStep(msgspec.Struct, frozen=True):
+    seq: int
+    at: float
+    state: CallbackState
+    reason: Reason | None = None
+
+
+#: states of intents by which the report is over, the strongest first
+_OUTCOMES = (
+    (CallbackState.PARKED, frozenset({IntentState.PARTIAL, IntentState.UNKNOWN})),
+    (CallbackState.DELIVERED, frozenset({IntentState.DELIVERED})),
+    (CallbackState.UNDELIVERABLE, frozenset(IntentState) - {IntentState.CANCELLED}),
+)
+#: the events of which a delegation may have several
+_LISTED: tuple[type[Body], ...] = (
+    hands.DelegationStarted,
+    hands.DelegationProgressed,
+    hands.DelegationIgnored,
+    hands.AnswerTurnedAway,
+)
+#: outcomes of a callback turn after which nobody gets anything
+_TURN_OUTCOMES = {"silent": CallbackState.SUPPRESSED, "failed": CallbackState.UNDELIVERABLE}
+#: counted beside the states of callbacks
+ACCEPTED, FINISHED = "accepted", "finished"
+
+
+class DelegationHistory(EventHistory):
+    def __init__(self, accepted: Event, body: hands.DelegationAccepted, name: str) -> None:
+        self.accepted = accepted
+        self.body = body
+        #: its name on screens: ``h1`` for the first
+        self.name = name
+        self.agent = ""
+        self.asked_by: Peer | None = body.asked_by
+        self.message_id = body.message_id
+        self.session = ""
+        #: the delegation that its caller works on, and those that its hand made
+        self.above: DelegationHistory | None = None
+        self.children: list[DelegationHistory] = []
+        self.finished: Event | None = None
+        #: starts of its callback turns
+        self.callbacks = GrowingRows[Event](attrgetter("seq"))
+        self._lists = {kind: GrowingRows[Event](attrgetter("seq")) for kind in _LISTED}
+        self.started, self.progress, self.ignored, self.refused = self._lists.values()
+        #: its requester was busy when it ended, for an unknown time
+        self.busy = False
+        self.said: list[Announcement] = []
+        #: the messages that report it, with their states
+        self.intents: dict[str, IntentState] = {}
+        self.steps = GrowingRows[CallbackStep](attrgetter("seq"))
+        #: whether the trace records how the callback changes; older ones leave it to be derived
+        self.recorded = False
+        #: the first event at which a violation of it was detected
+        self.broken_at: int | None = None
+        #: the last event that concerns it
+        self.last = accepted.seq
+
+    @property
+    def id(self) -> str:
+        return self.accepted.delegation or ""
+
+    @property
+    def line(self) -> "Iterator[DelegationHistory]":
+        """The delegations above it, the nearest first."""
+        above = self.above
+        while above is not None:
+            yield above
+            above = above.above
+
+    def callback(self, seq: int) -> CallbackStep:
+        last = self.steps.last(seq)
+        return last or CallbackStep(self.accepted.seq, self.accepted.at, CallbackState.WAITING)
+
+    def ended(self, seq: int) -> Event | None:
+        """The end of the work, if it has ended by event `seq`."""
+        return self.finished if self.finished is not None and self.finished.seq <= seq else None
+
+    def work(self, seq: int, deaths: dict[int, int]) -> WorkPhase:
+        """The work after event `seq`. `deaths`: process -> the event that ended it."""
+        if self.accepted.seq > seq:
+            return WorkPhase.LATER
+        ended = self.ended(seq)
+        if ended is not None and isinstance(ended.body, hands.DelegationFinished):
+            return ENDED_AS[ended.body.outcome]
+        last = self.started.last(seq) or self.accepted
+        died = deaths.get(last.generation)
+        if self.body.hand_kind != "worker" and died is not None and last.seq < died <= seq:
+            return WorkPhase.ORPHANED
+        return WorkPhase.RUNNING if last is not self.accepted else WorkPhase.ACCEPTED
+
+    def deadline(self, started: Event | None) -> float | None:
+        """The deadline: the time allowed at acceptance, counted from its last start unless a worker has it."""
+        if self.body.deadline is None:
+            return None
+        began = self.accepted.at if started is None or self.body.hand_kind == "worker" else started.at
+        return self.body.deadline + began - self.accepted.at
+
+    def learn(self, event: Event) -> None:
+        """Take one event of the delegation, of its callback turn or of a message that reports it."""
+        self.last = event.seq
+        super().learn(event)
+
+    def counts(self) -> Iterator[tuple[int, tuple[str, int]]]:
+        """The numbers that a delegation adds to the tally, with the events."""
+        yield self.accepted.seq, (ACCEPTED, 1)
+        if self.finished is not None:
+            yield self.finished.seq, (FINISHED, 1)
+        for step in self.steps:
+            yield step.seq, (step.state, 1)
+        for before, step in pairwise(self.steps):
+            yield step.seq, (before.state, -1)
+
+    def _derive(self, event: Event, state: CallbackState, reason: Reason | None = None) -> None:
+        """Change the callback where an older trace does not record it."""
+        if not self.recorded and (self.steps[-1].state if self.steps else CallbackState.WAITING) is not state:
+            self.steps.add(CallbackStep(event.seq, event.at, state, reason))
+
+    @on(hands.CallbackChanged)
+    def _changed(self, event: Event, body: hands.CallbackChanged) -> None:
+        """Take a recorded change; what was derived before gives way."""
+        if not self.recorded:
+            self.recorded, self.steps = True, GrowingRows[CallbackStep](attrgetter("seq"))
+        self.steps.add(CallbackStep(event.seq, event.at, body.state, body.reason))
+
+    @on(*_LISTED)
+    def _listed(self, event: Event, body: Body) -> None:
+        self._lists[type(body)].add(event)
+
+    @on(hands.DelegationFinished)
+    def _finished(self, event: Event, _body: hands.DelegationFinished) -> None:
+        self.finished = self.finished or event
+
+    @on(hands.CompletionPlanned)
+    def _planned(self, event: Event, body: hands.CompletionPlanned) -> None:
+        self.busy = body.requester_busy
+        replaced = Reason.REQUESTER_REPLACED
+        unsaid = (step.mode == "kept" or (step.address is None and step.reason is replaced) for step in body.steps)
+        if body.steps and all(unsaid):
+            self._derive(event, CallbackState.SUPPRESSED, body.steps[0].reason)
+
+    @on(InboundAdmitted)
+    def _admitted(self, event: Event, body: InboundAdmitted) -> None:
+        if body.work is WorkKind.CALLBACK:
+            self._derive(event, CallbackState.PENDING_TURN)
+
+    @on(TurnStarted)
+    def _turn_started(self, event: Event, body: TurnStarted) -> None:
+        if body.work is WorkKind.CALLBACK:
+            self.callbacks.add(event)
+            self._derive(event, CallbackState.IN_TURN)
+
+    @on(TurnEnded)
+    def _turn_ended(self, event: Event, body: TurnEnded) -> None:
+        state = _TURN_OUTCOMES.get(body.outcome)
+        if state is not None and self.callbacks and self.callbacks[-1].turn == event.turn and not self.intents:
+            self._derive(event, state, body.reason)
+
+    @on(IntentSuppressed)
+    def _unsaid(self, event: Event, body: IntentSuppressed) -> None:
+        if self.finished is not None and not self.intents:
+            self._derive(event, CallbackState.SUPPRESSED, body.reason)
+
+    @on(IntentPrepared, IntentReopened)
+    def _queued(self, event: Event, body: IntentPrepared | IntentReopened) -> None:
+        prepared = isinstance(body, IntentPrepared) and self.finished is not None and event.delegation == self.id
+        if prepared or (isinstance(body, IntentReopened) and event.intent in self.intents):
+            self.intents[event.intent or ""] = IntentState.PREPARED
+            self._derive(event, CallbackState.QUEUED)
+
+    @on(IntentSettled)
+    def _settled(self, event: Event, body: IntentSettled) -> None:
+        """A message has ended; with the last one the report is over."""
+        if event.intent not in self.intents and self.finished is None:
+            return
+        self.intents[event.intent or ""] = body.state
+        ends = self.intents.values()
+        if IntentState.PREPARED in ends:
+            return
+        outcome = (callback for callback, states in _OUTCOMES if any(end in states for end in ends))
+        found = next(outcome, CallbackState.SUPPRESSED)
+        self._derive(event, found, None if found is CallbackState.DELIVERED else body.reason)
+
+    @on(RouterDecided)
+    def _routed(self, _event: Event, body: RouterDecided) -> None:
+        key = body.target_session_key
+        self.session = self.session or (key if key != self.body.session_key else "")
+
 
 #: seconds until the end of a run is written down; and within which an idle requester must begin to read it (L2)
 _GRACE, _WITHIN = 1.0, 60.0
@@ -50,9 +236,8 @@ class HandRuns(GrowingView, Sequence[str]):
         #: the messages of the run
         self.messages = histories
         self._runs: dict[str, DelegationHistory] = {}
-        self._ids: list[str] = []
-        #: children below their parents
-        self._order: list[DelegationHistory] = []
+        #: all of them, children below their parents: the order of `rows`
+        self.histories: list[DelegationHistory] = []
         #: those that changed since the order and the numbers were computed
         self._changed: dict[str, DelegationHistory] = {}
         #: callback turn -> its delegation; turn -> the first that it delegated
@@ -69,10 +254,10 @@ class HandRuns(GrowingView, Sequence[str]):
         self.grow()
 
     def __len__(self) -> int:
-        return len(self._ids)
+        return len(self._runs)
 
     def __getitem__(self, index: int) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return self._ids[index]
+        return list(self._runs)[index]
 
     def name(self, delegation: str) -> str:
         """The name of a delegation on screens: ``h1`` for the first."""
@@ -80,11 +265,6 @@ class HandRuns(GrowingView, Sequence[str]):
 
     def history(self, delegation: str) -> DelegationHistory | None:
         return self._runs.get(delegation)
-
-    @property
-    def histories(self) -> Sequence[DelegationHistory]:
-        """All of them, children below their parents: the order of `rows`."""
-        return self._order
 
     def concerned(self, event: Event) -> str | None:
         """The delegation of an event: by its id, its callback turn, or its announcement."""
@@ -106,11 +286,9 @@ class HandRuns(GrowingView, Sequence[str]):
         made = self._made.get(turn or "") or self._made.get(event.inbound or "")
         return made.id if made is not None else None
 
-    # ------------------------------------------------------------ at a moment
-
     def rows(self, seq: int) -> Sequence[HandRow]:
         """The delegations after event `seq`, children below their parents; each is computed when it is looked at."""
-        return LazySequence(self._order, lambda run: self.row(run, seq))
+        return LazySequence(self.histories, lambda run: self.row(run, seq))
 
     def counts(self, seq: int) -> HandCounts:
         """How many there are in which state after event `seq`."""
@@ -123,7 +301,7 @@ class HandRuns(GrowingView, Sequence[str]):
     def wrong(self, seq: int) -> list[int]:
         """The numbers of the rows that violate an invariant, are overdue or unreported."""
         now, over = self.view.time(seq), self.view.over <= seq
-        return [at for at, run in enumerate(self._order) if self._wrong(run, seq, now, over=over)]
+        return [at for at, run in enumerate(self.histories) if self._wrong(run, seq, now, over=over)]
 
     def _wrong(self, run: DelegationHistory, seq: int, now: float, *, over: bool) -> bool:
         if run.accepted.seq > seq:
@@ -176,7 +354,7 @@ class HandRuns(GrowingView, Sequence[str]):
             progress=reported.text if isinstance(reported, DelegationProgressed) else "",
             progressed=progress.seq if progress is not None else 0,
             turn=turn.seq if turn is not None else 0,
-            said=tuple(one for one in run.said if one.seq <= seq),
+            said=tuple(message for message in run.said if message.seq <= seq),
             refused=run.refused.upto(seq),
             parent=run.above.id if run.above is not None else "",
             depth=sum(1 for _ in run.line),
@@ -193,9 +371,7 @@ class HandRuns(GrowingView, Sequence[str]):
         """The invariants that a delegation broke, each with the event where it broke first."""
         return self._broken.first(run.id)
 
-    # ------------------------------------------------------------ over the run
-
-    def take(self, event: Event) -> None:
+    def take_event(self, event: Event) -> None:
         """Show an event to its delegation. The message histories have grown already."""
         if isinstance(event.body, DelegationAccepted):
             self._accept(event, event.body)
@@ -209,13 +385,12 @@ class HandRuns(GrowingView, Sequence[str]):
                     self._turns[event.turn or ""] = run
                 elif isinstance(event.body, IntentPrepared) and event.intent in run.intents:
                     self._intents[event.intent] = run
-        super().take(event)
+        super().take_event(event)
 
     def _accept(self, event: Event, body: DelegationAccepted) -> None:
         if event.delegation is None or event.delegation in self._runs:
             return
         run = DelegationHistory(event, body, self.view.delegations.of(event.delegation))
-        self._ids.append(run.id)
         self._runs[run.id] = self._changed[run.id] = run
         # Violations may concern it before it is accepted.
         self._mark(run)
@@ -261,14 +436,15 @@ class HandRuns(GrowingView, Sequence[str]):
 
     def _mark(self, run: DelegationHistory) -> None:
         """Notify a delegation that it was broken."""
-        ats = self._broken.ats(run.id)
-        run.broken_at, run.last = min(ats, default=None), max(run.last, *ats, 0)
+        span = self._broken.span(run.id)
+        if span is not None:
+            run.broken_at, run.last = span[0], max(run.last, span[1])
 
     def settle(self) -> None:
         """Put children below their parents, and count what changed."""
-        if len(self._order) != len(self._runs):
+        if len(self.histories) != len(self._runs):
             roots = (run for run in self._runs.values() if run.above is None)
-            self._order = [run for root in roots for run in _family(root)]
+            self.histories = [run for root in roots for run in _family(root)]
         for run in self._changed.values():
             before, now = self._counted.get(run.id, []), list(run.counts())
             self._tally.remove(*(count for count in before if count not in now))

@@ -4,37 +4,24 @@ Rows repeat what the gateway recorded. Only `Standing` adds the clock: a binding
 more, even before the gateway has ended it (invariant B1).
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from enum import StrEnum
 from typing import Any
 
 import msgspec
 
+from trunkline.app.text.fact import Tone
 from trunkline.app.view.index.growing import KeyFrames
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.core.decisions import BOUND_TIER
-from trunkline.core.events import Body, Event
-from trunkline.core.events.bindings import (
-    BindingBound,
-    BindingDegraded,
-    BindingEnded,
-    BindingEnding,
-    BindingTouched,
-    IdentityFallback,
-    RouterDecided,
-)
-from trunkline.core.events.gateway import RouteDecided
+from trunkline.core.events import Body, Event, bindings, gateway
 from trunkline.core.reasons import Reason
 from trunkline.core.states.binding import BindingStatus
 from trunkline.core.values import Address
 
 
 class Standing(StrEnum):
-    """The state of a binding at a moment."""
-
     #: not bound yet
     LATER = "later"
     ACTIVE = "active"
@@ -44,23 +31,22 @@ class Standing(StrEnum):
     ENDED = "ended"
 
 
-class BarMark(StrEnum):
-    """The meaning of a point on a life bar."""
-
-    BOUND = "bound"
-    TOUCHED = "touched"
-    #: used although it did not route any more
-    WRONG = "wrong"
-    ENDING = "ending"
-    ENDED = "ended"
+#: shape and tone of each
+STANDINGS = {
+    Standing.LATER: ("·", Tone.DIM),
+    Standing.ACTIVE: ("●", Tone.GOOD),
+    Standing.EXPIRED: ("✗", Tone.BAD),
+    Standing.ENDING: ("◐", Tone.WARN),
+    Standing.ENDED: ("○", Tone.DIM),
+}
 
 
 class BarPoint(msgspec.Struct, frozen=True):
-    """A point on the life bar of a binding."""
+    """A point of a life bar: the binding was touched there, or used although it did not route any more."""
 
     at: float
     seq: int
-    mark: BarMark
+    wrong: bool
 
 
 class BindingRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,8 +106,6 @@ _RECORDED = (
 
 
 class BindingHistory:
-    """Every binding of a run, in order of creation."""
-
     def __init__(self, events: Sequence[Event]) -> None:
         self._events = events
         self._states: dict[str, list[BindingRow]] = {}
@@ -146,8 +130,6 @@ class BindingHistory:
         """The name of a binding on screens: ``b1`` for the first of the run; an unknown one has its id."""
         return self._names.get(binding or "", binding or "a binding")
 
-    # ------------------------------------------------------------ at a moment
-
     def time(self, seq: int) -> float:
         """Virtual time after event `seq`; 0 before the first."""
         return self._events[min(seq, len(self._events)) - 1].at if seq and self._events else 0.0
@@ -160,7 +142,6 @@ class BindingHistory:
         return self._at(self._order[index], seq)
 
     def row(self, binding: str | None, seq: int) -> BindingRow | None:
-        """A binding after event `seq`."""
         states = self._states.get(binding or "")
         return self._at(states, seq) if states else None
 
@@ -178,13 +159,11 @@ class BindingHistory:
 
     def _newest_open(self, place: PlaceKey, seq: int, *wanted: Standing) -> BindingRow | None:
         now = self.time(seq)
-        rows = (self._at(self._states[one], seq) for one in reversed(self._open.at(seq).get(place, ())))
+        rows = (self._at(self._states[binding], seq) for binding in reversed(self._open.at(seq).get(place, ())))
         return next((row for row in rows if row.standing(seq, now) in wanted), None)
 
     def _at(self, states: Sequence[BindingRow], seq: int) -> BindingRow:
         return states[max(bisect_right(states, seq, key=lambda row: row.last) - 1, 0)]
-
-    # ------------------------------------------------------------ over time
 
     @property
     def span(self) -> tuple[float, float]:
@@ -193,23 +172,18 @@ class BindingHistory:
         return first, max(self.time(len(self._events)), first)
 
     def points(self, binding: str) -> Sequence[BarPoint]:
-        """The points of a binding, in order."""
         return self._points.get(binding, ())
 
     def misused(self, binding: str, seq: int) -> list[BarPoint]:
         """The points up to event `seq` at which it was used although it did not route any more."""
-        return [point for point in self.points(binding) if point.mark is BarMark.WRONG and point.seq <= seq]
+        return [point for point in self.points(binding) if point.wrong and point.seq <= seq]
 
     def story(self, binding: str | None) -> Sequence[Event]:
         return self._stories.get(binding or "", ())
 
-    def places(self) -> Iterator[Address]:
-        """Every conversation that was ever bound."""
-        yield from (states[0].conversation for states in self._states.values())
-
     @property
     def lanes(self) -> Collection[PlaceKey]:
-        """The keys of these conversations, each once."""
+        """The keys of every conversation that was ever bound, each once."""
         return self._by_place.keys()
 
     def concerned(self, event: Event) -> str | None:
@@ -221,9 +195,7 @@ class BindingHistory:
         if not isinstance(place, Address):
             return None
         near = reversed(self._by_place.get(place.lane, ()))
-        return next((one for one in near if self._states[one][0].since <= event.seq), None)
-
-    # ------------------------------------------------------------ folding
+        return next((state for state in near if self._states[state][0].since <= event.seq), None)
 
     def learn(self, event: Event) -> None:
         binding = event.binding or _named(event.body)
@@ -231,7 +203,7 @@ class BindingHistory:
             return
         known = self._states.get(binding, [None])[-1]
         if _misused(event, known):
-            self._mark(binding, event, BarMark.WRONG)
+            self._mark(binding, event, wrong=True)
         row = _changed(known, event)
         if row is not None:
             if row.id not in self._states:
@@ -243,16 +215,15 @@ class BindingHistory:
             if known is None or is_open != (known.status is not BindingStatus.ENDED):
                 self._open.add((row.last, (row.conversation.lane, row.id, is_open)))
             self._states[row.id].append(row)
-            mark = _MARKS.get(type(event.body))
-            if mark is not None:
-                self._mark(row.id, event, mark)
+            if isinstance(event.body, bindings.BindingTouched):
+                self._mark(row.id, event, wrong=False)
         if row is not None or known is not None:
             self._stories.setdefault(binding, []).append(event)
 
-    def _mark(self, binding: str, event: Event, mark: BarMark) -> None:
+    def _mark(self, binding: str, event: Event, *, wrong: bool) -> None:
         points = self._points.setdefault(binding, [])
         if not points or points[-1].seq != event.seq:
-            points.append(BarPoint(event.at, event.seq, mark))
+            points.append(BarPoint(event.at, event.seq, wrong))
 
 
 def _open_or_end(now: dict[PlaceKey, tuple[str, ...]], change: tuple[PlaceKey, str, bool]) -> None:
@@ -265,10 +236,10 @@ def _open_or_end(now: dict[PlaceKey, tuple[str, ...]], change: tuple[PlaceKey, s
 
 def _named(body: Body) -> str | None:
     """The binding that a decision chose."""
-    if isinstance(body, RouteDecided) and body.matched_by == BOUND_TIER:
+    if isinstance(body, gateway.RouteDecided) and body.matched_by == BOUND_TIER:
         return body.binding
-    if isinstance(body, RouterDecided):
-        return next((one.binding for one in body.candidates if one.chosen), None)
+    if isinstance(body, bindings.RouterDecided):
+        return next((candidate.binding for candidate in body.candidates if candidate.chosen), None)
     return None
 
 
@@ -276,7 +247,7 @@ def _misused(event: Event, known: BindingRow | None) -> bool:
     """Whether a binding was used or touched although it did not route any more (B1). Ending ones may be touched."""
     if known is None:
         return False
-    if isinstance(event.body, BindingTouched):
+    if isinstance(event.body, bindings.BindingTouched):
         return known.status is BindingStatus.ENDED
     return _named(event.body) == known.id and known.standing(event.seq, event.at) is not Standing.ACTIVE
 
@@ -285,29 +256,29 @@ def _changed(known: BindingRow | None, event: Event) -> BindingRow | None:
     """A binding after an event; none if the event does not change it."""
     body, changes = event.body, dict[str, Any]()
     match body:
-        case BindingBound():
+        case bindings.BindingBound():
             changes = {name: getattr(body, name) for name in _RECORDED} | {"since": known.since if known else event.seq}
             known = _found(event, body)
-        case BindingEnding():
+        case bindings.BindingEnding():
             known = known or _found(event, body)
             changes = {"status": BindingStatus.ENDING, "under_way": body.under_way, "ending_at": event.at}
             changes |= {"reason": body.reason}
-        case BindingEnded():
+        case bindings.BindingEnded():
             known = known or _found(event, body)
             changes = {"status": BindingStatus.ENDED, "ended_at": event.at, "ended_by": body.by or ""}
             changes |= {"reason": body.reason, "detail": body.detail}
-        case BindingTouched() if known:
+        case bindings.BindingTouched() if known:
             changes = {"touches": known.touches + 1, "active_at": body.last_activity_at, "expires_at": body.expires_at}
-        case BindingDegraded() if known:
+        case bindings.BindingDegraded() if known:
             changes = {"degraded": body.reason}
-        case IdentityFallback() if known:
+        case bindings.IdentityFallback() if known:
             changes = {"as_bot": known.as_bot + 1}
         case _:
             pass
     return msgspec.structs.replace(known, **changes, last=event.seq) if known and changes else None
 
 
-def _found(event: Event, body: BindingBound | BindingEnding | BindingEnded) -> BindingRow:
+def _found(event: Event, body: bindings.BindingBound | bindings.BindingEnding | bindings.BindingEnded) -> BindingRow:
     """A binding that begins with an event; one of which only the end is recorded was made by an earlier run."""
     return BindingRow(
         id=event.binding or "",
@@ -318,14 +289,6 @@ def _found(event: Event, body: BindingBound | BindingEnding | BindingEnded) -> B
         active_at=event.at,
         last=event.seq,
     )
-
-
-_MARKS: dict[type[Body], BarMark] = {
-    BindingBound: BarMark.BOUND,
-    BindingTouched: BarMark.TOUCHED,
-    BindingEnding: BarMark.ENDING,
-    BindingEnded: BarMark.ENDED,
-}
 
 
 def active(rows: Iterable[BindingRow], seq: int, now: float) -> int:

@@ -1,4 +1,4 @@
-"""One growing list for every screen: rows in the order of their events, and counts and states after any of them.
+"""A growing list for every screen: rows in the order of their events, and counts and states after any event.
 
 A run may go on while it is looked at. What a view says of it must be the same as if the run were opened whole, and a
 new event must cost the same in a long run as in a short one. So views keep their rows here. A new row is appended, a
@@ -6,10 +6,8 @@ late one is inserted at its event, and one whose cause is gone is removed. Code 
 for the first one that changed, and computes again only from there on.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
 from typing import Any, Generic, TypeVar, cast, overload
 
@@ -30,7 +28,7 @@ FRAME_PART = 4
 class GrowingRows(Sequence[Row], Generic[Row]):
     """Rows in the order of their events. The event of a row stays the same while the row is listed."""
 
-    def __init__(self, seq_of: Callable[[Row], int] | None = None, rows: Iterable[Row] = ()) -> None:
+    def __init__(self, seq_of: Callable[[Row], int] | None = None) -> None:
         """`seq_of` gives the event of a row; without it, a row is the seq of its event."""
         self._rows: list[Row] = []
         # Seqs are compared without a key, which is several times as fast.
@@ -39,7 +37,6 @@ class GrowingRows(Sequence[Row], Generic[Row]):
         #: incremented when earlier rows change place or go, and not when rows are appended
         self.version = 0
         self._changed = 0
-        self.add(*rows)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -62,8 +59,6 @@ class GrowingRows(Sequence[Row], Generic[Row]):
         return self._rows == (cast("GrowingRows[Any]", other)._rows if isinstance(other, GrowingRows) else other)
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]
-
-    # ------------------------------------------------------------ growing
 
     def add(self, *rows: Row) -> None:
         """Insert rows, each behind those of earlier events and of its own."""
@@ -93,8 +88,6 @@ class GrowingRows(Sequence[Row], Generic[Row]):
     def _change(self, at: int) -> None:
         self.version += 1
         self._changed = min(self._changed, at)
-
-    # ------------------------------------------------------------ by event
 
     def upto(self, seq: int) -> int:
         """The number of rows up to event `seq`."""
@@ -182,6 +175,50 @@ class EventHistory(Projection):
             getattr(self, method)(event, event.body)
 
 
+def next_around(places: Sequence[int], at: int, step: int) -> int | None:
+    """The next (`step` 1) or previous (-1) of sorted places, seen from `at`; wraps around."""
+    if not places:
+        return None
+    index = bisect_right(places, at) if step > 0 else bisect_left(places, at) - 1
+    return places[index % len(places)]
+
+
 def _count(now: dict[str, int], change: tuple[str, int]) -> None:
     name, by = change
     now[name] = now.get(name, 0) + by
+
+
+# A sequence whose items are computed on access: a screen shows ten of a thousand rows.
+
+Source = TypeVar("Source")
+Made = TypeVar("Made")
+
+
+class LazySequence(Sequence[Made], Generic[Source, Made]):
+    """Maps `make` over a sequence, lazily; `keep`: once per item, of a sequence that does not change."""
+
+    def __init__(self, things: Sequence[Source], make: Callable[[Source], Made], *, keep: bool = True) -> None:
+        self._things = things
+        self._make = make
+        self._made: dict[int, Made] | None = {} if keep else None
+
+    def __len__(self) -> int:
+        return len(self._things)
+
+    def __iter__(self) -> Iterator[Made]:
+        return map(self._make, self._things) if self._made is None else super().__iter__()
+
+    @overload
+    def __getitem__(self, index: int) -> Made: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Made]: ...
+
+    def __getitem__(self, index: int | slice) -> Made | Sequence[Made]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        if self._made is None:
+            return self._make(self._things[index])
+        place = range(len(self._things))[index]
+        if place not in self._made:
+            self._made[place] = self._make(self._things[place])
+        return self._made[place]

@@ -1,7 +1,5 @@
 """The places of a run by their names, with threads and topics directly after their parent."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import msgspec
@@ -33,7 +31,6 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def channel(self) -> str:
-        """The platform it is on."""
         return self.address.channel
 
 
@@ -108,7 +105,6 @@ class Places(Projection):
         return known or Place(key=address.lane, address=address, name=_own_name(address))
 
     def at(self, key: PlaceKey) -> Place:
-        """A known place by its key."""
         return self._by_key[key]
 
     def person(self, channel: str, peer_id: str, name: str = "") -> str:
@@ -168,3 +164,12 @@ def _own_name(address: Address) -> str:
     if address.thread:
         return clean(address.thread)
     return clean(f"@{address.conversation}" if address.kind is ChatKind.DIRECT else address.conversation)
+
+
+#: separates a parent and its thread on screens
+CHILD_OF = " ▸ "
+
+
+def title(places: Places, address: Address) -> str:
+    """A conversation as the Bindings screen shows it: ``#ops ▸ deploy``."""
+    return places.short(places.of(address)).replace(UNDER, CHILD_OF)

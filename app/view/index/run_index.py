@@ -4,40 +4,65 @@ Every part is a projection that takes events one by one, so a run that is still 
 a run that grew equals the same run opened whole.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
+from operator import attrgetter
 from typing import TypeVar
+
+import msgspec
 
 from trunkline.app.runs.model import Run, judgeable, so_far
 from trunkline.app.view.index.bindings import BindingHistory
-from trunkline.app.view.index.causality import Causes
-from trunkline.app.view.index.evidence import Evidence
-from trunkline.app.view.index.heartbeats import Heartbeats
+from trunkline.app.view.index.evidence import Causes, Evidence
+from trunkline.app.view.index.growing import GrowingRows
 from trunkline.app.view.index.places import PlaceKey, Places
-from trunkline.app.view.index.session_moves import SessionMoves
-from trunkline.app.view.index.session_states import SessionStates
-from trunkline.app.view.index.transcripts import Transcripts
-from trunkline.app.view.index.visible_messages import VisibleMessages
+from trunkline.app.view.index.transcripts import SessionMoves, SessionStates, Transcripts, VisibleMessages
 from trunkline.core.decisions import BOUND_TIER
-from trunkline.core.events import Body, Event, Trace, TraceHeader
+from trunkline.core.events import Body, Event, Trace, TraceHeader, bindings, delivery, gateway, hands
 from trunkline.core.events.base import RunEnded
-from trunkline.core.events.bindings import RouterDecided
-from trunkline.core.events.delivery import IntentPrepared
-from trunkline.core.events.gateway import InboundReceived, RouteDecided, SessionLeft
-from trunkline.core.events.hands import DelegationAccepted
+from trunkline.core.events.heartbeat import HeartbeatEnded, HeartbeatScheduled, HeartbeatSkipped, HeartbeatStarted
 from trunkline.core.keys import SessionKey
 from trunkline.core.values import Address
-from trunkline.sim.events.attach import GatewayExited, GatewayLaunched, GatewayReady
-from trunkline.sim.events.model import ModelAnswered, ModelAsked
-from trunkline.sim.events.wire import WireCalled
-from trunkline.sim.events.world import PeerSaid, PlatformPushed
+from trunkline.sim.events import attach, model, wire, world
 from trunkline.sim.index.marks import AnswerMark, answers_in, questions_in
 from trunkline.sim.index.projection import EventFeed, Projection, on
 from trunkline.sim.index.wire_side import RunWireSide
 from trunkline.sim.invariants.base import Status, Verdict, Violation
+
+# The heartbeats of each agent, in every past state: when the next one is due, and how the last one went.
+
+_PLANS = (HeartbeatScheduled, HeartbeatSkipped, HeartbeatStarted)
+_Beat = HeartbeatEnded | HeartbeatScheduled | HeartbeatSkipped | HeartbeatStarted
+
+
+class HeartbeatStanding(msgspec.Struct, frozen=True, kw_only=True):
+    agent: str
+    #: the last run that began, was skipped or ended; none: nothing of this has happened
+    last: Event | None = None
+    #: when the next one is due, on the wall clock; none: it is off
+    next_at: float | None = None
+
+
+class Heartbeats(Projection):
+    def __init__(self) -> None:
+        #: agent -> its events, in order
+        self._beats: dict[str, GrowingRows[Event]] = {}
+
+    @on(HeartbeatScheduled, HeartbeatSkipped, HeartbeatStarted, HeartbeatEnded)
+    def _beat(self, event: Event, body: _Beat) -> None:
+        self._beats.setdefault(body.agent, GrowingRows(attrgetter("seq"))).add(event)
+
+    def at(self, seq: int) -> Iterator[HeartbeatStanding]:
+        """The heartbeat of each agent that has one, after event `seq`."""
+        for agent, beats in self._beats.items():
+            known = beats[: beats.upto(seq)][::-1]
+            last = next((event for event in known if not isinstance(event.body, HeartbeatScheduled)), None)
+            # One that something woke may leave open when the next is due.
+            plans = (event.body for event in known if isinstance(event.body, _PLANS))
+            due = (body.next_at for body in plans if isinstance(body, HeartbeatScheduled) or body.next_at is not None)
+            if known:
+                yield HeartbeatStanding(agent=agent, last=last, next_at=next(due, None))
 
 
 class RunView(Projection):
@@ -104,12 +129,12 @@ class RunView(Projection):
         """The bodies that the projections of the index take."""
         return self._feed.handlers.keys()
 
-    def register(self, view: G) -> G:
+    def register(self, view: "G") -> "G":
         """Let a view grow with the run. A view that reads another one is registered after it."""
         self._views.append(view)
         return view
 
-    def known(self, kind: type[G]) -> G | None:
+    def known(self, kind: "type[G]") -> "G | None":
         """The registered view of a type, if there is one."""
         return next((view for view in self._views if isinstance(view, kind)), None)
 
@@ -163,7 +188,6 @@ class RunView(Projection):
         return self.last + 1 if self.ended is None else self.ended
 
     def event(self, seq: int) -> Event:
-        """The event with this seq, from 1."""
         return self.events[seq - 1]
 
     def time(self, seq: int) -> float:
@@ -194,24 +218,23 @@ class RunView(Projection):
                 return self.event(step)
         return None
 
-    def nearest_body(self, seq: int, kind: type[B]) -> B | None:
+    def nearest_body(self, seq: int, kind: "type[B]") -> "B | None":
         """The body of the closest event of this kind on the path to the root."""
         event = self.nearest(seq, kind)
         return event.body if event is not None and isinstance(event.body, kind) else None
 
-    def prepared(self, event: Event) -> IntentPrepared | None:
-        """The intent of an event."""
-        return next((body for _, body in typed(self.of_intent(event.intent), IntentPrepared)), None)
+    def prepared(self, event: Event) -> delivery.IntentPrepared | None:
+        return next((body for _, body in typed(self.of_intent(event.intent), delivery.IntentPrepared)), None)
 
-    def said(self, channel: str, message_id: str) -> PeerSaid | None:
+    def said(self, channel: str, message_id: str) -> world.PeerSaid | None:
         """The message that a person posted under an id."""
         event = self.visible.posted(channel, message_id)
-        return event.body if event and isinstance(event.body, PeerSaid) else None
+        return event.body if event and isinstance(event.body, world.PeerSaid) else None
 
     def posted(self, seq: int) -> Event | None:
         """The post of a person that caused an event, also through a replay of the platform."""
-        said = self.nearest(seq, PeerSaid)
-        pushed = None if said else self.nearest_body(seq, PlatformPushed)
+        said = self.nearest(seq, world.PeerSaid)
+        pushed = None if said else self.nearest_body(seq, world.PlatformPushed)
         return self.visible.posted(pushed.address.channel, pushed.original_id) if pushed else said
 
     def last_routes(self, seq: int) -> Iterator[tuple[Address, Event]]:
@@ -221,22 +244,10 @@ class RunView(Projection):
             if index:
                 yield where, events[index - 1]
 
-    def next_violation(self, seq: int) -> int | None:
-        """The next event after `seq` at which a violation was detected."""
-        stops = self.marks.stops
-        index = bisect_right(stops, seq)
-        return stops[index] if index < len(stops) else None
-
-    def previous_violation(self, seq: int) -> int | None:
-        """The last event before `seq` at which a violation was detected."""
-        stops = self.marks.stops
-        index = bisect_left(stops, seq)
-        return stops[index - 1] if index else None
-
     def _take(self, event: Event) -> None:
         self.causes.learn(event, None if self._proved is None else self._proved.of(event))
         self._group(event)
-        if event.binding is not None or isinstance(event.body, RouteDecided | RouterDecided):
+        if event.binding is not None or isinstance(event.body, gateway.RouteDecided | bindings.RouterDecided):
             self.bindings.learn(event)
         self._feed.deliver(event)
 
@@ -248,14 +259,14 @@ class RunView(Projection):
         if event.inbound is not None:
             self._by_inbound.setdefault(event.inbound, []).append(event)
 
-    @on(SessionLeft)
-    def _session_left(self, event: Event, _body: SessionLeft) -> None:
+    @on(gateway.SessionLeft)
+    def _session_left(self, event: Event, _body: gateway.SessionLeft) -> None:
         self.left.append(event)
 
-    @on(RouteDecided)
-    def _routed(self, event: Event, body: RouteDecided) -> None:
+    @on(gateway.RouteDecided)
+    def _routed(self, event: Event, body: gateway.RouteDecided) -> None:
         if body.matched_by != BOUND_TIER:
-            for _, received in islice(typed(self.of_inbound(event.inbound), InboundReceived), 1):
+            for _, received in islice(typed(self.of_inbound(event.inbound), gateway.InboundReceived), 1):
                 self._routes.setdefault(received.address.lane, (received.address, []))[1].append(event)
 
     @on(RunEnded)
@@ -279,7 +290,7 @@ class GrowingView(Projection):
     def grow(self) -> None:
         """Take the events and violations that are new since the last call."""
         for event in self.view.events[self._taken :]:
-            self.take(event)
+            self.take_event(event)
         self._taken = self.view.last
         for violation in self.view.marks.found[self._judged :]:
             for seq in violation.evidence:
@@ -288,8 +299,7 @@ class GrowingView(Projection):
         self._judged = self.view.marks.version
         self.settle()
 
-    def take(self, event: Event) -> None:
-        """Take the next event."""
+    def take_event(self, event: Event) -> None:
         self._feed.deliver(event)
 
     def judge(self, violation: Violation, event: Event) -> None:
@@ -310,8 +320,8 @@ class DelegationNames(Projection):
     def __len__(self) -> int:
         return len(self._numbers)
 
-    @on(DelegationAccepted)
-    def _accepted(self, event: Event, body: DelegationAccepted) -> None:
+    @on(hands.DelegationAccepted)
+    def _accepted(self, event: Event, body: hands.DelegationAccepted) -> None:
         delegation = event.delegation or ""
         self._numbers.setdefault(delegation, len(self._numbers) + 1)
         if body.hand_kind == "agent" and delegation:
@@ -347,19 +357,19 @@ class MarkCauses:
     def of(self, event: Event) -> int | None:
         """The event that caused this one, by its marks; none where no mark says so."""
         match event.body:
-            case PeerSaid(text=text):
+            case world.PeerSaid(text=text):
                 self._asked |= dict.fromkeys(questions_in(text)[-1:], event.seq)
-            case ModelAsked(marks=marks):
+            case model.ModelAsked(marks=marks):
                 # What was said last is what the gateway asks for; what came before waited for it.
                 return next((self._asked[mark] for mark in reversed(marks) if mark in self._asked), None)
-            case ModelAnswered(text=text):
+            case model.ModelAnswered(text=text):
                 self._answered |= {mark: event.seq for mark in answers_in(text) if mark not in self._answered}
-            case WireCalled(text=text):
+            case wire.WireCalled(text=text):
                 found = [self._answered[mark] for mark in answers_in(text) if mark in self._answered]
                 return max(found, default=None)
-            case GatewayLaunched(number=number):
+            case attach.GatewayLaunched(number=number):
                 self._launched[number] = event.seq
-            case GatewayReady(number=number) | GatewayExited(number=number):
+            case attach.GatewayReady(number=number) | attach.GatewayExited(number=number):
                 return self._launched.get(number)
             case _:
                 pass

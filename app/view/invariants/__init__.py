@@ -1,1 +1,1 @@
-"""What the Invariants screen shows, without Textual."""
+"""The contents of the Invariants screen, without Textual."""

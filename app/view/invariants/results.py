@@ -3,8 +3,6 @@
 A run is judged as a whole, so exercise counts are for the whole run; only the violations follow the cursor.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from operator import attrgetter
@@ -15,8 +13,9 @@ from trunkline.app.text.cells import clean, count, seconds
 from trunkline.app.text.fact import Fact, Tone, listed
 from trunkline.app.view.index.growing import GrowingRows
 from trunkline.app.view.index.run_index import GrowingView, RunView
-from trunkline.app.view.kinds import describe
+from trunkline.app.view.kinds.registry import describe
 from trunkline.sim.invariants.base import Status, Verdict, Violation
+from trunkline.sim.scenario.names import plugin_of
 
 #: violations of one invariant that are shown, around the cursor; the others are counted
 MOST_SHOWN = 60
@@ -34,15 +33,17 @@ FAMILIES = {
     "H": "heartbeat",
     "B": "bindings",
     "P": "audience",
+    "T": "true to the world",
     "V": "visibility",
     "A": "actions",
+    "W": "true records",
+    "E": "service",
+    "K": "commands",
     "X": "from outside",
 }
 
 
 class InvariantStatus(StrEnum):
-    """The status of an invariant at the cursor, worst first."""
-
     VIOLATED = "violated"
     #: violated after the cursor
     LATER = "violated later"
@@ -62,8 +63,6 @@ _RANK = {judged: rank for rank, judged in enumerate(InvariantStatus)}
 
 
 class VerdictRow(msgspec.Struct, frozen=True, kw_only=True):
-    """An invariant at the cursor."""
-
     id: str
     title: str
     sentence: str
@@ -83,8 +82,6 @@ class VerdictRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FamilyRow(msgspec.Struct, frozen=True, kw_only=True):
-    """The invariants of one letter, with the worst status among them."""
-
     letter: str
     name: str
     judged: InvariantStatus
@@ -97,8 +94,6 @@ class FamilyRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Verdicts(GrowingView):
-    """The verdicts of a run, with its violations by invariant."""
-
     def __init__(self, view: RunView) -> None:
         super().__init__(view)
         self._violations: dict[str, GrowingRows[Violation]] = {}
@@ -106,7 +101,6 @@ class Verdicts(GrowingView):
         self.grow()
 
     def settle(self) -> None:
-        """List the new violations."""
         # Of a watched run the header may come late, and with it others are judged.
         for verdict in self.all:
             self._violations.setdefault(verdict.id, GrowingRows(attrgetter("at")))
@@ -133,7 +127,7 @@ class Verdicts(GrowingView):
         judged = InvariantStatus.VIOLATED if broken else InvariantStatus.LATER if found else InvariantStatus.OK
         return VerdictRow(
             id=verdict.id,
-            title=verdict.title,
+            title=verdict.name,
             sentence=verdict.sentence,
             judged=InvariantStatus.IDLE if verdict.status is Status.NOT_EXERCISED else judged,
             exercised=verdict.exercised,
@@ -147,23 +141,25 @@ class Verdicts(GrowingView):
         """The invariants grouped by the first letter of their id."""
         groups: dict[str, list[VerdictRow]] = {}
         for row in self.rows(seq):
-            groups.setdefault(row.id[:1], []).append(row)
+            groups.setdefault(plugin_of(row.id) or row.id[:1], []).append(row)
         return [_family(letter, rows) for letter, rows in groups.items()]
 
     def latest(self, seq: int) -> list[Violation]:
         """The violations at the last event up to `seq` that has any."""
         number = self.broken(seq)
         at = self.view.marks.violations[number - 1].at if number else 0
-        return [one for found in self._violations.values() for one in found[found.upto(at - 1) : found.upto(at)]]
+        return [
+            violation for found in self._violations.values() for violation in found[found.upto(at - 1) : found.upto(at)]
+        ]
 
     def concerned(self, seq: int) -> str | None:
         """The invariant that is violated at an event, or has it as evidence."""
         found = self.view.marks.of(seq)
-        return min(found, key=lambda one: one.at != seq).invariant if found else None
+        return min(found, key=lambda violation: violation.at != seq).invariant if found else None
 
     def facts(self, name: str, seq: int) -> Iterator[Fact]:
         """Everything about one invariant, with its violations around the cursor."""
-        verdict = next((one for one in self.all if one.id == name), None)
+        verdict = next((verdict for verdict in self.all if verdict.id == name), None)
         if verdict is None:
             return
         row = self._row(verdict, seq)
@@ -211,10 +207,10 @@ def violation_facts(view: RunView, violation: Violation, label: str) -> Iterator
             yield absence_fact(violation)
 
 
-def blame_facts(view: RunView, violation: Violation, label: str) -> Iterator[Fact]:
+def blame_facts(view: RunView, violation: Violation) -> Iterator[Fact]:
     """Where it went wrong: the first wrong step, or the step that nothing followed and what is missing."""
     if violation.blamed and violation.blamed <= view.last:
-        yield evidence_fact(view, violation.blamed, label, violation.first_wrong)
+        yield evidence_fact(view, violation.blamed, "step", violation.first_wrong)
     if violation.missing_after is not None:
         yield absence_fact(violation)
 
@@ -250,7 +246,7 @@ def _family(letter: str, rows: Sequence[VerdictRow]) -> FamilyRow:
     worst = min(rows, key=lambda row: _RANK[row.judged])
     return FamilyRow(
         letter=letter,
-        name=FAMILIES.get(letter, letter),
+        name=FAMILIES.get(letter, f"plug-in {letter}"),
         judged=worst.judged,
         ids=tuple(row.id for row in rows if row.judged is worst.judged),
         worst=worst.id,

@@ -1,14 +1,12 @@
-"""Labels and tones of messages, shared by the Messages, Queue and Hands screens."""
-
-from __future__ import annotations
+"""Labels and tones of messages, and the rows of lists: shared by the Messages, Queue and Hands screens."""
 
 import msgspec
 
 from trunkline.app.text.cells import clean, quoted
 from trunkline.app.text.fact import Tone
-from trunkline.app.view.index.message import AttemptRecord, MessageHistory, QueueState, StateChange, state_of
+from trunkline.app.view.index.messages import AttemptRecord, MessageHistory, QueueState, StateChange, state_of
+from trunkline.app.view.index.places import title
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.labels.place_title import title
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import HookSending, IntentSettled, IntentSuppressed, SendPreviewed, SendRefused
 from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireLookedUp, WireRefused, WireResponseLost
@@ -54,9 +52,31 @@ class LabelCell(msgspec.Struct, frozen=True):
         return self.text == NOTHING
 
 
+class ListLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A drawn row: a thing with its cells, or a mark between the things."""
+
+    #: the event that Enter leads to
+    seq: int
+    cells: dict[str, LabelCell] = {}
+    #: of a copy or of something wrong, in the first column: ``2×``, ``!!``, ``✗``
+    tag: str = ""
+    #: the text of a mark
+    mark: str = ""
+    tone: Tone = Tone.PLAIN
+    later: bool = False
+
+
 EMPTY = LabelCell(tone=Tone.DIM)
 #: the state of a message that has not begun
 LATER = LabelCell("· later", tone=Tone.DIM)
+
+
+def with_ahead(cells: dict[str, LabelCell], end: dict[str, LabelCell]) -> dict[str, LabelCell]:
+    """Cells of which those that are still empty show their later content, marked as later."""
+    return {
+        name: msgspec.structs.replace(end[name], later=True) if cell.empty and not end[name].empty else cell
+        for name, cell in cells.items()
+    }
 
 
 def state_words(step: StateChange) -> tuple[str, Tone]:
@@ -114,16 +134,16 @@ def wire_word(view: RunView, event: Event) -> tuple[str, str, Tone]:
             return NOTHING, "", Tone.DIM
 
 
-def shape_of(view: RunView, one: AttemptRecord, seq: int) -> tuple[str, Tone]:
+def shape_of(view: RunView, attempt: AttemptRecord, seq: int) -> tuple[str, Tone]:
     """The outcome of an attempt after event `seq`, as one sign and its tone."""
-    wire = [event for event in one.wire if event.seq <= seq]
+    wire = [event for event in attempt.wire if event.seq <= seq]
     if wire:
         shape, _, tone = wire_word(view, wire[-1])
         return shape, tone
-    if one.ended is not None and one.ended.seq <= seq:
-        return ("✓", Tone.GOOD) if one.acked else ("✗", Tone.WARN)
-    if one.settled is not None and one.settled.seq <= seq and isinstance(one.settled.body, IntentSettled):
-        shape, _, tone = WORDS[state_of(one.settled.body.state)]
+    if attempt.ended is not None and attempt.ended.seq <= seq:
+        return ("✓", Tone.GOOD) if attempt.acked else ("✗", Tone.WARN)
+    if attempt.settled is not None and attempt.settled.seq <= seq and isinstance(attempt.settled.body, IntentSettled):
+        shape, _, tone = WORDS[state_of(attempt.settled.body.state)]
         return shape, tone
     return "…", Tone.PLAIN
 

@@ -1,1 +1,1 @@
-"""What the Messages screen shows, without Textual."""
+"""The contents of the Messages screen, without Textual."""

@@ -1,1 +1,1 @@
-"""What the Overview screen shows, without Textual."""
+"""The contents of the Overview screen, without Textual."""

@@ -3,32 +3,27 @@
 A row is a set of named cells; which of them are drawn is decided by the room that there is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
 from trunkline.app.text.cells import clean, quoted, seconds
-from trunkline.app.text.fact import Fact, Tone
+from trunkline.app.text.fact import Fact, Tone, listed
 from trunkline.app.view.hands.runs import HandRuns
-from trunkline.app.view.heartbeat.facts import standing_facts
-from trunkline.app.view.index.bindings import BindingRow, Standing
-from trunkline.app.view.index.message import MessageHistory
-from trunkline.app.view.index.places import PlaceKey
+from trunkline.app.view.index.bindings import STANDINGS, BindingRow, Standing
+from trunkline.app.view.index.messages import MessageHistory
+from trunkline.app.view.index.places import PlaceKey, title
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.invariants.results import NOT_JUDGED, SIGNS, FamilyRow, InvariantStatus, Verdicts, blame_facts
-from trunkline.app.view.labels.lines import ListLine
-from trunkline.app.view.labels.place_title import title
-from trunkline.app.view.queue.balance import QueueBalance
-from trunkline.app.view.rows.lanes import LaneKind, TimelineLane, TimelineLanes
-from trunkline.app.view.rows.row import Look, TimelineRow
+from trunkline.app.view.labels.heartbeat_facts import standing_facts
+from trunkline.app.view.labels.messages import ListLine
+from trunkline.app.view.queue.rows import QueueBalance
+from trunkline.app.view.rows.lanes import LINES, PLAIN_LINE, STOPS, LaneKind, Look, TimelineLanes, TimelineRow
 from trunkline.app.view.sessions.transcripts import SessionListRow
 from trunkline.app.view.timeline.timeline import Timeline
 from trunkline.core.events.delivery import AttemptStarted, ChunkAcked, IntentPrepared, IntentReopened, IntentSettled
 from trunkline.core.values import IntentState
-from trunkline.sim.events.wire import WireAccepted
-from trunkline.sim.events.world import PeerSaid
+from trunkline.sim.events import wire, world
 from trunkline.sim.invariants.base import Violation
 
 NONE = "·"
@@ -38,23 +33,6 @@ _STATES = {
     IntentState.DELIVERED: ("✓", Tone.GOOD),
     IntentState.UNKNOWN: ("?", Tone.WARN),
     IntentState.CANCELLED: ("–", Tone.DIM),
-}
-_STANDINGS = {
-    Standing.LATER: (NONE, Tone.DIM),
-    Standing.ACTIVE: ("●", Tone.GOOD),
-    Standing.EXPIRED: ("✗", Tone.BAD),
-    Standing.ENDING: ("◐", Tone.WARN),
-    Standing.ENDED: ("○", Tone.DIM),
-}
-#: arrows of looks that differ from the plain one
-_ARROWS = {
-    Look.COPY: "━▶",
-    Look.FALLBACK: "═▶",
-    Look.MISPLACED: "═▶",
-    Look.UNKNOWN: "┄?",
-    Look.SUPPRESSED: "┄╳",
-    Look.DEAD: "┄✗",
-    Look.RETRY: "┈↻",
 }
 
 
@@ -76,11 +54,7 @@ class CardRow(msgspec.Struct, frozen=True, kw_only=True):
     later: bool = False
 
 
-# ---------------------------------------------------------------- invariants
-
-
 def family_rows(verdicts: Verdicts, seq: int) -> list[CardRow]:
-    """A row for each family of invariants."""
     return [_family_row(family) for family in verdicts.families(seq)]
 
 
@@ -113,18 +87,12 @@ def latest_title(view: RunView, verdicts: Verdicts, seq: int) -> str:
     found = verdicts.latest(seq)
     if not found:
         return "No violation so far" if view.marks.violations else "No violation"
-    titles = {one.id: one.title for one in verdicts.all}
+    titles = {verdict.id: verdict.name for verdict in verdicts.all}
     return f"Violation: {titles[found[0].invariant]}"
 
 
 def latest_facts(
-    view: RunView,
-    verdicts: Verdicts,
-    seq: int,
-    story: str = "",
-    *,
-    brief: bool = False,
-    hands: HandRuns | None = None,
+    view: RunView, verdicts: Verdicts, seq: int, story: str = "", *, brief: bool = False, hands: HandRuns | None = None
 ) -> list[Fact]:
     """The latest violation up to the cursor: the copies beside each other, expected against actual; else the story.
 
@@ -145,11 +113,10 @@ def _violated(view: RunView, found: Sequence[Violation], *, brief: bool) -> Iter
     yield Fact(f"✗ {main.invariant}", f"#{at} {clean(main.summary)}", at, Tone.BAD)
     yield from _copies(view, main, brief=brief)
     for label, texts, tone in (("expected", main.expected, Tone.GOOD), ("actual", main.actual, Tone.BAD)):
-        for index, one in enumerate(texts):
-            yield Fact("" if index else label, clean(one), at, tone)
+        yield from listed(label, texts, at, tone)
     for other in others:
         yield Fact(f"✗ {other.invariant}", clean(other.summary), at, Tone.BAD)
-    yield from blame_facts(view, main, "step")
+    yield from blame_facts(view, main)
     yield from standing_facts(view, at)
 
 
@@ -173,13 +140,12 @@ def _copied(view: RunView, seq: int, *, brief: bool) -> str:
     """The destination of a copy and its reason; the author of an inbound one."""
     event = view.event(seq)
     match event.body:
-        case WireAccepted(address=address):
-            prepared = view.of_intent(event.intent, IntentPrepared)
-            body = prepared[0].body if prepared else None
-            why = f"  by {body.reason}" if isinstance(body, IntentPrepared) and not brief else ""
+        case wire.WireAccepted(address=address):
+            prepared = view.prepared(event)
+            why = f"  by {prepared.reason}" if prepared is not None and not brief else ""
             return f"→ {title(view.places, address)}{why}"
-        case PeerSaid(address=address, text=text):
-            return f"{quoted(text)} in {title(view.places, address)}"
+        case world.PeerSaid(address=address, words=words):
+            return f"{quoted(words)} in {title(view.places, address)}"
         case _:
             return event.kind
 
@@ -214,9 +180,6 @@ def hands_fact(hands: HandRuns, seq: int) -> Fact | None:
     return Fact("hands", f"{counts.accepted} delegated: {counts.states}", tone=tone)
 
 
-# ---------------------------------------------------------------- queue
-
-
 #: cells of the balance in a narrow card
 _BRIEF_LINE = 33
 
@@ -249,7 +212,7 @@ def queue_row(view: RunView, history: MessageHistory, seq: int) -> CardRow:
                 # A process unaware of the end may send it again; the store keeps the end.
                 state = IntentState.SENDING if state is IntentState.PREPARED else state
                 tries = max(tries, attempt)
-            case WireAccepted():
+            case wire.WireAccepted():
                 accepted.append(event.seq)
             case IntentSettled(state=end):
                 state = end
@@ -261,7 +224,7 @@ def queue_row(view: RunView, history: MessageHistory, seq: int) -> CardRow:
                 continue
         last = event.seq
     sign, tone = _STATES.get(state, ("✗", Tone.BAD))
-    copies = max((copy.number for one in accepted if (copy := view.marks.copies.get(one))), default=1)
+    copies = max((copy.number for event in accepted if (copy := view.marks.copies.get(event))), default=1)
     if copies > 1:
         sign, tone = "✗", Tone.BAD
     return CardRow(
@@ -302,11 +265,7 @@ def _tries(number: int) -> str:
     return NONE if not number else "1 try" if number == 1 else f"{number} tries"
 
 
-# ---------------------------------------------------------------- sessions and bindings
-
-
 def session_row(row: SessionListRow, seq: int) -> CardRow:
-    """A session with its counts."""
 
     def number(value: int, tone: Tone = Tone.PLAIN) -> CardCell:
         return CardCell(str(value), tone) if value else CardCell(NONE, Tone.DIM)
@@ -329,7 +288,7 @@ def session_row(row: SessionListRow, seq: int) -> CardRow:
 def binding_row(view: RunView, row: BindingRow, seq: int) -> CardRow:
     """A binding: its state, conversation and session, and when it ends."""
     standing = view.bindings.standing(row, seq)
-    sign, tone = _STANDINGS[standing]
+    sign, tone = STANDINGS[standing]
     later = standing is Standing.LATER
     ends = row.ended_at if row.ended_at is not None else row.expires_at
     return CardRow(
@@ -347,11 +306,7 @@ def binding_row(view: RunView, row: BindingRow, seq: int) -> CardRow:
     )
 
 
-# ---------------------------------------------------------------- recent
-
-
 def recent_row(timeline: Timeline, lanes: TimelineLanes, index: int) -> CardRow:
-    """A row of the timeline."""
     row = timeline.rows[index]
     return CardRow(
         cells={
@@ -366,9 +321,7 @@ def recent_row(timeline: Timeline, lanes: TimelineLanes, index: int) -> CardRow:
 
 
 def _way(row: TimelineRow, lanes: TimelineLanes) -> str:
-    start, end = (_name(lanes.all[index]) for index in (row.start, row.end))
-    return f"● {start}" if row.is_note else f"{start} {_ARROWS.get(row.look, '─▶')} {end}"
-
-
-def _name(lane: TimelineLane) -> str:
-    return "gw" if lane.kind is LaneKind.GATEWAY else lane.label
+    ends = (lanes.all[index] for index in (row.start, row.end))
+    start, end = ("gw" if lane.kind is LaneKind.GATEWAY else lane.label for lane in ends)
+    arrow = LINES.get(row.look, PLAIN_LINE)[0] + STOPS.get(row.look, "▶")
+    return f"● {start}" if row.is_note else f"{start} {arrow} {end}"

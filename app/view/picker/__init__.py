@@ -1,1 +1,1 @@
-"""What the scenario picker shows, without Textual."""
+"""The contents of the scenario picker, without Textual."""

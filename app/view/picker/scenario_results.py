@@ -1,7 +1,5 @@
 """Results of scenario runs as the picker shows them: without the defect, and with it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,21 +11,19 @@ from trunkline.app.text.fact import Tone
 
 
 class ScenarioResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of one run."""
-
     seed: int
     events: int = 0
     #: ids of the violated invariants
     broken: tuple[str, ...] = ()
     #: number of missed expectations
     unmet: int = 0
+    #: all of them say that a part of the scenario was not reached
+    idle: bool = False
     #: why it could not run; empty if it ran
     failed: str = ""
 
 
 class RunSummary(msgspec.Struct, frozen=True):
-    """A result as a list cell, and as a sentence."""
-
     cell: str
     words: str
     tone: Tone
@@ -40,18 +36,16 @@ NO_DEFECT = RunSummary("", "this scenario shows no defect", Tone.DIM)
 
 
 def result_of(run: Run) -> ScenarioResult:
-    """The result of a run."""
     return ScenarioResult(
         seed=run.trace.header.seed,
         events=len(run.trace.events),
         broken=run.violated,
         unmet=len(run.unmet),
+        idle=run.not_exercised == len(run.unmet),
     )
 
 
 class ScenarioResults:
-    """The last result of each scenario, with its defect and without."""
-
     def __init__(self) -> None:
         self._found: dict[tuple[Path, bool], ScenarioResult] = {}
 
@@ -76,6 +70,8 @@ class ScenarioResults:
         if result.broken:
             ids = " ".join(result.broken)
             return RunSummary(f"✗ {ids}", f"✗ violated: {ids}, {_size(result)}", Tone.BAD)
+        if result.unmet and result.idle:
+            return RunSummary("✗ idle", f"✗ not exercised, {_size(result)}", Tone.BAD)
         if result.unmet:
             missed = f"{count(result.unmet, 'expectation')} missed"
             return RunSummary(f"✗ {result.unmet} unmet", f"✗ {missed}, {_size(result)}", Tone.BAD)

@@ -1,1 +1,1 @@
-"""What the Queue screen shows, without Textual."""
+"""The contents of the Queue screen, without Textual."""

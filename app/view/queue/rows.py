@@ -4,10 +4,9 @@ The balance counts events, not rows: prepared messages must equal ended plus ope
 has no ending when the run is over, breaks the balance and is named.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 
@@ -16,32 +15,134 @@ from rich.cells import cell_len
 
 from trunkline.app.text.cells import clean, seconds
 from trunkline.app.text.fact import Fact, Tone
-from trunkline.app.view.index.growing import GrowingRows
-from trunkline.app.view.index.message import OPEN, AttemptKind, AttemptRecord, MessageHistory, QueueState, StateChange
-from trunkline.app.view.index.messages import MessageHistories
-from trunkline.app.view.index.run_index import GrowingView, RunView
-from trunkline.app.view.kinds import describe
-from trunkline.app.view.labels.lines import ListLine
-from trunkline.app.view.labels.messages import (
-    EMPTY,
-    LATER,
-    NO_END,
-    LabelCell,
-    place_cell,
-    process,
-    says,
-    shape_of,
-    state_words,
-    where,
+from trunkline.app.view.index.growing import GrowingRows, Tally
+from trunkline.app.view.index.messages import (
+    OPEN,
+    AttemptKind,
+    AttemptRecord,
+    MessageHistories,
+    MessageHistory,
+    QueueState,
+    StateChange,
 )
-from trunkline.app.view.messages.attempts_and_chunks import chunks, span_facts
-from trunkline.app.view.queue.balance import ALWAYS, FOUND, PREPARED, TERMS, BalanceCounter, QueueBalance
-from trunkline.core.events import Body, Event
-from trunkline.core.events.delivery import BacklogWaiting, IntentSettled
-from trunkline.core.events.gateway import ProcessRecovered
-from trunkline.core.events.leases import LeaseGone, LeaseTaken, StorePruned
+from trunkline.app.view.index.run_index import GrowingView, RunView
+from trunkline.app.view.kinds.registry import describe
+from trunkline.app.view.labels import messages as labels
+from trunkline.app.view.labels.messages import LabelCell, ListLine
+from trunkline.app.view.messages.rows import chunks, span_facts
+from trunkline.core.events import Body, Event, delivery, gateway, leases
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
 from trunkline.sim.index.projection import on
+
+# The balance of the queue: at any moment, prepared messages equal ended plus open ones.
+
+#: the terms that are always shown, and the term of each state
+ALWAYS = ("delivered", "open", "retry", "dead")
+TERMS = {
+    **dict.fromkeys((QueueState.PENDING, QueueState.LEASED, QueueState.ORPHANED), "open"),
+    **{QueueState(name): name for name in ("delivered", "retry", "dead", "failed", "expired", "unknown")},
+    **{QueueState(name): name for name in ("partial", "misplaced", "cancelled")},
+}
+#: counted beside the terms: messages that were prepared in this run, and those of an earlier one
+PREPARED, FOUND = "prepared", "found"
+
+
+class QueueBalance(msgspec.Struct, frozen=True, kw_only=True):
+    prepared: int
+    #: found in the store, prepared by an earlier run
+    found: int
+    terms: tuple[tuple[str, int], ...]
+    #: without an ending although the run is over
+    missing: tuple[str, ...] = ()
+    #: ended more than once
+    twice: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """The number of messages that must be accounted for."""
+        return self.prepared + self.found
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing is missing and nothing ended twice."""
+        return not self.missing and not self.twice and self.total == sum(number for _, number in self.terms)
+
+    @property
+    def text(self) -> str:
+        """``✓ prepared 11 = delivered 7 + open 1 + retry 1 + dead 2, adds up``."""
+        left = f"prepared {self.prepared}" + (f" + found {self.found}" if self.found else "")
+        right = " + ".join(f"{name} {number}" for name, number in self.terms)
+        return f"✓ {left} = {right}, adds up" if self.holds else f"✗ {left} ≠ {right}, does not add up"
+
+    @property
+    def names(self) -> str:
+        """The messages that break the balance."""
+        words: list[str] = []
+        if self.missing:
+            words.append(f"{len(self.missing)} without an ending: {' '.join(self.missing)}")
+        if self.twice:
+            words.append(f"{len(self.twice)} ended twice: {' '.join(self.twice)}")
+        return "; ".join(words)
+
+
+class BalanceCounter:
+    """Counts of messages by term after any event, and the messages that ended or were claimed twice."""
+
+    def __init__(self) -> None:
+        self._tally = Tally()
+        #: repeated endings without a reopening, and claims by two processes, each with its message
+        self._ended_twice = GrowingRows[tuple[int, str]](itemgetter(0))
+        self._claimed_twice = GrowingRows[tuple[int, str]](itemgetter(0))
+        #: message -> counted changes of state, its current term, and whether it has ended
+        self._counted: dict[str, tuple[int, str, bool]] = {}
+        #: messages found in the store -> the event that they are counted at
+        self._found: dict[str, int] = {}
+
+    def count(self, histories: Iterable[MessageHistory]) -> None:
+        counts: list[tuple[int, tuple[str, int]]] = []
+        for history in histories:
+            if history.prepared is None and history.id not in self._found:
+                self._found[history.id] = history.seq
+                counts.append((history.seq, (FOUND, 1)))
+            self._count(history, counts)
+            if history.prepared is not None and history.id in self._found:
+                counts.append((self._found.pop(history.id), (FOUND, -1)))
+        self._tally.add(*counts)
+
+    def _count(self, history: MessageHistory, counts: list[tuple[int, tuple[str, int]]]) -> None:
+        """An ended message leaves its count only if an operator reopens it; other changes are repeats."""
+        done, name, over = self._counted.get(history.id, (0, "", False))
+        for step in history.steps[done:]:
+            if step.entered or step.reopened or not over:
+                if name and (step.reopened or not over):
+                    counts.append((step.seq, (name, -1)))
+                name, over = TERMS[step.state], step.ends
+                counts.append((step.seq, (name, 1)))
+            elif step.ends:
+                self._ended_twice.add((step.seq, history.id))
+                counts.append((step.seq, (TERMS[step.state], 1)))
+            if step.entered:
+                counts.append((step.seq, (PREPARED, 1)))
+            if len(step.owners) > 1:
+                self._claimed_twice.add((step.seq, history.id))
+        self._counted[history.id] = len(history.steps), name, over
+
+    def at(self, seq: int) -> Counter[str]:
+        """The numbers of the terms, and of messages prepared and found, after event `seq`."""
+        return Counter(self._tally.at(seq))
+
+    def ended_twice(self, seq: int) -> tuple[str, ...]:
+        """The messages with more than one ending."""
+        return _names(self._ended_twice, seq)
+
+    def claimed_twice(self, seq: int) -> tuple[str, ...]:
+        """The messages that two processes worked on at the same time."""
+        return _names(self._claimed_twice, seq)
+
+
+def _names(rows: GrowingRows[tuple[int, str]], seq: int) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for _, name in rows[: rows.upto(seq)]))
+
 
 #: marks between the rows: starts, ends and leases of processes
 _MARKERS = (
@@ -49,13 +150,13 @@ _MARKERS = (
     ProcessStopped,
     ProcessFrozen,
     ProcessThawed,
-    ProcessRecovered,
-    LeaseTaken,
-    LeaseGone,
-    BacklogWaiting,
-    StorePruned,
+    gateway.ProcessRecovered,
+    leases.LeaseTaken,
+    leases.LeaseGone,
+    delivery.BacklogWaiting,
+    leases.StorePruned,
 )
-_ALARMS = (ProcessCrashed, ProcessFrozen, LeaseGone, BacklogWaiting)
+_ALARMS = (ProcessCrashed, ProcessFrozen, leases.LeaseGone, delivery.BacklogWaiting)
 
 #: names of rows that are no attempts: a recovery that looked up or waited, an operator action
 _NAMES = {AttemptKind.RECOVERY: "look", AttemptKind.OPERATOR: "op"}
@@ -74,7 +175,6 @@ class FoldedMarks(msgspec.Struct, frozen=True):
 
     @property
     def seq(self) -> int:
-        """The first of them."""
         return self.first.seq
 
 
@@ -129,7 +229,6 @@ class QueueRows(GrowingView):
 
     @property
     def empty(self) -> bool:
-        """Nothing was ever queued."""
         return not self._listed
 
     def place(self, history: MessageHistory | None) -> int | None:
@@ -144,7 +243,6 @@ class QueueRows(GrowingView):
         return sorted(place for place in places if place is not None)
 
     def ledger(self, seq: int) -> QueueBalance:
-        """The balance after event `seq`."""
         counts, missing = self._counter.at(seq), self._missing(seq)
         for name in missing:
             history = self.histories.of(name)
@@ -168,9 +266,7 @@ class QueueRows(GrowingView):
             self._never = view.last, [history.id for history in histories if not history.endings(view.last)]
         return self._never[1]
 
-    # ------------------------------------------------------------ rows
-
-    def facts(self, row: QueueRow, seq: int, *, drawn: bool = True) -> Iterator[Fact]:
+    def facts(self, row: "QueueRow", seq: int, *, drawn: bool = True) -> Iterator[Fact]:
         """Facts about a message in the queue: its owners over time, and its chunks.
 
         `drawn`: with bars and strips, not in words alone.
@@ -183,8 +279,7 @@ class QueueRows(GrowingView):
             text = f"{parts.strip(_PARTS)}  {parts.words}" if drawn else parts.words
             yield Fact("parts", text, row.seq, parts.tone)
 
-    def line(self, row: QueueRow, seq: int) -> ListLine:
-        """A row after event `seq`."""
+    def line(self, row: "QueueRow", seq: int) -> ListLine:
         if isinstance(row, FoldedMarks):
             text = f"… {row.number} more marks, crashes among them: {row.crashes}"
             return ListLine(seq=row.seq, mark=text, tone=Tone.WARN, later=row.seq > seq)
@@ -202,15 +297,15 @@ class QueueRows(GrowingView):
         until = f"until {_duration(step.due)}" if step.due and step.state in OPEN and not later else ""
         wrong = f"✗ {broken}" if broken else ""
         cells = {
-            "state": LATER if later else self._state(row, step, seq),
+            "state": labels.LATER if later else self._state(row, step, seq),
             "id": LabelCell(clean(row.id)),
             "what": LabelCell(self._what(row)),
-            "place": place_cell(where(self.view, row)),
-            "session": LabelCell(body.mirror_key) if body and body.mirror_key else EMPTY,
-            "tries": EMPTY if later else self._tries(row, seq),
-            "owner": EMPTY if later else self._owner(row, step, seq),
-            "age": EMPTY if later else self._age(row, step, seq),
-            "due": _due(step) if until else EMPTY,
+            "place": labels.place_cell(labels.where(self.view, row)),
+            "session": LabelCell(body.mirror_key) if body and body.mirror_key else labels.EMPTY,
+            "tries": labels.EMPTY if later else self._tries(row, seq),
+            "owner": labels.EMPTY if later else self._owner(row, step, seq),
+            "age": labels.EMPTY if later else self._age(row, step, seq),
+            "due": LabelCell(seconds(step.due), tone=Tone.WARN, seq=step.seq) if step.due and until else labels.EMPTY,
             "why": LabelCell("  ".join(filter(None, (wrong, why))), tone=tone),
             "until, why": LabelCell(
                 " ".join(filter(None, (wrong, until.removeprefix("until "), why))),
@@ -223,7 +318,7 @@ class QueueRows(GrowingView):
     def _what(self, row: MessageHistory) -> str:
         """The text of the intent, and before that the delegation that it reports."""
         delegation = self.view.delegations.of(row.prepared.delegation) if row.prepared is not None else ""
-        return f"{clean(delegation)} {says(row)}" if delegation else says(row)
+        return f"{clean(delegation)} {labels.says(row)}" if delegation else labels.says(row)
 
     def _mark(self, event: Event, seq: int) -> ListLine:
         alarm = isinstance(event.body, _ALARMS)
@@ -244,9 +339,9 @@ class QueueRows(GrowingView):
 
     def _state(self, history: MessageHistory, step: StateChange, seq: int) -> LabelCell:
         if self.view.over <= seq and not history.endings(seq):
-            shape, word, tone = NO_END
+            shape, word, tone = labels.NO_END
             return LabelCell(f"{shape} {word}", tone=tone, seq=step.seq)
-        text, tone = state_words(step)
+        text, tone = labels.state_words(step)
         endings = history.endings(seq)
         if endings > 1:
             return LabelCell(f"✗ ENDED {endings}×", f"{text} {endings}×", Tone.BAD, step.seq)
@@ -259,24 +354,24 @@ class QueueRows(GrowingView):
             return LabelCell(parts.strip(_TRIES), parts.strip(_PARTS), parts.tone)
         words: list[str] = []
         tone = Tone.PLAIN
-        for one in history.tried(seq):
-            shape, last = self._shape(one, seq)
-            name = _NAMES.get(one.part) or str(one.number)
+        for attempt in history.tried(seq):
+            shape, last = self._shape(attempt, seq)
+            name = _NAMES.get(attempt.part) or str(attempt.number)
             words.append(f"{name}{shape}")
             tone = last
-        return LabelCell(_last(words), " ".join(words), tone) if words else EMPTY
+        return LabelCell(_last(words), " ".join(words), tone) if words else labels.EMPTY
 
-    def _shape(self, one: AttemptRecord, seq: int) -> tuple[str, Tone]:
-        died = self.histories.deaths.get(one.event.generation)
-        learnt = one.ended is not None and one.ended.seq <= seq
-        if one.part is AttemptKind.ATTEMPT and not learnt and died is not None and one.event.seq < died <= seq:
+    def _shape(self, attempt: AttemptRecord, seq: int) -> tuple[str, Tone]:
+        died = self.histories.deaths.get(attempt.event.generation)
+        learnt = attempt.ended is not None and attempt.ended.seq <= seq
+        if attempt.part is AttemptKind.ATTEMPT and not learnt and died is not None and attempt.event.seq < died <= seq:
             return "╳", Tone.BAD
-        return shape_of(self.view, one, seq)
+        return labels.shape_of(self.view, attempt, seq)
 
     def _owner(self, history: MessageHistory, step: StateChange, seq: int) -> LabelCell:
         if step.state not in (QueueState.LEASED, QueueState.ORPHANED):
             return self._owners(history, seq)
-        names = "+".join(process(one) for one in step.owners)
+        names = "+".join(labels.process(owner) for owner in step.owners)
         held = seconds(self.view.time(seq) - step.at)
         wrong = len(step.owners) > 1 or step.state is QueueState.ORPHANED
         dead = " ╳" if step.state is QueueState.ORPHANED else ""
@@ -285,9 +380,9 @@ class QueueRows(GrowingView):
 
     def _owners(self, history: MessageHistory, seq: int) -> LabelCell:
         """The owners of a message that has none now: two at once remain an error."""
-        both = next((one.owners for one in history.steps if one.seq <= seq and len(one.owners) > 1), ())
-        names = "+".join(process(one) for one in both)
-        return LabelCell(f"✗{names}", f"✗ {names} once", Tone.BAD) if both else EMPTY
+        both = next((step.owners for step in history.steps if step.seq <= seq and len(step.owners) > 1), ())
+        names = "+".join(labels.process(address) for address in both)
+        return LabelCell(f"✗{names}", f"✗ {names} once", Tone.BAD) if both else labels.EMPTY
 
     def _age(self, history: MessageHistory, step: StateChange, seq: int) -> LabelCell:
         """How long it has been in the queue, or was until it ended."""
@@ -302,7 +397,7 @@ class QueueRows(GrowingView):
             again = "after its end: " if history.endings(seq) else ""
             return f"{again}try {step.tries} is on its way"
         ended = history.settled[-1] if history.settled and history.settled[-1].seq == step.seq else None
-        detail = ended.body.detail if ended is not None and isinstance(ended.body, IntentSettled) else ""
+        detail = ended.body.detail if ended is not None and isinstance(ended.body, delivery.IntentSettled) else ""
         return clean(f"{step.why}{f': {detail}' if detail else ''}")
 
 
@@ -340,15 +435,11 @@ def _folded(rows: Sequence[MessageHistory | Event]) -> Iterator[QueueRow]:
 def _worth(event: Event) -> bool:
     """A process that takes a free store, and finds nothing in it, says nothing."""
     body = event.body
-    if isinstance(body, LeaseTaken):
+    if isinstance(body, leases.LeaseTaken):
         return body.before is not None
-    if isinstance(body, ProcessRecovered):
+    if isinstance(body, gateway.ProcessRecovered):
         return bool(body.inbounds or body.intents or body.delegations)
     return True
-
-
-def _due(step: StateChange) -> LabelCell:
-    return LabelCell(seconds(step.due), tone=Tone.WARN, seq=step.seq) if step.due is not None else EMPTY
 
 
 def _duration(span: float) -> str:

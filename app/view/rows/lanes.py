@@ -4,25 +4,93 @@ A thread or topic always stands directly after its parent. Labels of messages ar
 next to it take the room that is left over.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
-from enum import Enum
+from enum import Enum, StrEnum
 
 import msgspec
 from rich.cells import cell_len
 
+from trunkline.app.text.cells import clean
 from trunkline.app.view.index.places import Place, PlaceKey
-from trunkline.app.view.index.run_index import GrowingView, RunView
-from trunkline.core.events import Body, Event
-from trunkline.core.events.bindings import BindingBound
-from trunkline.core.events.delivery import IntentPrepared
+from trunkline.app.view.index.run_index import GrowingView, RunView, typed
+from trunkline.core.events import Body, Event, bindings, delivery, gateway
 from trunkline.core.events.hands import DelegationAccepted
-from trunkline.core.values import Address, ChatKind
+from trunkline.core.values import Address, ChatKind, IntentState
 from trunkline.sim.events.model import ModelAsked
 from trunkline.sim.events.wire import WireAccepted, WireRefused
-from trunkline.sim.events.world import CredentialRotated, PeerSaid, ThreadClosed, ThreadOpened
+from trunkline.sim.events.world import CredentialRotated, PeerSaid, ThreadClosed, ThreadOpened, WorldSession
 from trunkline.sim.index.projection import Projection, on
+
+
+class Look(StrEnum):
+    #: an inbound message
+    INBOUND = "inbound"
+    #: accepted, as decided
+    DELIVERED = "delivered"
+    #: the first of several copies
+    FIRST = "first"
+    #: a later copy
+    COPY = "copy"
+    #: elsewhere than requested, by configuration
+    FALLBACK = "fallback"
+    #: at the wrong place
+    MISPLACED = "misplaced"
+    #: unknown whether it was accepted
+    UNKNOWN = "unknown"
+    #: deliberately not sent
+    SUPPRESSED = "suppressed"
+    #: will be tried again
+    RETRY = "retry"
+    #: will not be delivered
+    DEAD = "dead"
+    #: work given to a hand, and its result
+    HAND = "hand"
+    #: an event of the world or of a process
+    NOTE = "note"
+    #: a crash, a fault, a defect that is on
+    ALARM = "alarm"
+    #: inside the gateway; shown only unfolded
+    INTERNAL = "internal"
+
+
+#: how the arrow of a look is drawn, where it is not plain: its line, and the line where it crosses a lane
+LINES = {
+    Look.COPY: ("━", "┿"),
+    Look.FALLBACK: ("═", "╪"),
+    Look.MISPLACED: ("═", "╪"),
+    Look.UNKNOWN: ("┄", "│"),
+    Look.SUPPRESSED: ("┄", "│"),
+    Look.DEAD: ("┄", "│"),
+    Look.RETRY: ("┈", "│"),
+}
+PLAIN_LINE = ("─", "┼")
+#: heads of what does not arrive; it stops short of the lane
+STOPS = {Look.UNKNOWN: "?", Look.SUPPRESSED: "╳", Look.DEAD: "✗", Look.RETRY: "↻"}
+
+
+class TimelineRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of the timeline. `start` and `end` are lanes; equal for a note."""
+
+    seq: int
+    at: float
+    look: Look
+    start: int
+    end: int
+    text: str
+    #: the author, if the lane does not show it
+    who: str = ""
+    tags: tuple[str, ...] = ()
+    #: ``m``, ``m!`` or ``m?``, and its event
+    mirror: str = ""
+    mirror_seq: int = 0
+    #: joins copies: ``┏ ┃ ┣ ┗``
+    bracket: str = ""
+
+    @property
+    def is_note(self) -> bool:
+        """Drawn at one lane only."""
+        return self.start == self.end
+
 
 #: cells of a lane: at least, and at most when there is room
 LANE_MIN, LANE_MAX = 7, 14
@@ -40,8 +108,6 @@ CHILD_BOUND, BOUND = "└◆", "◆"
 
 
 class LaneKind(Enum):
-    """The kind of a lane."""
-
     PLACE = "place"
     GATEWAY = "gateway"
     HAND = "hand"
@@ -56,8 +122,6 @@ AT_THE_RIGHT = frozenset({LaneKind.HAND, LaneKind.MODEL})
 
 
 class TimelineLane(msgspec.Struct, frozen=True, kw_only=True):
-    """A vertical line of the timeline."""
-
     kind: LaneKind
     label: str
     #: its full name, the same in every run of a scenario: ``discord/ops/deploy``, ``hand codex``
@@ -108,8 +172,6 @@ class TokenUse(Projection):
 
 
 class TimelineLanes(GrowingView):
-    """All lanes of a run, left to right."""
-
     def __init__(self, view: RunView) -> None:
         self.tokens = TokenUse()
         super().__init__(view, self.tokens)
@@ -137,9 +199,9 @@ class TimelineLanes(GrowingView):
     def _asked(self, _event: Event, _body: ModelAsked) -> None:
         self._modelled = self.view.wire_side
 
-    @on(PeerSaid, WireAccepted, WireRefused, ThreadClosed, ThreadOpened, IntentPrepared, BindingBound)
+    @on(PeerSaid, WireAccepted, WireRefused, ThreadClosed, ThreadOpened, delivery.IntentPrepared, bindings.BindingBound)
     def _addressed(self, _event: Event, body: Body) -> None:
-        address: Address = getattr(body, "conversation" if isinstance(body, BindingBound) else "address")
+        address: Address = getattr(body, "conversation" if isinstance(body, bindings.BindingBound) else "address")
         self._used.add(address.lane)
 
     def settle(self) -> None:
@@ -163,7 +225,7 @@ class TimelineLanes(GrowingView):
             *lanes,
             TimelineLane(kind=LaneKind.GATEWAY, label="GATEWAY", path="GATEWAY"),
             *(model if self._modelled else ()),
-            *(TimelineLane(kind=LaneKind.HAND, label=one, path=f"hand {one}", group="hands") for one in self._hands),
+            *(TimelineLane(kind=LaneKind.HAND, label=hand, path=f"hand {hand}", group="hands") for hand in self._hands),
         )
         self.several_audiences = len({lane.audience for lane in lanes if not lane.idle}) > 1
         self._places = {lane.place: index for index, lane in enumerate(self.all) if lane.place}
@@ -203,8 +265,6 @@ class LaneColumn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LaneLayout(msgspec.Struct, frozen=True, kw_only=True):
-    """Which lanes are visible in a width, and where."""
-
     width: int
     columns: tuple[LaneColumn, ...]
     #: lanes left out on the left and on the right of the window, and idle ones left out everywhere
@@ -322,3 +382,90 @@ def _name_width(lanes: TimelineLanes, index: int, places: list[int]) -> int:
     if sum(lanes.all[other].group == lane.group for other in places) == 1:
         name = max(name, cell_len(lane.group))
     return max(min(name + 1, LANE_MAX), LANE_MIN)
+
+
+# Builds timeline rows: arrows between two lanes and notes at one, for one run and its lanes.
+
+
+class RowBuilder:
+    def __init__(self, view: RunView, lanes: TimelineLanes) -> None:
+        self.view = view
+        self.lanes = lanes
+        #: processes that had to wait for the lease
+        self.stood_by: set[int] = set()
+
+    def lane_of(self, body: Body) -> int:
+        """The lane of an internal event: that of its address, else the gateway's."""
+        address = getattr(body, "address", None)
+        return self.lanes.of(address if isinstance(address, Address) and not isinstance(body, _INSIDE) else None)
+
+    def arrow(
+        self, event: Event, look: Look, start: int, end: int, text: str, *, who: str = "", tags: tuple[str, ...] = ()
+    ) -> TimelineRow:
+        """A row from one lane to another; a note, if they are the same."""
+        text = clean(text)
+        return TimelineRow(seq=event.seq, at=event.at, look=look, start=start, end=end, text=text, who=who, tags=tags)
+
+    def note(
+        self, event: Event, look: Look, text: str, lane: int | None = None, tags: tuple[str, ...] = ()
+    ) -> TimelineRow:
+        """A row at one lane, by default the gateway's."""
+        at = self.lanes.gateway if lane is None else lane
+        return self.arrow(event, look, at, at, text, tags=tags)
+
+    def outbound(self, event: Event, look: Look, address: Address, text: str, *tags: str) -> TimelineRow:
+        """A row from the gateway to the lane of an address."""
+        return self.arrow(event, look, self.lanes.gateway, self.lanes.of(address), text, tags=tags)
+
+    def change(self, event: Event, address: Address, text: str, *, repeated: bool) -> TimelineRow:
+        """A change of a message that people see; a repeated one changes nothing."""
+        if repeated:
+            return self.outbound(event, Look.SUPPRESSED, address, f"{text}: so already", "sup")
+        return self.outbound(event, Look.DELIVERED, address, text)
+
+    def target(self, event: Event) -> Address | None:
+        """The destination of the intent of an event."""
+        body = self.view.prepared(event)
+        return body.address if body is not None else None
+
+    def accepted_look(self, event: Event) -> tuple[Look, tuple[str, ...]]:
+        """Look and tags of an accepted delivery: violations decide first, then the events."""
+        marks = self.view.marks
+        copy = marks.copies.get(event.seq)
+        misplaced = event.seq in marks.misplaced or self._was_misplaced(event)
+        tags = (*((f"{copy.number}×",) if copy else ()), *(("!!",) if misplaced else ()))
+        if copy and copy.number > 1:
+            return Look.COPY, tags
+        if misplaced:
+            return Look.MISPLACED, tags
+        if copy:
+            return Look.FIRST, tags
+        fell_back = self.view.of_intent(event.intent, delivery.Fallback, bindings.IdentityFallback)
+        return (Look.FALLBACK, ("FB",)) if fell_back else (Look.DELIVERED, ())
+
+    def _was_misplaced(self, event: Event) -> bool:
+        """The platform put it elsewhere than requested, and the gateway recorded that."""
+        body = event.body
+        if not isinstance(body, WireAccepted) or body.address.lane == body.requested.lane:
+            return False
+        ends = typed(self.view.of_intent(event.intent), delivery.IntentSettled)
+        return any(end.state is IntentState.MISPLACED for _, end in ends)
+
+    def inbound_look(self, event: Event, default: Look) -> tuple[Look, tuple[str, ...]]:
+        """Look and tags of an inbound message: a copy when a violation says that it was taken twice."""
+        copy = self.view.marks.copies.get(event.seq)
+        if copy is None:
+            return default, ()
+        return (Look.COPY if copy.number > 1 else Look.FIRST), (f"{copy.number}×",)
+
+
+#: steps inside the gateway, although they carry an address
+_INSIDE = (
+    gateway.InboundReceived,
+    WorldSession,
+    gateway.SessionCreated,
+    delivery.TargetResolved,
+    delivery.IntentPrepared,
+    delivery.AttemptStarted,
+    delivery.ChunkAcked,
+)

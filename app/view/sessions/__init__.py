@@ -1,1 +1,1 @@
-"""What the Sessions screen shows, without Textual."""
+"""The contents of the Sessions screen, without Textual."""

@@ -4,8 +4,6 @@ Two keys are similar when they differ only in case or percent-encoding, in one o
 last, such as an account, or in a part that only one of them has at its end, such as a thread.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from urllib.parse import unquote
@@ -28,15 +26,15 @@ def group_similar(keys: Sequence[str]) -> tuple[list[int], Mapping[int, range]]:
     # Sorted forwards or backwards, similar keys are neighbors: they differ at the end, or before it.
     for turned in (1, -1):
         in_order = sorted(groups, key=lambda index: (forward[keys[index]][::turned], keys[index]))
-        for one, other in pairwise(in_order):
-            if groups[one] is not groups[other] and _similar(keys[one], keys[other]):
-                groups[one] += groups[other]
-                groups.update(dict.fromkeys(groups[other], groups[one]))
+        for key, other in pairwise(in_order):
+            if groups[key] is not groups[other] and _similar(keys[key], keys[other]):
+                groups[key] += groups[other]
+                groups.update(dict.fromkeys(groups[other], groups[key]))
     spots: dict[int, range] = {}
     for group in groups.values():
         group.sort(key=lambda index: (forward[keys[index]], keys[index]))
-        for one, other in pairwise(group):
-            spots[one], spots[other] = _spots(keys[one], keys[other])
+        for key, other in pairwise(group):
+            spots[key], spots[other] = _spots(keys[key], keys[other])
     ordered = {index: None for first in range(len(keys)) for index in groups[first]}
     return list(ordered), spots
 
@@ -45,28 +43,28 @@ def _folded(key: str) -> str:
     return unquote(key).casefold()
 
 
-def _similar(one: str, other: str) -> bool:
-    if one == other or not one or not other:
+def _similar(first: str, other: str) -> bool:
+    if first == other or not first or not other:
         return False
-    if _folded(one) == _folded(other):
+    if _folded(first) == _folded(other):
         return True
-    parts = [mine == theirs for mine, theirs in zip(one.split(":"), other.split(":"), strict=False)]
-    if one.count(":") == other.count(":") and parts.count(False) == 1 and parts[-1]:
+    parts = [mine == theirs for mine, theirs in zip(first.split(":"), other.split(":"), strict=False)]
+    if first.count(":") == other.count(":") and parts.count(False) == 1 and parts[-1]:
         return True
-    mine, theirs = (key[spot.start : spot.stop] for key, spot in zip((one, other), _spots(one, other), strict=True))
+    mine, theirs = (key[spot.start : spot.stop] for key, spot in zip((first, other), _spots(first, other), strict=True))
     if max(len(mine), len(theirs)) <= _FEW:
         return True
     added = theirs or mine
-    return not (mine and theirs) and (one.startswith(other) or other.startswith(one)) and added.count(":") == _PARTS
+    return not (mine and theirs) and (first.startswith(other) or other.startswith(first)) and added.count(":") == _PARTS
 
 
-def _spots(one: str, other: str) -> tuple[range, range]:
+def _spots(first: str, other: str) -> tuple[range, range]:
     """The ranges between the common prefix and the common suffix."""
-    shorter = min(len(one), len(other))
-    start = next((at for at in range(shorter) if one[at] != other[at]), shorter)
+    shorter = min(len(first), len(other))
+    start = next((at for at in range(shorter) if first[at] != other[at]), shorter)
     left = shorter - start
-    end = next((at for at in range(left) if one[-1 - at] != other[-1 - at]), left)
-    return range(start, len(one) - end), range(start, len(other) - end)
+    end = next((at for at in range(left) if first[-1 - at] != other[-1 - at]), left)
+    return range(start, len(first) - end), range(start, len(other) - end)
 
 
 def cut_around(text: str, spots: range, room: int) -> tuple[str, frozenset[int]]:
@@ -87,7 +85,6 @@ def cut_around(text: str, spots: range, room: int) -> tuple[str, frozenset[int]]
 
 
 def _around(text: str, spots: range, room: int) -> tuple[str, frozenset[int]]:
-    """The spots, centered in the text around them."""
     start = max(0, min(spots.start - max(room - len(spots), 0) // 2, len(text) - room))
     there = frozenset(1 + at - start for at in spots if start <= at < start + room)
     return f"…{text[start : start + room]}…", there

@@ -4,27 +4,124 @@ Both sides are aligned by subject: an inbound on the left matches the message th
 the intent that a platform accepted. A row differs when one side lacks it or has another text.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.index.session_states import SessionState
-from trunkline.app.view.index.transcripts import TranscriptEntry
-from trunkline.app.view.index.visible_messages import VisibleMessage
+from trunkline.app.view.index.transcripts import SessionState, TranscriptEntry, VisibleMessage
 from trunkline.app.view.sessions.alignment_index import AlignedPair, AlignmentIndex, TranscriptDifference
-from trunkline.app.view.sessions.ownership import Ownership
-from trunkline.core.delivery.mirror_text import mirror_text
 from trunkline.core.errors import KeyFormatError
+from trunkline.core.events import Event
 from trunkline.core.events.delivery import IntentPrepared, MirrorAppended
-from trunkline.core.events.gateway import InboundAdmitted
+from trunkline.core.events.gateway import InboundAdmitted, InboundReceived, RouteDecided, SessionLeft, TurnStarted
 from trunkline.core.keys import canonical_key
-from trunkline.core.values import Address, WorkKind
+from trunkline.core.values import Address, IntentKind, WorkKind
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PeerSaid
+
+# Which session a visible message belongs to, where a conversation had several.
+#
+# A conversation may get another session (`session.left`), and several agents may answer in one. A message belongs to
+# the session that received it, an answer to the session of its turn unless the conversation has left that, and anything
+# else to the session that the conversation had at that time. While a conversation is bound, it belongs to the bound
+# session, no matter who posts.
+
+
+class Ownership:
+    """Assigns visible messages to sessions. A session goes by the last key that it had."""
+
+    def __init__(
+        self, view: RunView, places: Mapping[str, Collection[PlaceKey]], heard: Mapping[int, Collection[str]]
+    ) -> None:
+        """`places`: the conversations of each session. `heard`: the sessions that received a posted message."""
+        self._view = view
+        self._places = places
+        self._heard = heard
+        self._left: dict[PlaceKey, list[tuple[int, str, str]]] = {}
+        #: sessions that a conversation has left
+        self.deserted: set[str] = set()
+        sessions = view.sessions.at(view.last)
+        #: the conversation that a session was created for
+        self._own = {key: facts.address for key, facts in sessions.items() if facts.address is not None}
+        #: for a place with a session of its own, the sessions that own it only while it is bound to them
+        self._guests = self._find_guests()
+        for event in view.left:
+            assert isinstance(event.body, SessionLeft)
+            self.deserted.add(view.session_moves.last_key(event.body.old_key, event.seq))
+            self._learn(event, event.body)
+
+    def _find_guests(self) -> dict[PlaceKey, set[str]]:
+        homes, found = self._view.session_moves, dict[PlaceKey, set[str]]()
+        for row in self._view.bindings.rows(self._view.last):
+            place, key = row.conversation.lane, homes.last_key(row.session_key, row.since)
+            address = self._own.get(key)
+            if address is None or address.lane != place:
+                found.setdefault(place, set()).add(key)
+        hosted = {place for key, places in self._places.items() for place in places if key not in found.get(place, ())}
+        return {place: keys for place, keys in found.items() if place in hosted}
+
+    def _learn(self, event: Event, body: SessionLeft) -> None:
+        homes = self._view.session_moves
+        old, new = homes.last_key(body.old_key, event.seq), homes.last_key(body.session_key, event.seq)
+        both = [place for place in self._places.get(old, ()) if place in self._places.get(new, ())]
+        own = self._conversation(event)
+        for place in [own] if own in both else both:
+            self._left.setdefault(place, []).append((event.seq, old, new))
+
+    def _conversation(self, event: Event) -> PlaceKey | None:
+        """The conversation whose message or answer caused it to leave the session."""
+        near = self._view.nearest(event.seq, RouteDecided, IntentPrepared)
+        address = getattr(near.body, "reply_to", None) or getattr(near.body, "address", None) if near else None
+        return address.lane if isinstance(address, Address) else None
+
+    def holds(self, key: str, message: VisibleMessage) -> bool:
+        """Whether a visible message belongs to a session."""
+        held = [other for other in self._holders(message) if message.place in self._places.get(other, ())]
+        return key in held if held else self.has(key, message.place, message.seq)
+
+    def has(self, key: str, place: PlaceKey, seq: int) -> bool:
+        """Whether a conversation belongs to a session after event `seq`."""
+        # A binding that is ending holds it, too.
+        bound = self._view.bindings.held(place, seq)
+        if bound is not None:
+            return self._view.session_moves.last_key(bound.session_key, bound.since) == key
+        if key in self._guests.get(place, ()):
+            return False
+        left = self._left.get(place, [])
+        if not any(key in (old, new) for _, old, new in left):
+            return True
+        holder = left[0][1]
+        for at, _, new in left:
+            holder = new if at <= seq else holder
+        return holder == key
+
+    def _holders(self, message: VisibleMessage) -> Collection[str]:
+        if message.who:
+            return self._heard.get(message.seq, ())
+        for prepared in self._view.of_intent(message.intent, IntentPrepared):
+            assert isinstance(prepared.body, IntentPrepared)
+            if prepared.body.intent_kind is IntentKind.NOTICE:
+                # A notice answers no turn, so it belongs to the session of the conversation.
+                return [key for key, address in self._own.items() if address.lane == message.place]
+            key = self._answering(self._view.nearest(prepared.seq, TurnStarted), message.place)
+            # The message is remembered where people are: not in a session that their conversation has left.
+            left = any(old == key and at <= message.seq for at, old, _ in self._left.get(message.place, ()))
+            if key is not None and not left:
+                return (key,)
+            row = self._view.bindings.row(prepared.binding, prepared.seq)
+            if row is not None and row.conversation.lane == message.place:
+                return (self._view.session_moves.last_key(row.session_key, row.since),)
+        return ()
+
+    def _answering(self, turn: Event | None, place: PlaceKey) -> str | None:
+        """The session of a turn that answers in its own conversation."""
+        body = turn.body if turn is not None else None
+        if turn is None or not isinstance(body, TurnStarted) or body.origin is None or body.origin.lane != place:
+            return None
+        return self._view.session_moves.last_key(body.session_key, turn.seq)
+
 
 #: the invariant whose evidence is a mirror with another text than the sent message
 TEXTS = "M2"
@@ -110,9 +207,9 @@ class Sessions:
     def _align_slowly(self, owner: str | PlaceKey) -> Iterator[None]:
         """Build an alignment and its index, in small steps."""
         seen: list[VisibleMessage] = []
-        for one in self._shown(owner):
-            if not isinstance(owner, str) or self._ownership.holds(owner, one):
-                seen.append(one)
+        for message in self._shown(owner):
+            if not isinstance(owner, str) or self._ownership.holds(owner, message):
+                seen.append(message)
             yield
         pairs: list[AlignedPair] = []
         for pair in self._align(self.view.transcripts.of(owner) if isinstance(owner, str) else (), seen):
@@ -151,7 +248,7 @@ class Sessions:
     def _is_task(self, line: TranscriptEntry) -> bool:
         """Whether a line is the task of a hand that is an agent: its caller wrote it, and nobody posted it."""
         admitted = self.view.of_inbound(line.inbound, InboundAdmitted)
-        return any(isinstance(one.body, InboundAdmitted) and one.body.work is WorkKind.TASK for one in admitted)
+        return any(isinstance(event.body, InboundAdmitted) and event.body.work is WorkKind.TASK for event in admitted)
 
     def owner_of(self, seq: int) -> str | PlaceKey | None:
         """The session that an event concerns, or the conversation without one; else none."""
@@ -239,11 +336,11 @@ class Sessions:
         return TranscriptDifference.TEXT if TEXTS in broken else _words(line, seen)
 
     def _align(self, lines: Sequence[TranscriptEntry], seen: Sequence[VisibleMessage]) -> Iterator[AlignedPair]:
-        posted = {one.seq: one for one in seen if one.who}
+        posted = {message.seq: message for message in seen if message.who}
         said: dict[str | None, list[VisibleMessage]] = {}
-        for one in seen:
-            if not one.who:
-                said.setdefault(one.intent, []).append(one)
+        for message in seen:
+            if not message.who:
+                said.setdefault(message.intent, []).append(message)
         mirrors: dict[str | None, list[TranscriptEntry]] = {}
         for line in lines:
             if line.role == "agent":
@@ -253,29 +350,29 @@ class Sessions:
             else:
                 # A completion of a hand, a note about a bad end, or a reset: not visible to people.
                 yield AlignedPair(line=line)
-        yield from (AlignedPair(seen=one, difference=TranscriptDifference.UNHEARD) for one in posted.values())
+        yield from (AlignedPair(seen=message, difference=TranscriptDifference.UNHEARD) for message in posted.values())
         for intent in dict.fromkeys((*said, *mirrors)):
             yield from self._spoken(intent, mirrors.get(intent, []), said.get(intent, []))
 
     def _heard(self, line: TranscriptEntry, posted: dict[int, VisibleMessage]) -> AlignedPair:
         source = self._said_by.get(line.seq)
-        one = posted.pop(source, None) if source else None
-        if one is None:
+        message = posted.pop(source, None) if source else None
+        if message is None:
             return AlignedPair(
                 line=line, difference=TranscriptDifference.TWICE if source else TranscriptDifference.NONE
             )
-        return AlignedPair(line=line, seen=one, difference=_words(line, one))
+        return AlignedPair(line=line, seen=message, difference=_words(line, message))
 
     def _spoken(
         self, intent: str | None, mirrors: list[TranscriptEntry], seen: list[VisibleMessage]
     ) -> Iterator[AlignedPair]:
         """Mirrors of one intent beside its accepted chunks; a chunk that is accepted again is a copy."""
         firsts: dict[int, VisibleMessage] = {}
-        for one in seen:
-            if one.chunk in firsts:
-                yield _again(one, firsts[one.chunk])
+        for message in seen:
+            if message.chunk in firsts:
+                yield _again(message, firsts[message.chunk])
             else:
-                firsts[one.chunk] = one
+                firsts[message.chunk] = message
         chunks = list(firsts.values())
         for index, line in enumerate(mirrors):
             if index < len(chunks):
@@ -283,9 +380,13 @@ class Sessions:
             else:
                 yield self._unseen(line, intent, here=bool(chunks))
         named = self._named(intent)
-        missing = TranscriptDifference.NONE if mirrors or named else TranscriptDifference.MISSING_MIRROR
+        missing = (
+            TranscriptDifference.NONE
+            if mirrors or named or self._of_guest(intent)
+            else TranscriptDifference.MISSING_MIRROR
+        )
         note = self._mirrored_elsewhere(intent, named=named) if chunks and not mirrors else ""
-        yield from (AlignedPair(seen=one, difference=missing, note=note) for one in chunks[len(mirrors) :])
+        yield from (AlignedPair(seen=chunk, difference=missing, note=note) for chunk in chunks[len(mirrors) :])
 
     def _unseen(self, line: TranscriptEntry, intent: str | None, *, here: bool) -> AlignedPair:
         if here:
@@ -295,6 +396,8 @@ class Sessions:
             where = self.view.places.label(address)
             if self._named(intent):
                 return AlignedPair(line=line, note=f"said in {where}, for this session")
+            if self._of_guest(intent):
+                return AlignedPair(line=line, note=f"said in {where}, which is bound to this session")
             return AlignedPair(
                 line=line, difference=TranscriptDifference.FOREIGN_MIRROR, note=f"said in {where}, not here"
             )
@@ -307,6 +410,18 @@ class Sessions:
         """Whether the sender named the session that remembers it, which may be another than that of the place."""
         found = (event.body for event in self.view.of_intent(intent, IntentPrepared))
         return any(isinstance(body, IntentPrepared) and body.named_session for body in found)
+
+    def _of_guest(self, intent: str | None) -> bool:
+        """Whether the session to which its place was bound by then remembers it, for another one that said it."""
+        last_key = self.view.session_moves.last_key
+        for accept in self.view.of_intent(intent, WireAccepted):
+            for event in self.view.of_intent(intent, MirrorAppended):
+                assert isinstance(accept.body, WireAccepted)
+                assert isinstance(event.body, MirrorAppended)
+                row = self.view.bindings.held(accept.body.address.lane, event.seq)
+                if row and last_key(row.session_key, row.since) == last_key(event.body.session_key, event.seq):
+                    return True
+        return False
 
     def _mirrored_elsewhere(self, intent: str | None, *, named: bool) -> str:
         for event in self.view.of_intent(intent, MirrorAppended):
@@ -332,8 +447,66 @@ def _again(seen: VisibleMessage, first: VisibleMessage) -> AlignedPair:
 
 
 def _words(line: TranscriptEntry, seen: VisibleMessage) -> TranscriptDifference:
-    """Compare an entry with a visible message, which may be a part of it; for files, compare their names."""
-    if seen.media and line.text == mirror_text(seen.text, seen.media):
-        return TranscriptDifference.NONE
+    """Compare an entry with a visible message, which may be a part of it: the names of files are below the words."""
     ours, theirs = " ".join(line.text.split()), " ".join(seen.text.split())
     return TranscriptDifference.NONE if theirs in ours or ours in theirs else TranscriptDifference.TEXT
+
+
+# The invariants that a session violates: by a row of its transcript, or as a whole.
+
+#: event of a violation, and the id of its invariant
+Broken = tuple[int, str]
+#: events of a received message, which a line of the transcript stands for
+_HEARD = (InboundReceived, InboundAdmitted, TurnStarted, RouteDecided)
+
+
+class SessionViolations:
+    def __init__(self, sessions: Sessions) -> None:
+        self.sessions = sessions
+        self._view = sessions.view
+        #: size of the run when this was built: a run may grow
+        self.known = (self._view.last, len(self._view.marks.violations))
+        self._by_seq: dict[int, list[Broken]] = {}
+        self._by_inbound: dict[str, list[Broken]] = {}
+        self._by_key: dict[str, list[Broken]] = {}
+        self._owners: dict[str | PlaceKey, tuple[Broken, ...]] = {}
+        for violation in self._view.marks.violations:
+            for seq in violation.evidence:
+                if 0 < seq <= self._view.last:
+                    self._learn(self._view.event(seq), (violation.at, violation.invariant))
+
+    def _learn(self, event: Event, broken: Broken) -> None:
+        self._by_seq.setdefault(event.seq, []).append(broken)
+        if event.inbound is not None and isinstance(event.body, _HEARD):
+            self._by_inbound.setdefault(event.inbound, []).append(broken)
+        key = getattr(event.body, "session_key", None)
+        if isinstance(key, str):
+            self._by_key.setdefault(self._view.session_moves.last_key(key, event.seq), []).append(broken)
+
+    def row(self, pair: AlignedPair, seq: int) -> str:
+        """The invariants that a row of a transcript violates, up to event `seq`."""
+        return _names(self._of(pair), seq)
+
+    def is_wrong(self, pair: AlignedPair) -> bool:
+        """Whether the row violates an invariant at any event."""
+        return any(True for _ in self._of(pair))
+
+    def session(self, owner: str | PlaceKey, seq: int) -> str:
+        """The invariants that a session, or a conversation without one, violates up to event `seq`."""
+        found = self._owners.get(owner)
+        if found is None:
+            everything = [violation for pair in self.sessions.pairs(owner) for violation in self._of(pair)]
+            everything += self._by_key.get(owner, ()) if isinstance(owner, str) else ()
+            found = self._owners[owner] = tuple(dict.fromkeys(everything))
+        return _names(found, seq)
+
+    def _of(self, pair: AlignedPair) -> Iterable[Broken]:
+        for side in (pair.line, pair.seen):
+            if side is not None:
+                yield from self._by_seq.get(side.seq, ())
+        if pair.line is not None and pair.line.inbound is not None:
+            yield from self._by_inbound.get(pair.line.inbound, ())
+
+
+def _names(found: Iterable[Broken], seq: int) -> str:
+    return " ".join(sorted({name for at, name in found if at <= seq}))

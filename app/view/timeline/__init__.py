@@ -1,1 +1,1 @@
-"""What the Timeline screen shows, without Textual."""
+"""The contents of the Timeline screen, without Textual."""

@@ -5,21 +5,50 @@ Words stand for themselves: a row must say all of them. ``k:`` names a kind of e
 whole keeps the other rows. Nothing is guessed: what a row is about is what its own events recorded.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
+from enum import StrEnum
 
 import msgspec
 
-from trunkline.app.text.cells import clean
+from trunkline.app.text.cells import clean, seconds
 from trunkline.app.view.index.run_index import RunView, typed
-from trunkline.app.view.rows.lanes import TimelineLane, TimelineLanes
-from trunkline.app.view.rows.row import Look, TimelineRow
+from trunkline.app.view.rows.lanes import Look, TimelineLane, TimelineLanes, TimelineRow
 from trunkline.core.errors import UsageError
-from trunkline.core.events import Event
-from trunkline.core.events.delivery import IntentPrepared
-from trunkline.core.events.gateway import RouteDecided
+from trunkline.core.events import Event, delivery, gateway
 from trunkline.sim.events.world import PeerSaid
+
+# Positions in a run as people type them: ``t 1.27`` and ``1.27`` are times, ``#14`` is an event.
+
+_TIME = re.compile(r"t?\s*(\d{1,18}(?:\.\d*)?|\.\d+)\s*s?", re.IGNORECASE | re.ASCII)
+_EVENT = re.compile(r"#\s*(\d{1,18})", re.ASCII)
+_SPEED = re.compile(r"(?:speed|[x×])\s*(\d{1,18}(?:\.\d*)?|\.\d+)", re.IGNORECASE)
+
+
+def read_moment(view: RunView, text: str) -> int:
+    """The event at a typed position: the last one up to a time, or the one with a number. Raises `UsageError`."""
+    text = text.strip()
+    if found := _EVENT.fullmatch(text):
+        seq = int(found[1])
+        if seq > view.last:
+            raise UsageError(f"there is no event {seq}: the last one is #{view.last}")
+        return seq
+    if found := _TIME.fullmatch(text):
+        at = float(found[1])
+        end = view.time(view.last)
+        if at > end:
+            raise UsageError(f"the run ends at {seconds(end)} s: {seconds(at)} is later")
+        return view.seq_before(at + 1e-6)
+    raise UsageError(f"{clean(text)!r} is no moment: t 1.27 is a time in seconds, #14 an event")
+
+
+def read_speed(text: str) -> float | None:
+    """``speed 8``, ``x8``: the speed; none for other texts."""
+    found = _SPEED.fullmatch(text.strip())
+    return float(found[1]) if found and float(found[1]) > 0 else None
+
 
 INVERSE = "!"
 #: the fields before a colon, and what they match
@@ -31,26 +60,17 @@ FIELDS = {
     "id": "intent, turn, delegation, inbound or binding: id:m1.reply-1",
 }
 _SPELLED = {"kind": "k", "verdict": "v", "session": "sess"}
-#: verdicts by word
-VERDICTS = {
-    "bad": "an invariant names it as evidence",
-    "dup": "one of several copies",
-    "leak": "at a place where it should not be",
-    "fb": "a recorded fallback",
-    "mirror": "a wrong or missing mirror",
-    "unknown": "unknown whether it arrived",
-    "retry": "will be tried again",
-    "dead": "will not be delivered",
-    "sup": "not said, on purpose",
-}
-_LOOKS = {
-    "dup": (Look.COPY, Look.FIRST),
-    "leak": (Look.MISPLACED,),
-    "fb": (Look.FALLBACK,),
-    "unknown": (Look.UNKNOWN,),
-    "retry": (Look.RETRY,),
-    "dead": (Look.DEAD,),
-    "sup": (Look.SUPPRESSED,),
+#: verdicts by word: the meaning, and the looks of rows with it
+VERDICTS: dict[str, tuple[str, tuple[Look, ...]]] = {
+    "bad": ("an invariant names it as evidence", ()),
+    "dup": ("one of several copies", (Look.COPY, Look.FIRST)),
+    "leak": ("at a place where it should not be", (Look.MISPLACED,)),
+    "fb": ("a recorded fallback", (Look.FALLBACK,)),
+    "mirror": ("a wrong or missing mirror", ()),
+    "unknown": ("unknown whether it arrived", (Look.UNKNOWN,)),
+    "retry": ("will be tried again", (Look.RETRY,)),
+    "dead": ("will not be delivered", (Look.DEAD,)),
+    "sup": ("not said, on purpose", (Look.SUPPRESSED,)),
 }
 _TAGS = {"leak": "!!", "fb": "FB"}
 
@@ -88,7 +108,7 @@ def _term(word: str) -> FilterTerm:
         # ``12:30`` and ``://`` are words.
         return FilterTerm("", word.casefold())
     if field not in FIELDS:
-        raise UsageError(f"no filter is called {clean(name)}: there are {', '.join(f'{one}:' for one in FIELDS)}")
+        raise UsageError(f"no filter is called {clean(name)}: there are {', '.join(f'{field}:' for field in FIELDS)}")
     if not value:
         raise UsageError(f"{name}: needs something after the colon: {FIELDS[field]}")
     if field == "v" and value.casefold() not in VERDICTS:
@@ -97,8 +117,6 @@ def _term(word: str) -> FilterTerm:
 
 
 class FilterMatcher:
-    """Matches the rows of a run against a filter."""
-
     def __init__(self, view: RunView, lanes: TimelineLanes) -> None:
         self._view = view
         self._lanes = [_lane_words(lane) for lane in lanes.all]
@@ -145,7 +163,7 @@ class FilterMatcher:
             return bool(self._view.marks.of(row.seq))
         if verdict == "mirror":
             return len(row.mirror) > 1
-        return row.look in _LOOKS[verdict] or _TAGS.get(verdict) in row.tags
+        return row.look in VERDICTS[verdict][1] or _TAGS.get(verdict) in row.tags
 
 
 def _is_kind(kind: str, wanted: str) -> bool:
@@ -162,14 +180,122 @@ def _lane_words(lane: TimelineLane) -> tuple[str, str]:
 def ids_of(event: Event) -> tuple[str, ...]:
     """The ids that an event carries."""
     found = (event.intent, event.turn, event.delegation, event.inbound, event.binding)
-    return tuple(one for one in found if one is not None)
+    return tuple(term for term in found if term is not None)
 
 
 def session_keys(view: RunView, event: Event) -> tuple[str, ...]:
     """The session keys that an event names, or the intent or the inbound that it belongs to."""
     found = [getattr(event.body, "session_key", None), getattr(event.body, "mirror_key", None)]
-    found += [body.mirror_key for _, body in typed(view.of_intent(event.intent), IntentPrepared)]
-    found += [body.session_key for _, body in typed(view.of_inbound(event.inbound), RouteDecided)]
+    found += [body.mirror_key for _, body in typed(view.of_intent(event.intent), delivery.IntentPrepared)]
+    found += [body.session_key for _, body in typed(view.of_inbound(event.inbound), gateway.RouteDecided)]
     if isinstance(event.body, PeerSaid):
         found += [getattr(view.event(seq).body, "session_key", None) for seq in view.causes.effects(event.seq)[:8]]
     return tuple(dict.fromkeys(key for key in found if isinstance(key, str) and key))
+
+
+# Breakpoints stop playback at a kind of event, a lane, an invariant, or the matches of a filter.
+
+
+class BreakpointKind(StrEnum):
+    KIND = "kind"
+    LANE = "lane"
+    INVARIANT = "invariant"
+    FILTER = "filter"
+
+
+class Breakpoint(msgspec.Struct, frozen=True):
+    """A breakpoint. `value` is a kind, the name of a lane, the id of an invariant, or the text of a filter."""
+
+    on: BreakpointKind
+    value: str
+
+    def __str__(self) -> str:
+        return f"{self.on} {clean(self.value)}"
+
+
+class BreakpointTargets:
+    def __init__(self, view: RunView, lanes: TimelineLanes, rows: Iterable[TimelineRow], *, since: int = 0) -> None:
+        """Match only events after `since`; `rows` are the rows after it."""
+        self.view = view
+        self.since = since
+        self.rows = tuple(rows)
+        self.matcher = FilterMatcher(view, lanes)
+        #: of the lanes
+        self.names = tuple(lane.path if lane.place else lane.label for lane in lanes.all)
+
+    def hits(self, point: Breakpoint) -> frozenset[int]:
+        """The events at which a breakpoint stops."""
+        match point.on:
+            case BreakpointKind.KIND:
+                events = self.view.events[self.since :]
+                return frozenset(event.seq for event in events if event.kind == point.value)
+            case BreakpointKind.LANE:
+                lanes = {index for index, name in enumerate(self.names) if name == point.value}
+                return frozenset(row.seq for row in self.rows if row.start in lanes or row.end in lanes)
+            case BreakpointKind.INVARIANT:
+                found = (v.at for v in self.view.marks.violations if v.invariant == point.value)
+                return frozenset(at for at in found if at > self.since)
+            case BreakpointKind.FILTER:
+                with suppress(UsageError):
+                    if filter_ := parse_filter(point.value):
+                        return frozenset(row.seq for row in self.matcher.rows(filter_, self.rows))
+                return frozenset()
+
+    def offers(self, seq: int, row: TimelineRow | None, text: str) -> Iterator[Breakpoint]:
+        """Suggested breakpoints for the cursor's event, its row and the typed text, the likeliest first."""
+        if text.strip():
+            yield Breakpoint(BreakpointKind.FILTER, " ".join(text.split()))
+        if not 0 < seq <= self.view.last:
+            return
+        for violation in self.view.marks.of(seq):
+            yield Breakpoint(BreakpointKind.INVARIANT, violation.invariant)
+        yield Breakpoint(BreakpointKind.KIND, self.view.event(seq).kind)
+        for lane in dict.fromkeys((row.start, row.end)) if row else ():
+            yield Breakpoint(BreakpointKind.LANE, self.names[lane])
+
+
+class Breakpoints:
+    """The breakpoints that are set. They survive the opening of another run."""
+
+    def __init__(self) -> None:
+        #: playback stops at any violation
+        self.on_broken = True
+        self.set: tuple[Breakpoint, ...] = ()
+
+    def toggle(self, point: Breakpoint) -> bool:
+        """Toggle a breakpoint. Whether it is set now. Raises `UsageError` for an invalid filter."""
+        if point in self.set:
+            self.set = tuple(other for other in self.set if other != point)
+            return False
+        if point.on is BreakpointKind.FILTER:
+            parse_filter(point.value)
+        self.set = (*self.set, point)
+        return True
+
+    def stops(self, field: BreakpointTargets) -> frozenset[int]:
+        """Every event of a run at which playback stops, except violations in general."""
+        return frozenset(seq for point in self.set for seq in field.hits(point))
+
+
+# The lanes of a run that can be hidden, with their names and their numbers of rows.
+
+
+class LaneChoice(msgspec.Struct, frozen=True):
+    """A lane that can be hidden: its name, the number of its rows, and whether it is hidden."""
+
+    index: int
+    name: str
+    rows: int
+    hidden: bool
+
+
+def choosable(lanes: TimelineLanes, rows: Iterable[TimelineRow], hidden: Collection[str]) -> list[LaneChoice]:
+    """Every lane but the gateway's, from left to right."""
+    touched = Counter(lane for row in rows for lane in {row.start, row.end})
+    every = ((index, lane.path) for index, lane in enumerate(lanes.all) if index != lanes.gateway)
+    return [LaneChoice(index, name, touched[index], name in hidden) for index, name in every]
+
+
+def hidden_lanes(lanes: TimelineLanes, hidden: Collection[str]) -> frozenset[int]:
+    """The lanes of a run with one of these names."""
+    return frozenset(index for index, lane in enumerate(lanes.all) if lane.path in hidden and index != lanes.gateway)

@@ -1,7 +1,6 @@
-"""The facts of the status line."""
+"""The words of the status line and of the hints."""
 
-from __future__ import annotations
-
+from collections.abc import Collection
 from enum import StrEnum
 
 import msgspec
@@ -13,8 +12,6 @@ from trunkline.app.view.wire_side.unknown import gateway_name
 
 
 class PlaybackMode(StrEnum):
-    """The state of playback."""
-
     PLAYING = "PLAYING"
     PAUSED = "PAUSED"
     #: stopped at a violation
@@ -34,8 +31,6 @@ class PlaybackMode(StrEnum):
 
 
 class StatusChip(msgspec.Struct, frozen=True, kw_only=True):
-    """The verdict, in a few words."""
-
     text: str
     tone: Tone
     hint: str = ""
@@ -43,49 +38,11 @@ class StatusChip(msgspec.Struct, frozen=True, kw_only=True):
     short: str = ""
 
 
-class StatusLine(msgspec.Struct, frozen=True, kw_only=True):
-    """The content of the status line."""
-
-    scenario: str
-    #: None for a gateway that is not simulated
-    seed: int | None
-    #: the gateway of which only the wire is known, with its version
-    gateway: str = ""
-    mode: PlaybackMode
-    speed: float
-    at: float
-    seq: int
-    last: int
-    #: events between the cursor and the furthest one reached
-    behind: int
-    bugs: tuple[str, ...]
-    chip: StatusChip
-    #: more events may come
-    live: bool = False
-    #: A or B, if two runs are open
-    letter: str = ""
-
-
-def status_line(
-    view: RunView, *, seq: int, head: int, mode: PlaybackMode, speed: float = 1.0, letter: str = ""
-) -> StatusLine:
-    """The status after event `seq`."""
-    header = view.header
-    return StatusLine(
-        scenario=header.scenario,
-        seed=header.seed if header.seeded and mode is not PlaybackMode.WAITING else None,
-        gateway=gateway_name(header) if view.wire_side else "",
-        mode=mode,
-        speed=speed,
-        at=view.time(seq),
-        seq=seq,
-        last=view.last,
-        behind=max(head - seq, 0),
-        bugs=header.bugs,
-        chip=verdict_chip(view, seq),
-        live=view.growing,
-        letter=letter,
-    )
+def run_source(view: RunView, mode: PlaybackMode) -> str:
+    """The seed of a run, or the gateway of which only the wire is known, with its version; blank for any other."""
+    if view.header.seeded and mode is not PlaybackMode.WAITING:
+        return f"seed {view.header.seed}"
+    return gateway_name(view.header) if view.wire_side else ""
 
 
 def verdict_chip(view: RunView, seq: int) -> StatusChip:
@@ -98,6 +55,8 @@ def verdict_chip(view: RunView, seq: int) -> StatusChip:
     ahead = len(view.marks.violations)
     if ahead:
         return StatusChip(text=f"{count(ahead, 'violation')} ahead", tone=Tone.WARN, hint="n jumps there")
+    if view.unmet and view.run.not_exercised == len(view.unmet):
+        return StatusChip(text="✗ not exercised", tone=Tone.BAD)
     if view.unmet:
         return StatusChip(text=f"✗ {count(len(view.unmet), 'expectation')} unmet", tone=Tone.BAD)
     total = len(view.verdicts)
@@ -108,3 +67,52 @@ def verdict_chip(view: RunView, seq: int) -> StatusChip:
     return StatusChip(
         text=f"{hold} ({view.exercised} of {total} exercised)", tone=tone, short=f"{hold} {view.exercised}/{total}"
     )
+
+
+# Hints for newcomers: what a key would do now. Each disappears once its key was used.
+
+_COMPARE = ("app.show('diff')", "9 compares with the run before")
+
+
+def timeline_hints(
+    used: Collection[str],
+    *,
+    broken: bool = False,
+    twin: bool = False,
+    defect: bool = False,
+    other: bool = False,
+    rewound: bool = False,
+    start: bool = False,
+) -> str:
+    """A one-line hint for this moment; blank if every key of it was used.
+
+    `broken`: an invariant breaks at the cursor; `twin`: the delivery there has another copy; `defect`: one is on;
+    `other`: a run to compare with is open; `rewound`: the cursor was further; `start`: nothing has happened yet.
+    """
+    if start:
+        return _hint("t=0, nothing has happened yet", (("step(1)", "] steps"), ("play", "Space plays")), used)
+    if broken:
+        keys = [("why", "e explains")]
+        keys += [("twin", "t twin")] if twin else []
+        keys += [("chain", "c chain")]
+        keys += [("bug", "d without the defect")] if defect else []
+        keys += [_COMPARE] if other else []
+        return _hint("broken here", keys, used)
+    if other:
+        return _hint("run again", (_COMPARE,), used)
+    if rewound:
+        return _hint("rewound, later rows are dim", (("run_to_end", "$ goes to the end"),), used)
+    return ""
+
+
+def card_hints(hint: str, title: str, used: Collection[str]) -> str:
+    """A hint about Enter on the Overview; once it was used, the title of the run."""
+    keys = [] if "overview:enter" in used else [f"Enter: {hint}"]
+    keys += [] if "app.focus_next" in used else ["Tab: the next card"]
+    return "   ".join(keys) or title
+
+
+def _hint(what: str, keys: Collection[tuple[str, str]], used: Collection[str]) -> str:
+    """The hint, or blank if every key was used."""
+    left = [text for action, text in keys if action not in used]
+    return f"{what}: {'  '.join(left)}" if left else ""

@@ -4,36 +4,31 @@ Which events have a row is computed for all of them; a row itself is drawn when 
 evidence and mirrors may change, and the affected rows are drawn again.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Container
 
 import msgspec
 from rich.cells import cell_len
 
-from trunkline.app.text.lazy_sequence import LazySequence
 from trunkline.app.view.index.evidence import Evidence
-from trunkline.app.view.index.growing import GrowingRows
+from trunkline.app.view.index.growing import GrowingRows, LazySequence
 from trunkline.app.view.index.run_index import GrowingView, RunView
-from trunkline.app.view.kinds import has_row, is_arrow, row_or_label
-from trunkline.app.view.kinds.attach import OUTCOMES
+from trunkline.app.view.kinds.registry import has_row, is_arrow, row_or_label
+from trunkline.app.view.kinds.world import OUTCOMES
 from trunkline.app.view.rows.lanes import (
     GAP_MAX,
     HAND_GAP_MAX,
     HAND_GAP_MIN,
     LABEL_EDGES,
     NO_WIDTHS,
+    Look,
+    RowBuilder,
     TimelineLanes,
+    TimelineRow,
     WantedWidths,
 )
-from trunkline.app.view.rows.row import Look, TimelineRow
-from trunkline.app.view.rows.row_builder import RowBuilder
-from trunkline.core.events import Body, Event
+from trunkline.core.events import Body, Event, bindings, delivery, leases
 from trunkline.core.events.base import RunEnded
-from trunkline.core.events.bindings import IdentityFallback
-from trunkline.core.events.delivery import Fallback, IntentSettled, MirrorAppended
-from trunkline.core.events.leases import LeaseAwaited
 from trunkline.core.values import IntentState
 from trunkline.sim.events.wire import WireAccepted, WireCalled
 from trunkline.sim.index.projection import on
@@ -165,9 +160,9 @@ class Timeline(VisibleRows, GrowingView):
         self._made: dict[int, TimelineRow] = {}
         self.grow()
 
-    def take(self, event: Event) -> None:
+    def take_event(self, event: Event) -> None:
         """List the row of an event, if it has one. The lanes have grown already."""
-        super().take(event)
+        super().take_event(event)
         if self.unfolded or has_row(self._builder, event):
             if is_arrow(event) and self.wish != MOST_WIDTHS:
                 self.list_row(row_or_label(self._builder, event))
@@ -178,23 +173,23 @@ class Timeline(VisibleRows, GrowingView):
     def _came_of(self, event: Event, body: Body) -> None:
         """Hide what has a row only until this comes of it: an earlier mirror of a delivery, or a request."""
         if event.intent and isinstance(body, WireAccepted):
-            for mirror in self.view.of_intent(event.intent, MirrorAppended):
+            for mirror in self.view.of_intent(event.intent, delivery.MirrorAppended):
                 if mirror.seq < event.seq:
                     self._hide(mirror.seq)
         called = event.cause if not event.intent and event.cause in self else None
         if called is not None and isinstance(self.view.event(called).body, WireCalled):
             self._hide(called)
 
-    @on(MirrorAppended, Fallback, IdentityFallback, IntentSettled)
+    @on(delivery.MirrorAppended, delivery.Fallback, bindings.IdentityFallback, delivery.IntentSettled)
     def _looks_different(self, event: Event, body: Body) -> None:
         """Draw the deliveries again that an event changes."""
-        if self._made and not (isinstance(body, IntentSettled) and body.state is not IntentState.MISPLACED):
+        if self._made and not (isinstance(body, delivery.IntentSettled) and body.state is not IntentState.MISPLACED):
             for accepted in self.view.of_intent(event.intent, WireAccepted):
                 if self._made.pop(accepted.seq, None) is not None:
                     self.version += 1
 
-    @on(LeaseAwaited)
-    def _stood_by(self, event: Event, _body: LeaseAwaited) -> None:
+    @on(leases.LeaseAwaited)
+    def _stood_by(self, event: Event, _body: leases.LeaseAwaited) -> None:
         self._builder.stood_by.add(event.generation)
 
     @on(RunEnded)
@@ -219,8 +214,6 @@ class Timeline(VisibleRows, GrowingView):
         if not self.unfolded and seq in self:
             self.seqs.remove(seq)
 
-    # ------------------------------------------------------------ one row
-
     def row(self, seq: int) -> TimelineRow:
         row = self._made.get(seq)
         if row is None:
@@ -242,8 +235,8 @@ class Timeline(VisibleRows, GrowingView):
         event = self.view.event(seq)
         found = ("", 0)
         if isinstance(event.body, WireAccepted):
-            accepted = [one.seq for one in self.view.of_intent(event.intent, WireAccepted)]
-            for mirror in self.view.of_intent(event.intent, MirrorAppended):
+            accepted = [accepted.seq for accepted in self.view.of_intent(event.intent, WireAccepted)]
+            for mirror in self.view.of_intent(event.intent, delivery.MirrorAppended):
                 # It mirrors the delivery before it, or else the first one.
                 mirrored = accepted[max(bisect_left(accepted, mirror.seq) - 1, 0)]
                 if not found[0].endswith("!") and mirrored == seq:

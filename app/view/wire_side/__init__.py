@@ -1,1 +1,1 @@
-"""What screens and reports show of a gateway of which only the wire is known, computed without Textual."""
+"""The contents of screens and reports about a gateway of which only the wire is known, without Textual."""

@@ -4,19 +4,17 @@ Sessions and transcripts of a foreign gateway are its own business. What its mod
 the wire, and stands where the transcript of a session would be.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
+
+import msgspec
 
 from trunkline.app.text.cells import count
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.index.transcripts import TranscriptEntry
-from trunkline.app.view.index.visible_messages import VisibleMessage
+from trunkline.app.view.index.transcripts import TranscriptEntry, VisibleMessage
 from trunkline.app.view.sessions.alignment_index import AlignedPair, AlignmentIndex, TranscriptDifference
 from trunkline.app.view.sessions.transcripts import SessionListRow, Sessions
 from trunkline.core.events import Event
-from trunkline.core.values import Address
 from trunkline.sim.events.wire import WireAccepted, WireDeleted
 from trunkline.sim.index.answer_parts import ModelTurn
 from trunkline.sim.index.marks import AnswerMark, answers_in, questions_in
@@ -34,16 +32,13 @@ class WirePlaces(Sessions):
         self._asking: dict[str, list[ModelTurn]] = {}
         self._answering: dict[str, list[ModelTurn]] = {}
         self._saying: dict[AnswerMark, ModelTurn] = {}
-        for turn in self._wire.turns:
-            self._take_turn(turn)
+        for turn in self._wire.said.turns:
+            for mark in dict.fromkeys(turn.body.marks):
+                self._asking.setdefault(mark, []).append(turn)
+            self._answering.setdefault(turn.last, []).append(turn)
+            for answer in answers_in(turn.answer):
+                self._saying.setdefault(answer, turn)
         super().__init__(view, slowly=slowly)
-
-    def _take_turn(self, turn: ModelTurn) -> None:
-        for mark in dict.fromkeys(turn.body.marks):
-            self._asking.setdefault(mark, []).append(turn)
-        self._answering.setdefault(turn.last, []).append(turn)
-        for answer in answers_in(turn.answer):
-            self._saying.setdefault(answer, turn)
 
     def _align_slowly(self, owner: str | PlaceKey) -> Iterator[None]:
         assert not isinstance(owner, str)
@@ -58,11 +53,11 @@ class WirePlaces(Sessions):
     def _beside(self, place: PlaceKey) -> Iterator[AlignedPair]:
         """The questions to the model and its answers, each beside what people saw of it."""
         shown: set[AnswerMark] = set()
-        for one in self.view.visible.of(place):
-            if one.who:
-                yield from self._posted(one)
+        for message in self.view.visible.of(place):
+            if message.who:
+                yield from self._posted(message)
             else:
-                yield from self._sent(place, one, shown)
+                yield from self._sent(place, message, shown)
         for question in self._wire.questions.values():
             if question.place.lane == place:
                 yield from self._never_seen(question, shown)
@@ -70,7 +65,7 @@ class WirePlaces(Sessions):
     def _posted(self, seen: VisibleMessage) -> Iterator[AlignedPair]:
         """The message of a person, and each request to the model that asks it."""
         marks = questions_in(seen.text)
-        asking = {one.event.seq: one for mark in marks for one in self._asking.get(mark, ())}
+        asking = {question.event.seq: question for mark in marks for question in self._asking.get(mark, ())}
         turns = [asking[seq] for seq in sorted(asking)]
         if not turns:
             waits = self.view.growing
@@ -88,8 +83,9 @@ class WirePlaces(Sessions):
             yield AlignedPair(seen=seen, note=self._words_of(seen))
             return
         again = all(mark in shown for mark in marks)
-        asked = self._asked(marks)
-        if asked and not any(self._wire.in_place(one, self._address(place)) for one in asked):
+        asked = [self._wire.questions[mark.question] for mark in marks if mark.question in self._wire.questions]
+        here = self.view.places.at(place).address
+        if asked and not any(self._wire.hangs_on(question.body, here) for question in asked):
             note = f"answers a question of {self.view.places.label(asked[0].place)}"
             yield AlignedPair(seen=seen, difference=TranscriptDifference.FOREIGN_MIRROR, note=note)
         elif again:
@@ -123,7 +119,7 @@ class WirePlaces(Sessions):
             own = [mark for mark in answers_in(turn.answer) if mark.question == question.mark]
             if turn.answered is None or any(mark in shown for mark in own):
                 continue
-            where = [one.address for one in self._wire.answers(question)]
+            where = [answer.address for answer in self._wire.answers(question)]
             note = f"seen in {self.view.places.label(where[0])}" if where else ""
             line = _line(turn.answered, "model", turn.answer)
             if self.view.growing and not where:
@@ -131,36 +127,20 @@ class WirePlaces(Sessions):
             else:
                 yield AlignedPair(line=line, difference=TranscriptDifference.UNDELIVERED, note=note)
 
-    def _asked(self, marks: tuple[AnswerMark, ...]) -> list[MarkedQuestion]:
-        return [self._wire.questions[mark.question] for mark in marks if mark.question in self._wire.questions]
-
-    def _address(self, place: PlaceKey) -> Address:
-        return self.view.places.at(place).address
-
     def rows(self, seq: int) -> list[SessionListRow]:
         """Every place with its counts after event `seq`."""
-        return [self._counted(place, seq) for place in self.orphans]
+        return [self._orphan(place, seq) for place in self.orphans]
 
-    def _counted(self, place: PlaceKey, seq: int) -> SessionListRow:
-        index = self.index(place)
-        seen = [one for one in self.view.visible.of(place) if one.seq <= seq]
-        heard = sum(bool(one.who) for one in seen)
-        questions = [one for one in self._wire.questions.values() if one.place.lane == place]
-        own = {one.mark for one in questions}
-        turns = [one for one in self._wire.turns if one.event.seq <= seq and own & {*one.body.marks}]
-        answered = sum(one.answered is not None and one.answered.seq <= seq for one in turns)
-        return SessionListRow(
-            key="",
-            name=f"{count(len(turns), 'turn')}, {answered} answered",
-            place=self._label(place),
-            heard=heard,
-            said=sum(isinstance(self.view.event(one.seq).body, WireAccepted) for one in seen),
-            copies=index.copies(seq),
-            differences=index.differences(seq),
-            last=index.last(seq),
-            since=self.pairs(place)[0].seq,
-            orphan=place,
-        )
+    def _orphan(self, place: PlaceKey, seq: int) -> SessionListRow:
+        seen = [message for message in self.view.visible.of(place) if message.seq <= seq]
+        heard = sum(bool(message.who) for message in seen)
+        questions = [question for question in self._wire.questions.values() if question.place.lane == place]
+        own = {question.mark for question in questions}
+        turns = [turn for turn in self._wire.said.turns if turn.event.seq <= seq and own & {*turn.body.marks}]
+        answered = sum(turn.answered is not None and turn.answered.seq <= seq for turn in turns)
+        said = sum(isinstance(self.view.event(message.seq).body, WireAccepted) for message in seen)
+        name = f"{count(len(turns), 'turn')}, {answered} answered"
+        return msgspec.structs.replace(super()._orphan(place, seq), name=name, heard=heard, said=said)
 
 
 def _line(event: Event, role: str, text: str) -> TranscriptEntry:

@@ -1,6 +1,4 @@
-"""What nobody can know of a gateway that is not ours, in words, and where what is known stands instead."""
-
-from __future__ import annotations
+"""Unknown things of a gateway that is not ours, in words, and where what is known stands instead."""
 
 from trunkline.app.text.cells import clean
 from trunkline.app.text.fact import Fact

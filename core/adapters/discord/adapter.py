@@ -1,16 +1,14 @@
 """The adapter of Discord."""
 
-from __future__ import annotations
-
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 import msgspec
 
+from trunkline.core import values
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
-from trunkline.core.adapters.account_adapter import AccountAdapter
 from trunkline.core.adapters.account_events import AccountEvents
 from trunkline.core.adapters.discord.actions.action_desk import ActionDesk
 from trunkline.core.adapters.discord.bodies import message_body
@@ -18,42 +16,28 @@ from trunkline.core.adapters.discord.calls import RestCall, at, post
 from trunkline.core.adapters.discord.client import OneRequestClient
 from trunkline.core.adapters.discord.config import DiscordConfig
 from trunkline.core.adapters.discord.errors import THREAD_EXISTS, DiscordRefused, is_from_proxy, unsent
-from trunkline.core.adapters.discord.files import load_files
 from trunkline.core.adapters.discord.payloads import ChannelData, PostedData
 from trunkline.core.adapters.discord.receiving.stream import DiscordStream
-from trunkline.core.adapters.discord.rest import LiveDiscordRest, read
+from trunkline.core.adapters.discord.rest import LiveDiscordRest, load_files, read
 from trunkline.core.adapters.media_files import MediaFiles
 from trunkline.core.adapters.port import AdapterHost
 from trunkline.core.channels import rules_for
+from trunkline.core.channels.account_adapter import AccountAdapter
 from trunkline.core.channels.adapter import InboundStream, Resolved
 from trunkline.core.channels.bindings.discord_threads import DiscordThreads, ThreadManagers, cut
 from trunkline.core.errors import IdentityGone, NotSent, PlaceGone, PlatformError, Refused
 from trunkline.core.records.bindings import Placement, PlaceState
-from trunkline.core.values import (
-    Address,
-    Capabilities,
-    Capability,
-    ChatKind,
-    Envelope,
-    Idempotency,
-    Identity,
-    Receipt,
-    SendRequest,
-)
 
 #: "It will be checked for uniqueness in the past few minutes", says the documentation of `enforce_nonce`
 #: (https://discord.com/developers/docs/resources/message#create-message); a few are more than two
 KEY_SECONDS = 120.0
 _CHANNEL = "discord"
-#: maximum options of a poll
 _POLL_OPTIONS = 10
 #: maximum length of a thread name, in characters
 _LONGEST_NAME = 100
 
 
 class _Parts(NamedTuple):
-    """The parts of a running account."""
-
     client: OneRequestClient
     stream: DiscordStream
     threads: DiscordThreads
@@ -70,20 +54,21 @@ class DiscordAdapter(AccountAdapter):
     placements: tuple[Placement, ...] = DiscordThreads.placements
 
     def __init__(self, config: DiscordConfig, host: AdapterHost) -> None:
-        capabilities = Capabilities(
-            can=frozenset(Capability) - {Capability.CARDS},
+        capabilities = values.Capabilities(
+            can=frozenset(values.Capability) - {values.Capability.CARDS},
             actions=frozenset(rules_for(_CHANNEL).actions) - {Action.SEND, Action.BROADCAST},
-            idempotency=Idempotency.KEY,
+            idempotency=values.Idempotency.KEY,
             key_seconds=KEY_SECONDS,
             in_flight_seconds=min(KEY_SECONDS, config.request_timeout),
             poll_options=_POLL_OPTIONS,
             text_limit=2000,
             opens_threads=True,
-            identities=Idempotency.NONE,
+            identities=values.Idempotency.NONE,
         )
         super().__init__(_CHANNEL, host.account, capabilities)
         self._config = config
         self._host = host
+        self._events = AccountEvents(host, _CHANNEL)
         self._token = host.secret(config.token)
         self._files = MediaFiles(host, config.files, config.request_timeout, hosts=config.file_hosts)
         self._running: _Parts | None = None
@@ -95,7 +80,7 @@ class DiscordAdapter(AccountAdapter):
         await client.open()
         managers = ThreadManagers(LiveDiscordRest(client.call))
         threads = DiscordThreads(managers.create(self.account, self._token))
-        stream = DiscordStream(self._config, self._host, AccountEvents(self._host, self.channel), client)
+        stream = DiscordStream(self._config, self._host, self._events, client)
         desk = ActionDesk(self._host, client, stream, threads, self._config.mentions, self._files)
         self._running = _Parts(client, stream, threads, desk)
         try:
@@ -105,20 +90,17 @@ class DiscordAdapter(AccountAdapter):
             managers.stop(self.account)
             await client.close()
 
-    # ------------------------------------------------------------ inbound
-
     def connect(self) -> InboundStream:
-        """A connection to the gateway."""
-        return self._stream.connect()
+        return self._parts.stream.connect()
 
-    async def ack(self, envelope: Envelope) -> None:
+    def connect_reopened(self, call: Callable[[values.Address], None]) -> None:
+        self._events.reopened = call
+
+    async def ack(self, envelope: values.Envelope) -> None:
         """Move the position past a durable message, if everything before is durable too."""
-        await self._stream.ack(envelope)
+        await self._parts.stream.ack(envelope)
 
-    # ------------------------------------------------------------ sends
-
-    async def send(self, request: SendRequest) -> Receipt:
-        """Post a message."""
+    async def send(self, request: values.SendRequest) -> values.Receipt:
         self.check_sendable(request)
         place = request.address
         files = await load_files(self._files, request.media, request.parts)
@@ -127,20 +109,19 @@ class DiscordAdapter(AccountAdapter):
             return await self._send_as(
                 request, request.identity, RestCall(method="POST", path="", json=body, files=files)
             )
-        channel = await self._channel_of(place)
+        channel = await self._parts.stream.channels.id_of(place)
         call = msgspec.structs.replace(post("channels", channel, "messages", json=body), files=files)
         try:
-            return self._receipt(request, channel, await self._client.call(call))
+            return self._receipt(request, channel, await self._parts.client.call(call))
         except PlaceGone:
-            if place.kind is ChatKind.DIRECT:
-                self._stream.channels.forget_direct(place.conversation)
+            if place.kind is values.ChatKind.DIRECT:
+                self._parts.stream.channels.forget_direct(place.conversation)
             raise
 
-    async def _send_as(self, request: SendRequest, identity: Identity, call: RestCall) -> Receipt:
-        """Post by a webhook, in the thread or channel of the request."""
+    async def _send_as(self, request: values.SendRequest, identity: values.Identity, call: RestCall) -> values.Receipt:
         place = request.address
         try:
-            webhook, thread = await self._threads.webhook_in(place, identity)
+            webhook, thread = await self._parts.threads.webhook_in(place, identity)
         except (IdentityGone, PlaceGone):
             raise
         except Refused as error:
@@ -156,89 +137,59 @@ class DiscordAdapter(AccountAdapter):
         # The secret in the path is what authorises it.
         whole = msgspec.structs.replace(call, path=path, params=params, token="")
         try:
-            return self._receipt(request, place.conversation, await self._client.call(whole))
+            return self._receipt(request, place.conversation, await self._parts.client.call(whole))
         except IdentityGone:
-            self._threads.manager.forget_webhook(identity.id)
+            self._parts.threads.manager.forget_webhook(identity.id)
             raise
 
-    def _receipt(self, request: SendRequest, channel: str, answer: object) -> Receipt:
+    def _receipt(self, request: values.SendRequest, channel: str, answer: object) -> values.Receipt:
         """The receipt, with the place in the answer. Raises `Ambiguous` for an answer without a message."""
         posted = read(answer, PostedData)
         place = request.address
         if posted.channel_id != channel:
-            place = Address(
-                channel=self.channel, account=self.account, kind=ChatKind.CHANNEL, conversation=posted.channel_id
+            place = values.Address(
+                channel=self.channel, account=self.account, kind=values.ChatKind.CHANNEL, conversation=posted.channel_id
             )
-        return Receipt(provider_id=posted.id, address=place, poll_id=None if request.poll is None else posted.id)
+        return values.Receipt(provider_id=posted.id, address=place, poll_id=None if request.poll is None else posted.id)
 
-    async def _channel_of(self, place: Address) -> str:
-        """The id of the channel of a place. Raises `PlatformError`, never `Ambiguous`."""
-        if place.kind is not ChatKind.DIRECT:
-            return place.conversation
-        return await self._stream.channels.with_user(place.conversation)
-
-    # ------------------------------------------------------------ changes and questions
-
-    async def act(self, request: ActionRequest) -> Receipt:
-        """Carry out a change."""
+    async def act(self, request: ActionRequest) -> values.Receipt:
         return await self._parts.desk.act(request)
 
     async def ask(self, query: ActionQuery) -> object:
-        """Answer a question."""
         return await self._parts.desk.ask(query)
 
     async def resolve_target(self, text: str) -> Resolved | None:
         """Look a name up among the channels and members of the bot's servers."""
         return await self._parts.desk.resolve(text)
 
-    # ------------------------------------------------------------ threads
-
-    async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
+    async def open_thread(self, place: values.Address, message_id: str, title: str) -> values.Address:
         """Open the thread on a message, or return the open thread: thread and message have the same id."""
         room = place.parent or place.conversation
         name = cut(title.strip(), _LONGEST_NAME) or "thread"
         thread = message_id
         try:
-            answer = await self._client.call(
+            answer = await self._parts.client.call(
                 post("channels", room, "messages", message_id, "threads", json={"name": name})
             )
             thread = read(answer, ChannelData).id
         except DiscordRefused as error:
             if error.code != THREAD_EXISTS:
                 raise
-        return Address(
-            channel=self.channel, account=self.account, kind=ChatKind.CHANNEL, conversation=thread, parent=room
+        return values.Address(
+            channel=self.channel, account=self.account, kind=values.ChatKind.CHANNEL, conversation=thread, parent=room
         )
 
-    async def open_child(self, parent: Address, title: str, key: str) -> Address:
-        """A thread under a channel."""
-        return await self._threads.open_child(parent, title, key)
+    async def open_child(self, parent: values.Address, title: str, key: str) -> values.Address:
+        return await self._parts.threads.open_child(parent, title, key)
 
-    async def inspect(self, place: Address) -> PlaceState:
-        """Whether a conversation accepts messages."""
-        return await self._threads.inspect(place)
+    async def inspect(self, place: values.Address) -> PlaceState:
+        return await self._parts.threads.inspect(place)
 
-    async def reopen(self, place: Address) -> None:
-        """Unarchive a thread."""
-        await self._threads.reopen(place)
+    async def reopen(self, place: values.Address) -> None:
+        await self._parts.threads.reopen(place)
 
-    async def identity(self, place: Address, name: str) -> Identity | None:
-        """The webhook of the channel of a place, found or created."""
-        return await self._threads.identity(place, name)
-
-    # ------------------------------------------------------------ its parts while it runs
-
-    @property
-    def _client(self) -> OneRequestClient:
-        return self._parts.client
-
-    @property
-    def _stream(self) -> DiscordStream:
-        return self._parts.stream
-
-    @property
-    def _threads(self) -> DiscordThreads:
-        return self._parts.threads
+    async def identity(self, place: values.Address, name: str) -> values.Identity | None:
+        return await self._parts.threads.identity(place, name)
 
     @property
     def _parts(self) -> _Parts:

@@ -3,8 +3,6 @@
 A webhook's message has no nonce, no quoted message and no sticker: Discord has none of these for webhooks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -15,15 +13,12 @@ from trunkline.core.errors import Refused
 from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.values import Poll, SendRequest
 
-#: flags of a message
 SILENT = 1 << 12
 #: types of components, and styles of buttons
 _ROW, _BUTTON = 1, 2
 _SECONDARY, _LINK = 2, 5
-#: buttons in a row, and rows in a message
 _IN_A_ROW, _ROWS = 5, 5
 _LONGEST_NAME = 80
-#: layout of a poll
 _DEFAULT_LAYOUT = 1
 
 
@@ -50,7 +45,6 @@ def message_body(request: SendRequest, mentions: Sequence[str], files: Sequence[
 
 
 def edit_body(text: str, mentions: Sequence[str]) -> dict[str, Any]:
-    """The body of an edit."""
     return {"content": text, "allowed_mentions": {"parse": list(mentions)}}
 
 

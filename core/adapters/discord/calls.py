@@ -1,7 +1,5 @@
 """Requests to Discord's REST API as values. Pure."""
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any
 from urllib.parse import quote
@@ -13,8 +11,6 @@ SNOWFLAKE = r"\A[0-9]{1,20}\Z"
 
 
 class UploadFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file to upload."""
-
     name: str
     type: str
     content: bytes
@@ -25,14 +21,10 @@ class UploadFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RestCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A request to the REST API."""
-
     method: str
     #: below the API's root, quoted
     path: str
-    #: body, as JSON
     json: object = None
-    #: query
     params: dict[str, str] = {}
     #: for the server's audit log
     reason: str = ""
@@ -58,7 +50,6 @@ def at(*parts: str) -> str:
 
 
 def get(*parts: str, **params: object) -> RestCall:
-    """A question."""
     return RestCall(method="GET", path=at(*parts), params=_texts(params))
 
 
@@ -68,7 +59,6 @@ def post(*parts: str, json: object = None, reason: str = "") -> RestCall:
 
 
 def patch(*parts: str, json: object, reason: str = "") -> RestCall:
-    """A change."""
     return RestCall(method="PATCH", path=at(*parts), json=json, reason=reason)
 
 
@@ -78,7 +68,6 @@ def put(*parts: str, json: object = None, reason: str = "") -> RestCall:
 
 
 def delete(*parts: str, reason: str = "") -> RestCall:
-    """A deletion."""
     return RestCall(method="DELETE", path=at(*parts), reason=reason)
 
 

@@ -9,8 +9,6 @@ The library's base address is a constant of the class `Route`. Only the path of 
 the account, so that accounts with different roots do not disturb each other.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json as stdlib_json
 from collections.abc import Mapping
@@ -47,13 +45,10 @@ class OneRequestClient(HTTPClient):
         self._web = aiohttp.ClientSession(timeout=timeout, cookie_jar=aiohttp.DummyCookieJar())
         # A connection that was kept open may be over just as it is used: a change would be in doubt.
         self._changes = aiohttp.ClientSession(
-            timeout=timeout,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            connector=aiohttp.TCPConnector(force_close=True),
+            timeout=timeout, cookie_jar=aiohttp.DummyCookieJar(), connector=aiohttp.TCPConnector(force_close=True)
         )
 
     async def close(self) -> None:
-        """Close all connections."""
         sessions, self._web, self._changes = (self._web, self._changes), None, None
         for session in sessions:
             if session is not None:
@@ -95,7 +90,7 @@ class OneRequestClient(HTTPClient):
         reason: str | None = None,
         token: str | None = None,
     ) -> Any:
-        """Make exactly one request, whatever the outcome. `files` are in `form` already."""
+        """Make a single request, whatever the outcome. `files` are in `form` already."""
         headers = {"User-Agent": self.user_agent}
         own = self.token if token is None else token
         if own:

@@ -1,12 +1,10 @@
 """The configuration of a Discord account."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field
 
-from trunkline.core.config.base import Duration, HttpAddress, Model
+from trunkline.core.config.base import Duration, Flag, HttpAddress, Model
 from trunkline.core.config.secrets import Secret
 
 
@@ -17,7 +15,7 @@ class DiscordConfig(Model):
     """The bot's token, from the developer portal."""
     api_root: HttpAddress = "https://discord.com/api/v10"
     """Another REST API, such as a fake; its gateway is the address that the API names."""
-    message_content: bool = True
+    message_content: Flag = True
     """Ask for the texts of messages in servers. It is a privileged intent: switch it on in the developer portal."""
     mentions: tuple[Literal["users", "roles", "everyone"], ...] = ("users",)
     """Whom a mention in a text of the gateway notifies."""

@@ -3,36 +3,23 @@
 Codes are from https://discord.com/developers/docs/topics/opcodes-and-status-codes#json. Texts are only quoted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import msgspec
 
+from trunkline.core import errors
 from trunkline.core.adapters.evidence import of_status, wait_in
-from trunkline.core.errors import (
-    Ambiguous,
-    IdentityGone,
-    NotSent,
-    PlaceArchived,
-    PlaceGone,
-    PlatformError,
-    RateLimited,
-    Refused,
-    Unauthorized,
-)
 
 _TOO_MANY = 429
-#: a thread on this message exists already
 THREAD_EXISTS = 160004
 #: error code -> what it proves; all come with 4xx, so nothing was done
-_BY_CODE: dict[int, type[PlatformError]] = {
-    10003: PlaceGone,  # unknown channel
-    50001: PlaceGone,  # missing access: the bot cannot see the channel
-    50083: PlaceArchived,  # the thread is archived
-    160005: PlaceArchived,  # the thread is locked
-    10015: IdentityGone,  # unknown webhook
-    50027: IdentityGone,  # invalid webhook token
+_BY_CODE: dict[int, type[errors.PlatformError]] = {
+    10003: errors.PlaceGone,  # unknown channel
+    50001: errors.PlaceGone,  # missing access: the bot cannot see the channel
+    50083: errors.PlaceArchived,  # the thread is archived
+    160005: errors.PlaceArchived,  # the thread is locked
+    10015: errors.IdentityGone,  # unknown webhook
+    50027: errors.IdentityGone,  # invalid webhook token
 }
 #: how long the facts of an error may be
 _LONGEST = 300
@@ -46,7 +33,7 @@ class ErrorBody(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     retry_after: float | None = None
 
 
-class DiscordRefused(Refused):
+class DiscordRefused(errors.Refused):
     """Discord refused the request."""
 
     def __init__(self, facts: str = "", *, code: int = 0, by_discord: bool = True) -> None:
@@ -57,43 +44,45 @@ class DiscordRefused(Refused):
         self.by_discord = by_discord
 
 
-def error_of(status: int, headers: Mapping[str, str], body: bytes) -> PlatformError:
+def error_of(status: int, headers: Mapping[str, str], body: bytes) -> errors.PlatformError:
     """The error of a response without success. A body without JSON, such as a page of a proxy, has no code."""
     said = _body(body)
     facts = f"{said.message[:_LONGEST]} (status {status}, code {said.code})" if said.code or said.message else ""
     if status == _TOO_MANY:
         wait = said.retry_after if said.retry_after is not None else wait_in(headers.get("Retry-After"))
-        return RateLimited(facts or "too many requests", retry_after=wait)
+        return errors.RateLimited(facts or "too many requests", retry_after=wait)
     known = _BY_CODE.get(said.code) if 400 <= status < 500 else None
     if known is not None:
         return known(facts)
     found = of_status(status, facts)
-    return DiscordRefused(found.facts, code=said.code, by_discord=bool(facts)) if type(found) is Refused else found
+    return (
+        DiscordRefused(found.facts, code=said.code, by_discord=bool(facts)) if type(found) is errors.Refused else found
+    )
 
 
-def of_close(code: int | None) -> PlatformError:
+def of_close(code: int | None) -> errors.PlatformError:
     """The error of a close code of a gateway socket.
 
     From https://discord.com/developers/docs/topics/opcodes-and-status-codes#gateway.
     """
     if code == 4004:
-        return Unauthorized("the gateway does not accept the token")
+        return errors.Unauthorized("the gateway does not accept the token")
     if code in (4010, 4011, 4012, 4013):
-        return Refused(f"the gateway refused the connection (close code {code})")
+        return errors.Refused(f"the gateway refused the connection (close code {code})")
     if code == 4014:
-        return Refused(
+        return errors.Refused(
             "the gateway refused the connection: switch on the message content intent in the developer portal,"
             " or set message_content: false (close code 4014)"
         )
-    return NotSent(f"the gateway closed the connection (close code {code})")
+    return errors.NotSent(f"the gateway closed the connection (close code {code})")
 
 
-def unsent(error: PlatformError) -> PlatformError:
+def unsent(error: errors.PlatformError) -> errors.PlatformError:
     """The error of a request needed before a message: whatever the outcome of the request, the message was not sent."""
-    return NotSent(f"before the message: {error.facts}") if isinstance(error, Ambiguous) else error
+    return errors.NotSent(f"before the message: {error.facts}") if isinstance(error, errors.Ambiguous) else error
 
 
-def is_from_proxy(error: Refused) -> bool:
+def is_from_proxy(error: errors.Refused) -> bool:
     """Whether the error response came from a proxy or firewall and so says nothing about the request."""
     return isinstance(error, DiscordRefused) and not error.by_discord
 

@@ -1,7 +1,5 @@
 """The payloads of Discord, as far as the gateway reads any. Unknown fields are ignored, bad fields are errors."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import msgspec
@@ -13,18 +11,14 @@ Snowflake = Annotated[str, msgspec.Meta(pattern=SNOWFLAKE)]
 #: the id of a server only takes part in routes; platforms for tests name theirs by words
 GuildId = Annotated[str, msgspec.Meta(pattern=r"\A[\w.-]{1,100}\Z")]
 
-#: types of channels
 DM, GROUP_DM = 1, 3
 THREADS = frozenset({10, 11, 12})
-#: types of messages that people write: a plain message, and a reply
-WRITTEN = frozenset({0, 19})
-#: the type of an interaction with a component
+#: types of messages that say something: plain ones, replies, and answers of apps to commands
+WRITTEN = frozenset({0, 19, 20, 23})
 COMPONENT = 3
 
 
 class UserData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A user."""
-
     id: Snowflake
     username: str = ""
     global_name: str | None = None
@@ -32,26 +26,16 @@ class UserData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class MemberData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A user as a member of a server."""
-
     user: UserData | None = None
     nick: str | None = None
     roles: tuple[str, ...] = ()
 
 
 class ReferenceData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The message answered by another."""
-
     message_id: Snowflake | None = None
 
 
-class AttachmentData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A file of a message."""
-
-    url: str = ""
-
-
-class MessageData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class MessageData(msgspec.Struct, frozen=True, kw_only=True):
     """A message, as an event or from the history."""
 
     id: Snowflake
@@ -65,11 +49,19 @@ class MessageData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     webhook_id: Snowflake | None = None
     application_id: Snowflake | None = None
     message_reference: ReferenceData | None = None
-    attachments: tuple[AttachmentData, ...] = ()
+    # What `parts_of` reads; of any shape.
+    attachments: Any = None
+    components: Any = None
+    embeds: Any = None
+    flags: Any = None
+    message_snapshots: Any = None
+    poll: Any = None
+    referenced_message: Any = None
+    sticker_items: Any = None
 
 
-class PressedMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The message whose component was used."""
+class IdData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Something of which only the id is read."""
 
     id: Snowflake
 
@@ -82,12 +74,10 @@ class ComponentData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class InteractionData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The use of a component by a person."""
-
     id: Snowflake
     token: str
     channel_id: Snowflake
-    message: PressedMessage
+    message: IdData
     data: ComponentData
     guild_id: GuildId | None = None
     member: MemberData | None = None
@@ -99,21 +89,15 @@ class InteractionData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class InteractionKind(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The type of an interaction."""
-
     type: int
 
 
 class ThreadData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The state of a thread."""
-
     archived: bool = False
     locked: bool = False
 
 
 class ChannelData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A channel, thread or direct conversation."""
-
     id: Snowflake
     type: int
     name: str | None = None
@@ -125,7 +109,7 @@ class ChannelData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class GuildData(msgspec.Struct, frozen=True, kw_only=True):
-    """A server, which comes after READY. Channels do not name their server, and are read one after another."""
+    """A server, which comes after READY. Channels do not name the server, and are read in turn."""
 
     id: GuildId
     unavailable: bool = False
@@ -140,12 +124,6 @@ class GuildStub(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     unavailable: bool = False
 
 
-class ApplicationStub(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The application of the bot."""
-
-    id: Snowflake
-
-
 class ReadyData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The first event of a session."""
 
@@ -153,12 +131,10 @@ class ReadyData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     session_id: str
     resume_gateway_url: str
     guilds: tuple[GuildStub, ...] = ()
-    application: ApplicationStub | None = None
+    application: IdData | None = None
 
 
 class GatewayAnswer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Where the gateway is."""
-
     url: str
 
 

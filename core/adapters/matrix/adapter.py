@@ -4,8 +4,6 @@ The gateway's key is the transaction id of the request. The homeserver remembers
 under the same key is the same event, also from another process (the client-server API, "transaction identifiers").
 """
 
-from __future__ import annotations
-
 import hashlib
 import mimetypes
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -13,25 +11,23 @@ from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanage
 
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
-from trunkline.core.adapters.account_adapter import AccountAdapter
 from trunkline.core.adapters.account_events import AccountEvents
-from trunkline.core.adapters.json_values import Json, as_object, as_texts
-from trunkline.core.adapters.matrix.actions.changes import change
+from trunkline.core.adapters.json_values import Json, as_object, as_text, as_texts
+from trunkline.core.adapters.matrix.actions.changes import RoomTarget, change
 from trunkline.core.adapters.matrix.actions.questions import answer_to
-from trunkline.core.adapters.matrix.actions.room_target import RoomTarget
-from trunkline.core.adapters.matrix.api import V3, MatrixApi, nothing_sent
+from trunkline.core.adapters.matrix.api import V3, MatrixApi, MatrixRefused, nothing_sent
 from trunkline.core.adapters.matrix.config import MatrixConfig
-from trunkline.core.adapters.matrix.content import MESSAGE, check_form, file_content, relation, text_content
-from trunkline.core.adapters.matrix.errors import MatrixRefused
-from trunkline.core.adapters.matrix.inbound.sync import SyncReader, own_id
+from trunkline.core.adapters.matrix.content import MESSAGE, file_content, relation, text_content
+from trunkline.core.adapters.matrix.inbound.sync import SyncReader
 from trunkline.core.adapters.matrix.inbound.updates import thread_of
 from trunkline.core.adapters.matrix.polls import POLL_START, poll_content
 from trunkline.core.adapters.matrix.rooms import NameBook, RoomBook
 from trunkline.core.adapters.media_files import MediaFile, MediaFiles
 from trunkline.core.adapters.port import AdapterHost
 from trunkline.core.channels import Resolved, rules_for
-from trunkline.core.delivery.mirror_text import media_name
+from trunkline.core.channels.account_adapter import AccountAdapter
 from trunkline.core.errors import Ambiguous, PlaceGone, Refused, Unauthorized
+from trunkline.core.text.mirror_text import media_name
 from trunkline.core.values import Address, Capabilities, Capability, Envelope, Idempotency, Receipt, SendRequest
 
 #: seconds. Servers forget transaction ids: Synapse after 24 hours, and after 30 minutes if the token has no device
@@ -43,7 +39,6 @@ _FORBIDDEN = "M_FORBIDDEN"
 
 
 def capabilities_of(config: MatrixConfig) -> Capabilities:
-    """The capabilities of an account."""
     return Capabilities(
         can=frozenset({Capability.TEXT, Capability.MEDIA, Capability.POLL, Capability.THREADS, Capability.MESSAGE_IDS}),
         actions=frozenset(rules_for(_CHANNEL).actions) - {Action.SEND, Action.BROADCAST},
@@ -76,34 +71,25 @@ class MatrixAdapter(AccountAdapter):
         """Hold the adapter's resources while the block runs. Opens no connection."""
         return self._api.running()
 
-    # ------------------------------------------------------------ inbound
-
     @asynccontextmanager
     async def connect(self) -> AsyncGenerator[AsyncIterator[Envelope]]:
-        """Sync from the saved token on."""
         self._book.forget()
-        await self._check_token()
+        # The echoes of somebody else's token would be answered.
+        user = as_text((await self._api.get(V3.account.whoami)).get("user_id"))
+        if user != self._config.user:
+            raise Unauthorized(f"the token is of {user or 'nobody'}, and `user` is {self._config.user}")
         first = await self._reader.begin()
         self._events.record_connection("sync")
         async with aclosing(self._reader.messages(first)) as messages:
             yield messages
 
-    async def _check_token(self) -> None:
-        """Raise `Unauthorized` for the token of somebody else, whose echoes would be answered."""
-        user, _ = own_id(await self._api.get(V3.account.whoami))
-        if user != self._config.user:
-            raise Unauthorized(f"the token is of {user or 'nobody'}, and `user` is {self._config.user}")
-
     async def ack(self, envelope: Envelope) -> None:
         """Save the token of the sync, as far as every message before is durable."""
         await self._reader.ack(envelope.message_id)
 
-    # ------------------------------------------------------------ outbound
-
     async def send(self, request: SendRequest) -> Receipt:
         """Send a chunk: an event, and a further event for each file after the first."""
         self.check_sendable(request)
-        check_form(request)
         with nothing_sent():
             room = await self._open_room(request.address)
             files = [await self._upload(file) for file in [await self._load(source) for source in request.media]]
@@ -118,6 +104,12 @@ class MatrixAdapter(AccountAdapter):
         poll_id = None if request.poll is None else first
         return Receipt(provider_id=first, address=request.address, poll_id=poll_id)
 
+    def check_sendable(self, request: SendRequest) -> None:
+        """Raise `Refused` also for a poll with files, which are two events."""
+        super().check_sendable(request)
+        if request.poll is not None and request.media:
+            raise Refused("a poll with files")
+
     async def _open_room(self, place: Address) -> str:
         """The room of a place. Raises `Refused` for an encrypted room, where nothing may be said in plain text."""
         room = await self._book.room_of(place)
@@ -130,7 +122,6 @@ class MatrixAdapter(AccountAdapter):
         return room
 
     async def _load(self, source: str) -> MediaFile:
-        """Load a file, with the name and the type for people."""
         found, name = await self._files.load(source), media_name(source)
         media_type = found.media_type or mimetypes.guess_type(name)[0] or _UNKNOWN_TYPE
         return MediaFile(name=name, media_type=media_type, content=found.content)
@@ -179,7 +170,6 @@ class MatrixAdapter(AccountAdapter):
     # ------------------------------------------------------------ optional protocols
 
     async def act(self, request: ActionRequest) -> Receipt:
-        """Carry out a change."""
         self._claimed(request.action)
         with nothing_sent():
             room = None if request.action is Action.SET_PROFILE else await self._open_room(request.address)
@@ -187,7 +177,6 @@ class MatrixAdapter(AccountAdapter):
         return await change(target, request)
 
     async def ask(self, query: ActionQuery) -> object:
-        """Answer a question."""
         self._claimed(query.action)
         asks_room = query.action is not Action.MEMBER_INFO
         room = await self._book.room_of(query.address) if asks_room else ""

@@ -1,10 +1,8 @@
 """The configuration of a Matrix account."""
 
-from __future__ import annotations
-
 from pydantic import Field
 
-from trunkline.core.config.base import Duration, HttpAddress, Model
+from trunkline.core.config.base import Duration, Flag, HttpAddress, Model
 from trunkline.core.config.secrets import Secret
 
 
@@ -25,5 +23,5 @@ class MatrixConfig(Model):
     """Folder whose files agents may send, relative to the configuration file; by default only addresses are sent."""
     file_hosts: tuple[str, ...] = ()
     """Hosts that are not public, by name or IP address, whose files agents may send by their address anyway."""
-    join: bool = True
+    join: Flag = True
     """Join rooms that somebody invites the user to."""

@@ -1,7 +1,5 @@
 """The contents of events sent by the gateway. Pure."""
 
-from __future__ import annotations
-
 import msgspec
 
 from trunkline.core.adapters.json_values import Json, as_texts
@@ -9,12 +7,9 @@ from trunkline.core.channels import rules_for
 from trunkline.core.errors import Refused
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.text.chunking.utf16 import units
-from trunkline.core.values import SendRequest
 
 
 class MatrixEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """An event of a room."""
-
     type: str
     event_id: str
     sender: str
@@ -33,13 +28,6 @@ MESSAGE, REACTION = "m.room.message", "m.reaction"
 _KINDS = ("image", "video", "audio")
 
 
-def check_form(request: SendRequest) -> None:
-    """Raise `Refused` for a text over the limit, and for a poll with files, which are two events."""
-    if request.poll is not None and request.media:
-        raise Refused("a poll with files")
-    check_text(request.text)
-
-
 def check_text(text: str) -> None:
     """Raise `Refused` for a text over the limit."""
     limit = rules_for("matrix").text_limit
@@ -56,7 +44,6 @@ def text_content(text: str, html: str | None = None) -> Json:
 
 
 def file_content(address: str, name: str, mime_type: str, size: int, text: str, parts: MessageParts | None) -> Json:
-    """The content of a file, with a text below."""
     kind = mime_type.partition("/")[0]
     content: Json = {
         "msgtype": f"m.{kind if kind in _KINDS else 'file'}",
@@ -81,7 +68,6 @@ def relation(thread: str | None, reply_to: str | None) -> Json:
 
 
 def edit_content(event_id: str, text: str, html: str | None) -> Json:
-    """The content of an edit."""
     return {
         **text_content(f"* {text}", None if html is None else f"* {html}"),
         "m.new_content": text_content(text, html),
@@ -90,5 +76,4 @@ def edit_content(event_id: str, text: str, html: str | None) -> Json:
 
 
 def reaction_content(event_id: str, emoji: str) -> Json:
-    """The content of a reaction."""
     return {"m.relates_to": {"rel_type": "m.annotation", "event_id": event_id, "key": emoji}}

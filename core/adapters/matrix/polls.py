@@ -3,8 +3,6 @@
 The unstable names are sent, because that is what clients show; both are read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from trunkline.core.adapters.json_values import Json, as_object, as_objects, as_texts
@@ -39,10 +37,7 @@ def poll_content(poll: Poll, text: str) -> Json:
 
 def response_content(poll_id: str, answers: Iterable[str]) -> Json:
     """The content of a vote. An empty list of answers withdraws the vote."""
-    return {
-        "m.relates_to": {"rel_type": "m.reference", "event_id": poll_id},
-        POLL_RESPONSE: {"answers": list(answers)},
-    }
+    return {"m.relates_to": {"rel_type": "m.reference", "event_id": poll_id}, POLL_RESPONSE: {"answers": list(answers)}}
 
 
 def poll_text(content: Json) -> str | None:

@@ -5,16 +5,13 @@ lists for the user, has nobody else in it, and has both. So a user has one direc
 rooms. `m.direct` is on the homeserver: what counts as direct today does so after a restart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
 from trunkline.core.adapters.json_values import as_object, as_text, as_texts
-from trunkline.core.adapters.matrix.api import V3, MatrixApi
+from trunkline.core.adapters.matrix.api import V3, MatrixApi, MatrixRefused
 from trunkline.core.adapters.matrix.content import MatrixEvent, read_direct
-from trunkline.core.adapters.matrix.errors import MatrixRefused
 from trunkline.core.channels import DirectoryEntry, Resolved, find_in_directory
 from trunkline.core.env import Env
 from trunkline.core.errors import Refused
@@ -41,14 +38,11 @@ class RoomBook:
         self._members.clear()
         self._encrypted.clear()
 
-    # ------------------------------------------------------------ what the syncs say
-
     def note_direct(self, direct: Mapping[str, tuple[str, ...]]) -> None:
         """Note the account data `m.direct`."""
         self._direct = dict(direct)
 
     def note(self, room: str, event: MatrixEvent) -> None:
-        """Note an event with news about a room."""
         if event.type == "m.room.encryption" and event.state_key is not None:
             self._encrypted[room] = True
         members = self._members.get(room)
@@ -60,11 +54,8 @@ class RoomBook:
             members.pop(event.state_key, None)
 
     def note_left(self, room: str) -> None:
-        """Note a room without the account."""
         self._members.pop(room, None)
         self._encrypted.pop(room, None)
-
-    # ------------------------------------------------------------ questions
 
     async def members(self, room: str) -> dict[str, str]:
         """The members of a room and their names. Raises `PlatformError`, as for a room without the account."""
@@ -149,7 +140,6 @@ class RoomBook:
         return bool(await self.name_of(room))
 
     async def _other(self, room: str) -> str | None:
-        """The only other member of a room."""
         others = [user for user in await self.members(room) if user != self._me]
         return others[0] if len(others) == _BOTH - 1 else None
 
@@ -183,13 +173,10 @@ class NameBook:
             found = await self._api.find(V3.directory.room[alias])
             room = None if found is None else found.get("room_id")
             return Resolved(target=f"room:{room}", kind=ChatKind.CHANNEL) if isinstance(room, str) else None
-        return find_in_directory(text, await self._fresh_entries(), "matrix")
-
-    async def _fresh_entries(self) -> tuple[DirectoryEntry, ...]:
         now = self._env.steady()
         if self._read_at is None or now - self._read_at > _FRESH:
             self._entries, self._read_at = await self._read_entries(), now
-        return self._entries
+        return find_in_directory(text, self._entries, "matrix")
 
     async def _read_entries(self) -> tuple[DirectoryEntry, ...]:
         rooms = as_texts((await self._api.get(V3.joined_rooms)).get("joined_rooms"))

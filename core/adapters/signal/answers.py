@@ -1,7 +1,5 @@
 """The evidence in an answer of signal-cli: error codes and the result of each recipient. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import msgspec
@@ -37,7 +35,6 @@ class RecipientResult(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def name(self) -> str:
-        """The recipient, for people."""
         found = self.recipient_address
         return "" if found is None else found.number or found.uuid or ""
 
@@ -55,7 +52,6 @@ class SentResult(msgspec.Struct, frozen=True):
 
     @property
     def failed(self) -> tuple[RecipientResult, ...]:
-        """The recipients without the message."""
         return tuple(result for result in self.results if result.type != _DONE)
 
 
@@ -142,6 +138,16 @@ def sent_of(result: bytes) -> SentResult:
     if failure is not None:
         raise failure
     return sent
+
+
+class _Status(msgspec.Struct, frozen=True):
+    uuid: str | None = None
+
+
+def account_id(result: bytes) -> str | None:
+    """The account id of a number, by the result of ``getUserStatus``. Raises `msgspec.MsgspecError`."""
+    found = msgspec.json.decode(result, type=tuple[_Status, ...])
+    return found[0].uuid if found else None
 
 
 class _Group(msgspec.Struct, frozen=True, rename="camel"):

@@ -1,7 +1,5 @@
 """The configuration of a Slack account."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -33,7 +31,7 @@ class SlackConfig(Model):
     """How often a socket is checked; without an answer within half of that it counts as dead."""
 
     @model_validator(mode="after")
-    def _one_way_in(self) -> SlackConfig:
+    def _one_way_in(self) -> "SlackConfig":
         if (self.app_token is None) == (self.signing_secret is None):
             raise ValueError("give `app_token` for Socket Mode, or `signing_secret` for events by HTTP")
         return self

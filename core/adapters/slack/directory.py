@@ -1,7 +1,5 @@
 """The people and conversations of a workspace, looked up by name or id, and remembered for some minutes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -125,7 +123,6 @@ def entry_of(channel: dict[str, Any]) -> DirectoryEntry | None:
 
 
 def shown_name(user: dict[str, Any]) -> str:
-    """The displayed name of a user."""
     profile = as_object(user.get("profile"))
     names = (profile.get("display_name"), profile.get("real_name"), user.get("real_name"), user.get("name"))
     return next((name for name in names if isinstance(name, str) and name.strip()), "")

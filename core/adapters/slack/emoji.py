@@ -1,7 +1,5 @@
 """Slack's names of emoji. Slack takes and gives names, such as ``thumbsup``; people and models write the character."""
 
-from __future__ import annotations
-
 import re
 
 from trunkline.core.errors import Refused

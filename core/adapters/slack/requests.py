@@ -5,8 +5,6 @@ message with blocks shows no text but that of its blocks, so there the text is t
 notifications show.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any, Literal, cast
@@ -52,7 +50,6 @@ def text_of(text: str, form: TextForm, blocks: Sequence[dict[str, Any]] = ()) ->
 
 
 def text_block(text: str, form: TextForm) -> dict[str, Any]:
-    """A block with a text."""
     if form == "markdown":
         return {"type": "markdown", "text": text}
     return {"type": "section", "text": {"type": "mrkdwn", "text": text}}

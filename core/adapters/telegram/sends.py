@@ -3,22 +3,311 @@
 A call makes a single message or album: content that does not fit is refused, never split or left out.
 """
 
-from __future__ import annotations
-
 import json
+import logging
 import mimetypes
 import re
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from typing import Any, cast
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
+import anyio
+import httpx
+import msgspec
+import telegram
 from telegram import InputMediaAudio, InputMediaDocument, InputMediaPhoto, InputMediaVideo
+from telegram.error import TelegramError
+from telegram.request import BaseRequest, HTTPXRequest, RequestData
 
-from trunkline.core.adapters.telegram.requests import BotCall
+from trunkline.core.adapters.evidence import of_httpx, of_status
+from trunkline.core.adapters.telegram.config import TelegramConfig
 from trunkline.core.adapters.telegram.updates import FILE_PREFIX
-from trunkline.core.errors import PlaceGone, Refused
+from trunkline.core.channels.platforms.telegram import direct_topic
+from trunkline.core.errors import Ambiguous, NotSent, PlaceArchived, PlaceGone, PlatformError, Refused
 from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.values import Address, Poll, SendRequest
+
+# Requests to the Bot API over python-telegram-bot, with the evidence of each failure.
+
+# The errors of the Bot API. Pure.
+#
+# The status of the response decides between a refusal and doubt. Telegram has no error codes beside it: among refusals,
+# the beginning of the description separates a place that is gone from a request that is wrong, so a wording that
+# changes turns a refusal into a plainer refusal and never into doubt.
+
+_BAD_REQUEST, _FORBIDDEN, _NOT_FOUND, _UNAUTHORIZED = 400, 403, 404, 401
+_PREFIX = "bad request: "
+#: a chat or topic that takes no messages, and never will
+_GONE = (
+    "chat not found",
+    "message thread not found",
+    "topic_deleted",
+    "topic_id_invalid",
+    "group chat was deactivated",
+    "group chat was upgraded to a supergroup chat",
+    "group is deactivated",
+    "peer_id_invalid",
+    "channel_private",
+    "have no rights to send a message",
+)
+_CLOSED = ("topic_closed",)
+#: what was asked for is so already
+_NO_CHANGE = ("message is not modified", "topic_not_modified", "chat_not_modified")
+_ALREADY_DELETED = ("message to delete not found",)
+_NO_TEXT = ("there is no text in the message to edit",)
+#: seconds that nobody is asked to wait
+_FOREVER = 1e9
+#: characters of a description in an error
+_LONGEST = 300
+
+
+class BotApiAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    status: int
+    #: Telegram's words; empty: the response is not Telegram's
+    description: str = ""
+    retry_after: float | None = None
+    #: the supergroup that a group has become
+    migrated_to: int | None = None
+
+    def _begins(self, beginnings: tuple[str, ...]) -> bool:
+        said = self.description.lower().removeprefix(_PREFIX)
+        return self.status == _BAD_REQUEST and said.startswith(beginnings)
+
+    @property
+    def no_change(self) -> bool:
+        return self._begins(_NO_CHANGE)
+
+    @property
+    def already_deleted(self) -> bool:
+        """The message to delete is not there."""
+        return self._begins(_ALREADY_DELETED)
+
+    @property
+    def has_no_text(self) -> bool:
+        """The message to edit is a file with a caption."""
+        return self._begins(_NO_TEXT)
+
+    def error(self) -> PlatformError:
+        facts = self.description[:_LONGEST]
+        if self.migrated_to is not None:
+            return PlaceGone(f"the group has become the supergroup {self.migrated_to}: send there")
+        # Telegram answers 404 to a token that is none; a method that is missing would be a mistake of ours.
+        if self.status == _NOT_FOUND:
+            return of_status(_UNAUTHORIZED, facts or "no such bot")
+        if self._begins(_CLOSED):
+            return PlaceArchived(facts)
+        if self._begins(_GONE) or (self.status == _FORBIDDEN and self.description):
+            return PlaceGone(facts)
+        return of_status(self.status, facts, retry_after=self.retry_after)
+
+
+def read_answer(status: int, body: bytes) -> BotApiAnswer | None:
+    """The response as an error; None for a success.
+
+    A success that is not Telegram's JSON proves nothing: it counts as an error of the server, hence as doubt.
+    """
+    try:
+        found = json.loads(body.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        return BotApiAnswer(status=status if status >= _BAD_REQUEST else 502)
+    answer = cast("dict[str, Any]", found)
+    if 200 <= status < 300 and answer.get("ok") is True and "result" in answer:
+        return None
+    description, given = answer.get("description"), answer.get("parameters")
+    more = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
+    wait, moved = more.get("retry_after"), more.get("migrate_to_chat_id")
+    return BotApiAnswer(
+        status=status if status >= _BAD_REQUEST else 502,
+        description=description if isinstance(description, str) else "",
+        retry_after=_seconds(wait),
+        migrated_to=moved if isinstance(moved, int) and not isinstance(moved, bool) else None,
+    )
+
+
+def _seconds(wait: object) -> float | None:
+    """A time to wait; None for anything else."""
+    if isinstance(wait, bool) or not isinstance(wait, int | float) or not 0 <= wait < _FOREVER:
+        return None
+    return float(wait)
+
+
+#: seconds to open a connection, and to wait for a free connection
+_CONNECT, _POOL = 10.0, 5.0
+#: connections of a bot in addition to that of the poll
+_CONNECTIONS = 64
+#: seconds that a poll may take longer than Telegram was asked to hold it
+_POLL_MARGIN = 10.0
+_CONFLICT = 409
+
+
+#: receives the bodies of successful responses to the calls of a task
+_BODIES: ContextVar[list[bytes] | None] = ContextVar("bodies", default=None)
+_TOKEN = re.compile(r"/bot\d+:[\w-]+")
+
+
+class _WithoutTokens(logging.Filter):
+    """Takes the token out of the addresses in httpx's log."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if isinstance(record.args, tuple):
+            found = (str(argument) if isinstance(argument, httpx.URL) else argument for argument in record.args)
+            record.args = tuple(
+                _TOKEN.sub("/bot...", argument) if isinstance(argument, str) else argument for argument in found
+            )
+        return True
+
+
+_WITHOUT_TOKENS = _WithoutTokens()
+
+
+class BotCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A call of a method of `telegram.Bot`: required arguments, and others by the names of the Bot API."""
+
+    method: str
+    arguments: Mapping[str, Any]
+    more: Mapping[str, Any] = {}
+
+
+class BotApiFailed(TelegramError):
+    """A response without success, before the library reads the body."""
+
+    def __init__(self, answer: BotApiAnswer) -> None:
+        super().__init__(f"status {answer.status}")
+        self.answer = answer
+
+
+class CallRefused(Exception):
+    """A call got an answer without success, which the caller may still interpret."""
+
+    def __init__(self, answer: BotApiAnswer) -> None:
+        super().__init__(answer.description)
+        self.answer = answer
+
+
+class TimedRequest(HTTPXRequest):
+    """The library's requests with a bound for the whole response, and with the status of each failure.
+
+    Each has a connection of its own: a connection kept open may be closed by the other side just when the next message
+    is written to it, and that message would be in doubt.
+    """
+
+    def __init__(self, seconds: float, connections: int) -> None:
+        super().__init__(
+            connection_pool_size=connections,
+            read_timeout=seconds,
+            write_timeout=seconds,
+            # Less than the whole time: what ends while a connection is opened was certainly not sent.
+            connect_timeout=min(seconds / 3, _CONNECT),
+            pool_timeout=min(seconds / 4, _POOL),
+            media_write_timeout=seconds,
+            httpx_kwargs={"limits": httpx.Limits(max_connections=connections, max_keepalive_connections=0)},
+        )
+        self._seconds = seconds
+
+    async def do_request(  # noqa: PLR0917 -- the library's signature
+        self,
+        url: str,
+        method: str,
+        request_data: RequestData | None = None,
+        read_timeout: Any = BaseRequest.DEFAULT_NONE,
+        write_timeout: Any = BaseRequest.DEFAULT_NONE,
+        connect_timeout: Any = BaseRequest.DEFAULT_NONE,
+        pool_timeout: Any = BaseRequest.DEFAULT_NONE,
+    ) -> tuple[int, bytes]:
+        """Make a request. A response in single bytes has no more time than a missing response."""
+        limits = (read_timeout, write_timeout, connect_timeout, pool_timeout)
+        with anyio.fail_after(self._seconds):
+            status, body = await super().do_request(url, method, request_data, *limits)
+        failed = read_answer(status, body)
+        if failed is not None:
+            raise BotApiFailed(failed)
+        bodies = _BODIES.get()
+        if bodies is not None:
+            bodies.append(body)
+        return status, body
+
+
+def evidence_of(error: Exception) -> PlatformError:
+    """The evidence of a failed call, by the class of the error behind the library's."""
+    if isinstance(error, BotApiFailed):
+        return error.answer.error()
+    cause = error.__cause__ or error
+    if isinstance(cause, httpx.HTTPError | httpx.InvalidURL):
+        return of_httpx(cause)
+    if isinstance(cause, RuntimeError) and not isinstance(error, TimeoutError):
+        return NotSent("the connections of the bot are closed")
+    return Ambiguous(f"no usable response: {type(cause).__name__}")
+
+
+class BotApi:
+    """The Bot API of a bot. Every failure is a `PlatformError`, or a `CallRefused` on request."""
+
+    def __init__(self, config: TelegramConfig, token: str) -> None:
+        root = config.api_root.rstrip("/")
+        self._polls = TimedRequest(config.poll_seconds + _POLL_MARGIN, 1)
+        self._calls = TimedRequest(config.request_timeout, _CONNECTIONS)
+        self._bot = telegram.Bot(
+            token, base_url=f"{root}/bot", base_file_url=f"{root}/file/bot", request=self._calls,
+            get_updates_request=self._polls,
+        )  # fmt: skip
+        self._poll_seconds = config.poll_seconds
+        logging.getLogger("httpx").addFilter(_WITHOUT_TOKENS)
+
+    async def close(self) -> None:
+        await self._polls.shutdown()
+        await self._calls.shutdown()
+
+    async def call(self, call: BotCall) -> Any:
+        """The JSON value of the result. Raises `PlatformError`."""
+        try:
+            return await self.attempt(call)
+        except CallRefused as refused:
+            raise refused.answer.error() from None
+
+    async def attempt(self, call: BotCall) -> Any:
+        """As `call`, but a response without success is `CallRefused`.
+
+        The library makes the request, and the result is read here: what was accepted stays so if the library's types
+        do not fit the answer of another version.
+        """
+        bodies: list[bytes] = []
+        token = _BODIES.set(bodies)
+        try:
+            await getattr(self._bot, call.method)(**call.arguments, api_kwargs=dict(call.more) or None)
+        except BotApiFailed as failed:
+            raise CallRefused(failed.answer) from None
+        except Exception as error:
+            if not bodies:
+                raise evidence_of(error) from error
+        finally:
+            _BODIES.reset(token)
+        return json.loads(bodies[-1].decode("utf-8", "replace"))["result"]
+
+    async def updates(self, offset: int | None, allowed: tuple[str, ...], limit: int, *, hold: bool) -> bytes:
+        """The body of an answer to `getUpdates`, unread: an update of a future version must not spoil the others.
+
+        `hold`: wait while there is nothing new.
+        """
+        asked: dict[str, Any] = {
+            "timeout": max(1, round(self._poll_seconds)) if hold else 0,
+            "limit": limit,
+            "allowed_updates": msgspec.json.encode(allowed).decode(),
+        }
+        if offset is not None:
+            asked["offset"] = offset
+        try:
+            _, body = await self._polls.do_request(f"{self._bot.base_url}/getUpdates?{urlencode(asked)}", "POST")
+        except BotApiFailed as failed:
+            if failed.answer.status == _CONFLICT:
+                raise Refused("another program asks for the updates of this bot (409)") from None
+            raise failed.answer.error() from None
+        except Exception as error:
+            raise evidence_of(error) from error
+        return body
+
 
 #: limits of the Bot API: files of an album, bytes of a button's value, seconds of a poll
 _MOST_FILES, _LONGEST_VALUE, _LONGEST_POLL = 10, 64, 2_628_000
@@ -35,7 +324,6 @@ PAYLOAD_FIELDS = frozenset(
         "show_caption_above_media",
     }
 )
-#: kind of a file -> method and parameter
 _METHODS = {
     "photo": "send_photo",
     "video": "send_video",
@@ -96,9 +384,7 @@ def call_of(request: SendRequest, files: Mapping[str, Any]) -> BotCall:
     if not request.media:
         text, form = _text(request)
         return BotCall(
-            method="send_message",
-            arguments={"chat_id": chat_of(request.address), "text": text},
-            more={**more, **form},
+            method="send_message", arguments={"chat_id": chat_of(request.address), "text": text}, more={**more, **form}
         )
     if len(request.media) == 1:
         return _file(request, parts, files[request.media[0]], more)
@@ -113,7 +399,10 @@ def _text(request: SendRequest) -> tuple[str, dict[str, str]]:
 def _common(request: SendRequest, parts: MessageParts) -> dict[str, Any]:
     """The parameters of any message: topic, answered message, silence, buttons, and the payload."""
     more = _payload(request.payload)
-    if request.address.thread is not None:
+    direct = direct_topic(request.address.thread)
+    if direct is not None:
+        more["direct_messages_topic_id"] = direct
+    elif request.address.thread is not None:
         more["message_thread_id"] = number_of(request.address.thread, "a topic")
     if request.reply_to is not None:
         replied = number_of(request.reply_to, "the message to answer")
@@ -155,6 +444,8 @@ def _button(button: Button) -> dict[str, str]:
 
 
 def _poll(request: SendRequest, poll: Poll, more: dict[str, Any]) -> BotCall:
+    if direct_topic(request.address.thread) is not None:
+        raise Refused("the direct messages of a channel have no polls on Telegram")
     more = dict(more)
     if request.text.strip() not in ("", poll.question.strip()):
         text, form = _text(request)
@@ -172,11 +463,7 @@ def _poll(request: SendRequest, poll: Poll, more: dict[str, Any]) -> BotCall:
         if not 5 <= seconds <= _LONGEST_POLL:
             raise Refused(f"a poll of Telegram is open for 5 to {_LONGEST_POLL} seconds")
         more["open_period"] = seconds
-    arguments = {
-        "chat_id": chat_of(request.address),
-        "question": poll.question,
-        "options": list(poll.options),
-    }
+    arguments = {"chat_id": chat_of(request.address), "question": poll.question, "options": list(poll.options)}
     return BotCall(method="send_poll", arguments=arguments, more=more)
 
 

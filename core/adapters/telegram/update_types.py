@@ -1,7 +1,5 @@
 """Updates of the Bot API, as far as the gateway reads any. Unknown fields are ignored, missing fields are errors."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec
@@ -11,8 +9,6 @@ ALLOWED_UPDATES = ("message", "channel_post", "callback_query")
 
 
 class TelegramUser(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A person or a bot."""
-
     id: int
     is_bot: bool = False
     first_name: str = ""
@@ -21,7 +17,6 @@ class TelegramUser(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def name(self) -> str:
-        """The name for people."""
         return f"{self.first_name} {self.last_name}".strip() or self.username
 
 
@@ -32,37 +27,38 @@ class TelegramChat(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     type: str
     title: str = ""
     is_forum: bool = False
+    #: the direct messages of a channel, with a topic for each person
+    is_direct_messages: bool = False
 
 
-class TelegramFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A file of a message; a photo has a file for each size."""
-
-    file_id: str
-    emoji: str = ""
+def post_name(chat: int | str, message: int | str) -> str:
+    """The name of a post, under which a copy of it in another chat is recognised."""
+    return f"{chat}/{message}"
 
 
-class TelegramPlace(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A position on the map."""
+class DirectTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The topic of a person in the direct messages of a channel."""
 
-    latitude: float
-    longitude: float
+    topic_id: int
 
 
-class TelegramContact(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A phone number with a name."""
+class TelegramOrigin(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The origin of a forwarded message; only posts of channels have an id."""
 
-    phone_number: str
-    first_name: str = ""
+    chat: TelegramChat | None = None
+    message_id: int = 0
+
+    @property
+    def post(self) -> str | None:
+        return None if self.chat is None else post_name(self.chat.id, self.message_id)
 
 
 class TelegramReplied(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The message answered by another."""
-
     message_id: int
 
 
 class TelegramPost(msgspec.Struct, frozen=True, kw_only=True):
-    """A message. A message hidden from the bot has the date 0 and no content."""
+    """A message without its content. A message hidden from the bot has the date 0."""
 
     message_id: int
     chat: TelegramChat
@@ -71,47 +67,31 @@ class TelegramPost(msgspec.Struct, frozen=True, kw_only=True):
     sender_chat: TelegramChat | None = None
     message_thread_id: int | None = None
     is_topic_message: bool = False
+    direct_messages_topic: DirectTopic | None = None
+    #: the chat is one of a person who has connected the bot to their account
+    business_connection_id: str = ""
+    #: a post of a channel, which Telegram has brought into the group for its discussion
+    is_automatic_forward: bool = False
+    forward_origin: TelegramOrigin | None = None
     reply_to_message: TelegramReplied | None = None
-    text: str = ""
-    caption: str = ""
-    photo: tuple[TelegramFile, ...] = ()
-    document: TelegramFile | None = None
-    animation: TelegramFile | None = None
-    video: TelegramFile | None = None
-    video_note: TelegramFile | None = None
-    voice: TelegramFile | None = None
-    audio: TelegramFile | None = None
-    sticker: TelegramFile | None = None
-    location: TelegramPlace | None = None
-    contact: TelegramContact | None = None
-
-    @property
-    def files(self) -> tuple[TelegramFile, ...]:
-        """The file, if any: of a photo the largest size. An animation is a document too."""
-        found = self.animation or self.document or self.video or self.video_note or self.voice or self.audio
-        found = found or self.sticker or (self.photo[-1] if self.photo else None)
-        return () if found is None else (found,)
+    #: the album that the file belongs to
+    media_group_id: str = ""
 
 
 class SentPoll(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The poll in a message of the bot."""
-
     id: str
 
 
 class SentMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A message of the bot, as far as needed for a receipt."""
-
     message_id: int
     chat: TelegramChat
     message_thread_id: int | None = None
     is_topic_message: bool = False
+    direct_messages_topic: DirectTopic | None = None
     poll: SentPoll | None = None
 
 
 class CreatedTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A new topic."""
-
     message_thread_id: int
 
 

@@ -5,46 +5,163 @@ by webhook, and Meta repeats a webhook, for days, until it is answered with succ
 is durable. The id of a message (``wamid...``) is the same each time.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
+import mimetypes
+import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import msgspec
 
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
-from trunkline.core.adapters.account_adapter import AccountAdapter
 from trunkline.core.adapters.account_events import AccountEvents
 from trunkline.core.adapters.httpx_requests import HttpxRequests
 from trunkline.core.adapters.media_files import MediaFiles, is_address
 from trunkline.core.adapters.port import AdapterHost, WebhookAnswer, WebhookCall
-from trunkline.core.adapters.whatsapp.bodies import (
-    CAPTION,
-    media_type,
-    message_body,
-    name_of,
-    reaction_body,
-)
+from trunkline.core.adapters.webhook_inbox import WebhookInbox, messages_of
 from trunkline.core.adapters.whatsapp.config import WhatsAppConfig
-from trunkline.core.adapters.whatsapp.errors import error_of, is_success
-from trunkline.core.adapters.whatsapp.inbox import WebhookInbox
+from trunkline.core.adapters.whatsapp.errors import error_of
 from trunkline.core.adapters.whatsapp.updates import UnreadableWebhook, WebhookContent, read_webhook
 from trunkline.core.channels import rules_for
+from trunkline.core.channels.account_adapter import AccountAdapter
 from trunkline.core.errors import Ambiguous, ConfigError, NotSent, Refused
+from trunkline.core.message_parts import MessageParts
 from trunkline.core.reasons import Reason
-from trunkline.core.values import (
-    Address,
-    Capabilities,
-    Capability,
-    Envelope,
-    Receipt,
-    SendRequest,
-)
+from trunkline.core.values import Address, Capabilities, Capability, ChatKind, Envelope, Receipt, SendRequest
 
-#: the header with the signature
+# The bodies of requests to the Cloud API. Pure.
+
+
+#: what Meta takes: characters of a text, of a text with a file or with buttons, of a button and of its value
+TEXT, CAPTION, BUTTON_TITLE, BUTTON_ID = 4096, 1024, 20, 256
+#: reply buttons of a message
+BUTTONS = 3
+_PERSON = re.compile(r"\+?([0-9]+)(?::[0-9]+)?(?:@(?:s\.whatsapp\.net|c\.us))?", re.IGNORECASE)
+#: the id of a person who hides their number: country, and up to 128 letters and digits
+_HIDDEN = re.compile(r"[A-Za-z]{2}\.(?:ENT\.)?[A-Za-z0-9]{1,128}")
+#: files that WhatsApp shows; any other is a document
+_SHOWN = {
+    "image/jpeg": "image",
+    "image/png": "image",
+    "image/webp": "sticker",
+    "video/mp4": "video",
+    "video/3gpp": "video",
+    "audio/aac": "audio",
+    "audio/amr": "audio",
+    "audio/mpeg": "audio",
+    "audio/mp4": "audio",
+    "audio/ogg": "audio",
+}
+_WITH_CAPTION = ("image", "video", "document")
+
+
+def recipient(place: Address) -> dict[str, str]:
+    """The recipient of a message. Raises `Refused` for a place beyond the Cloud API."""
+    if place.thread is not None:
+        raise Refused("WhatsApp has no threads")
+    if place.kind is ChatKind.GROUP:
+        return {"recipient_type": "group", "to": place.conversation}
+    if place.kind is ChatKind.DIRECT and (person := _PERSON.fullmatch(place.conversation)):
+        return {"recipient_type": "individual", "to": person[1]}
+    if place.kind is ChatKind.DIRECT and _HIDDEN.fullmatch(place.conversation):
+        return {"recipient_type": "individual", "recipient": place.conversation}
+    raise Refused("the Cloud API reaches people by phone number or business-scoped id, and groups by their id")
+
+
+def message_body(request: SendRequest, uploaded: str | None = None) -> dict[str, Any]:
+    """The body of a send. `uploaded`: the id of an uploaded file; without an id, the file is sent by address.
+
+    Raises `Refused` for what a message of the Cloud API cannot have.
+    """
+    parts = request.parts or MessageParts()
+    _check_limits(request, parts)
+    body: dict[str, Any] = {"messaging_product": "whatsapp", **recipient(request.address)}
+    if request.reply_to is not None:
+        body["context"] = {"message_id": request.reply_to}
+    if parts.buttons:
+        return body | {"type": "interactive", "interactive": _interactive(request, uploaded)}
+    if request.media:
+        kind = kind_of(request.media[0], request.parts)
+        return body | {"type": kind, kind: _file(request, kind, uploaded)}
+    if not request.text:
+        raise Refused("a message needs a text, a file or buttons")
+    return body | {"type": "text", "text": {"body": request.text}}
+
+
+def reaction_body(request: ActionRequest) -> dict[str, Any]:
+    """The body of a reaction; an empty emoji takes the reaction away."""
+    emoji = "" if request.remove else request.text.strip()
+    if not emoji and not request.remove:
+        raise Refused("there is no emoji")
+    body: dict[str, Any] = {"messaging_product": "whatsapp", **recipient(request.address)}
+    return body | {"type": "reaction", "reaction": {"message_id": request.message_id, "emoji": emoji}}
+
+
+def _check_limits(request: SendRequest, parts: MessageParts) -> None:
+    """Raise `Refused` for more than the Cloud API takes."""
+    if len(request.media) > 1:
+        raise Refused("a message of the Cloud API has one file: send each one by itself")
+    limit = CAPTION if request.media or parts.buttons else TEXT
+    if len(request.text) > limit:
+        raise Refused(f"longer than {limit}")
+
+
+def kind_of(media: str, parts: MessageParts | None = None) -> str:
+    return _SHOWN.get(media_type(media, parts), "document")
+
+
+def media_type(media: str, parts: MessageParts | None = None) -> str:
+    """The media type of a file: from the message, else by the name."""
+    given = parts.mime_type if parts is not None else None
+    return given or mimetypes.guess_type(urlsplit(media).path or media)[0] or "application/octet-stream"
+
+
+def name_of(media: str, parts: MessageParts | None = None) -> str:
+    given = parts.file_name if parts is not None else None
+    return given or unquote(urlsplit(media).path).rpartition("/")[2] or "file"
+
+
+def _file(request: SendRequest, kind: str, uploaded: str | None) -> dict[str, Any]:
+    media = request.media[0]
+    found: dict[str, Any] = {"link": media} if uploaded is None else {"id": uploaded}
+    if request.text:
+        if kind not in _WITH_CAPTION:
+            raise Refused(f"WhatsApp shows no text with a file of type {kind}: send it by itself")
+        found["caption"] = request.text
+    if kind == "document":
+        found["filename"] = name_of(media, request.parts)
+    return found
+
+
+def _interactive(request: SendRequest, uploaded: str | None) -> dict[str, Any]:
+    assert request.parts is not None
+    buttons = [button for row in request.parts.buttons for button in row]
+    if len(buttons) > BUTTONS:
+        raise Refused(f"more than {BUTTONS} buttons")
+    if not request.text:
+        raise Refused("buttons need a text")
+    replies: list[dict[str, Any]] = []
+    for button in buttons:
+        value = button.value or button.text
+        if button.url is not None:
+            raise Refused("a reply button opens no page")
+        if not 0 < len(button.text) <= BUTTON_TITLE or len(value) > BUTTON_ID:
+            raise Refused(f"a button has at most {BUTTON_TITLE} characters, and its value {BUTTON_ID}")
+        replies.append({"type": "reply", "reply": {"id": value, "title": button.text}})
+    found: dict[str, Any] = {"type": "button", "body": {"text": request.text}, "action": {"buttons": replies}}
+    if request.media:
+        kind = kind_of(request.media[0], request.parts)
+        if kind not in _WITH_CAPTION:
+            raise Refused(f"a message with buttons cannot have a file of type {kind}")
+        header = {"link": request.media[0]} if uploaded is None else {"id": uploaded}
+        found["header"] = {"type": kind, kind: header}
+    return found
+
+
 SIGNED = "x-hub-signature-256"
 _SCHEME = "sha256="
 #: characters of a challenge; Meta's are numbers
@@ -52,7 +169,6 @@ _LONGEST_CHALLENGE = 200
 
 
 def signature(secret: str, body: bytes) -> str:
-    """The value of the header for a body."""
     return _SCHEME + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
 
 
@@ -78,7 +194,7 @@ def challenge_answer(verify_token: str, call: WebhookCall) -> WebhookAnswer | No
 
 
 CHANNEL = "whatsapp"
-_OK, _FORBIDDEN, _NOT_ALLOWED, _LATER = 200, 403, 405, 503
+_FORBIDDEN, _NOT_ALLOWED, _LATER = 403, 405, 503
 
 
 class _Sent(msgspec.Struct, frozen=True):
@@ -87,10 +203,6 @@ class _Sent(msgspec.Struct, frozen=True):
 
 class _Accepted(msgspec.Struct, frozen=True):
     messages: tuple[_Sent, ...]
-
-
-class _Uploaded(msgspec.Struct, frozen=True):
-    id: str
 
 
 class WhatsAppAdapter(AccountAdapter):
@@ -122,17 +234,15 @@ class WhatsAppAdapter(AccountAdapter):
         """Hold the adapter's resources while the block runs. Opens no connection."""
         return self._http.running()
 
-    # ------------------------------------------------------------ inbound
-
     @asynccontextmanager
     async def connect(self) -> AsyncGenerator[AsyncIterator[Envelope]]:
         """The messages of webhooks from now on. Meta opens the connections, so nothing can break here."""
-        async with self._inbox.stream() as envelopes:
+        async with self._inbox.stream() as received:
             self._events.record_connection("webhook")
-            yield envelopes
+            yield messages_of(received)
 
     async def ack(self, envelope: Envelope) -> None:
-        """Note a durable message, so that the webhook can be answered."""
+        """Note a durable message, for the answer to the webhook."""
         self._inbox.ack(envelope)
 
     async def webhook(self, call: WebhookCall) -> WebhookAnswer:
@@ -145,7 +255,7 @@ class WhatsAppAdapter(AccountAdapter):
         if not is_signed(self._app_secret, call):
             return self._refuse(Reason.BAD_SIGNATURE, "the body is not signed with the app's secret")
         try:
-            content = read_webhook(call.body, self._config.phone_number_id, self.account)
+            content = read_webhook(call.body, self._config.phone_number_id, self.account, self._events.own)
         except UnreadableWebhook as error:
             # To refuse it would only bring it again, for days.
             self._events.record_drop("", str(error))
@@ -161,7 +271,7 @@ class WhatsAppAdapter(AccountAdapter):
 
     def _record(self, content: WebhookContent) -> None:
         for unread in content.unread:
-            self._events.record_drop(unread.id, unread.detail)
+            self._events.record_drop(unread.id, unread.detail, unread.reason)
         for failure in content.failures:
             code = "" if failure.error.code is None else str(failure.error.code)
             self._events.record_failure(failure.id, failure.recipient, code=code, detail=failure.error.facts)
@@ -169,8 +279,6 @@ class WhatsAppAdapter(AccountAdapter):
     def _refuse(self, reason: Reason, detail: str) -> WebhookAnswer:
         self._events.record_refusal(reason, detail)
         return WebhookAnswer(status=_FORBIDDEN)
-
-    # ------------------------------------------------------------ outbound
 
     async def send(self, request: SendRequest) -> Receipt:
         """Send a message. A file with a path is uploaded first."""
@@ -191,7 +299,7 @@ class WhatsAppAdapter(AccountAdapter):
     async def _post(self, body: dict[str, object], place: Address) -> Receipt:
         url = f"{self._config.api_root}/{self._config.phone_number_id}/messages"
         found = await self._http.request("POST", url, json=body)
-        if not is_success(found.status_code):
+        if not found.is_success:
             raise error_of(found.status_code, found.content, found.headers)
         try:
             accepted = msgspec.json.decode(found.content, type=_Accepted)
@@ -210,9 +318,9 @@ class WhatsAppAdapter(AccountAdapter):
         form = {"messaging_product": "whatsapp", "type": media_type(path, parts)}
         try:
             found = await self._http.request("POST", url, data=form, files={"file": (name, content, form["type"])})
-            if not is_success(found.status_code):
+            if not found.is_success:
                 raise error_of(found.status_code, found.content, found.headers)
-            return msgspec.json.decode(found.content, type=_Uploaded).id
+            return msgspec.json.decode(found.content, type=_Sent).id
         except Ambiguous as error:
             raise NotSent(f"the file was not uploaded: {error.facts}") from error
         except (msgspec.MsgspecError, ValueError) as error:

@@ -1,7 +1,5 @@
 """The configuration of a WhatsApp account."""
 
-from __future__ import annotations
-
 from pydantic import Field
 
 from trunkline.core.config.base import Duration, HttpAddress, Model

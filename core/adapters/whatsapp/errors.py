@@ -3,8 +3,6 @@
 Meta calls the code the part of an error to build on; titles and messages change.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
@@ -15,8 +13,6 @@ from trunkline.core.errors import Ambiguous, PlatformError, RateLimited, Refused
 
 #: characters of Meta's words
 _LONGEST = 300
-_SUCCESS = 200
-_REDIRECT = 300
 #: the token has expired, was revoked, or lacks a permission: the account can send again once that is mended
 _NOT_ACCEPTED = frozenset({0, 3, 10, 190, *range(200, 300)})
 #: too many requests: of the app, of the account, of the number, to this person
@@ -64,7 +60,6 @@ class GraphError(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def facts(self) -> str:
-        """The code with its meaning, for people."""
         data: Any = self.error_data
         details: Any = data.get("details") if isinstance(data, dict) else data  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         from_meta = (
@@ -117,8 +112,3 @@ def wait_of(headers: Mapping[str, str]) -> float | None:
         )
     except (msgspec.MsgspecError, ValueError, RecursionError, OverflowError):
         return None
-
-
-def is_success(status: int) -> bool:
-    """Whether a status means success."""
-    return _SUCCESS <= status < _REDIRECT

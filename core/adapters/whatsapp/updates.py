@@ -3,8 +3,6 @@
 Fields that are not known here are ignored. Each message is read by itself, so an unreadable message stops no other.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -12,17 +10,104 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
+from trunkline.core import message_parts
+from trunkline.core.adapters.json_values import Json, as_object, as_objects, as_text
+from trunkline.core.adapters.own_names import OwnAccount, OwnPost
 from trunkline.core.adapters.whatsapp.errors import GraphError
+from trunkline.core.channels.acts import album_of
+from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind, Envelope, Peer
 from trunkline.core.well_formed import is_well_formed, well_formed
 
 T = TypeVar("T")
 #: seconds since 1970; later is no time
 _LATEST = 1e11
-#: characters of an id
+#: the fields of changes that are read: `message_echoes` are sent by the app of the account's own number
+_FIELDS = ("messages", "smb_message_echoes", "message_echoes")
 _LONGEST_ID = 512
-#: kinds of messages that say nothing: somebody reacted, or has a new number
+#: kinds of messages in which nobody says anything: somebody reacted, or has a new number
 _SAY_NOTHING = ("reaction", "system", "ephemeral", "request_welcome", "edit", "revoke")
+
+
+# The content of a message: the person's text, and the parts beside it, read from unknown JSON.
+
+_FILES = {
+    "image": message_parts.MediaKind.PICTURE,
+    "video": message_parts.MediaKind.VIDEO,
+    "audio": message_parts.MediaKind.SOUND,
+    "voice": message_parts.MediaKind.VOICE,
+    "document": message_parts.MediaKind.DOCUMENT,
+    "sticker": message_parts.MediaKind.STICKER,
+}
+#: kinds whose message is a text alone
+_TEXTS = ("text", "button")
+
+
+def text_of(message: Json) -> str:
+    content = as_object(message.get(as_text(message.get("type"))))
+    return as_text(content.get("body")) or as_text(content.get("caption"))
+
+
+def parts_of(message: Json) -> tuple[message_parts.Part, ...]:
+    """The parts of a message. Every kind has one, apart from texts: also kinds that are not known."""
+    context, advert = as_object(message.get("context")), as_object(message.get("referral"))
+    parts: list[message_parts.Part] = []
+    if context.get("forwarded") is True or context.get("frequently_forwarded") is True:
+        parts.append(message_parts.ForwardPart())
+    kind = as_text(message.get("type"))
+    parts += [] if kind in _TEXTS else _content(kind, message.get(kind))
+    if advert:
+        words = as_text(advert.get("body"))
+        title, url = as_text(advert.get("headline")), as_text(advert.get("source_url"))
+        parts.append(message_parts.CardPart(title=title, text=words, url=url))
+    if product := as_text(as_object(context.get("referred_product")).get("product_retailer_id")):
+        parts.append(message_parts.OtherPart(what="about the product", text=product))
+    return tuple(parts)
+
+
+def _content(kind: str, value: object) -> list[message_parts.Part]:
+    content = as_object(value)
+    if kind in _FILES:
+        shown = message_parts.MediaKind.VOICE if content.get("voice") is True else _FILES[kind]
+        name, mime_type = as_text(content.get("filename")), as_text(content.get("mime_type"))
+        return [message_parts.FilePart(file=shown, id=as_text(content.get("id")), name=name, mime_type=mime_type)]
+    if kind == "location":
+        return [_location(content)]
+    if kind == "contacts":
+        return [_contact(contact) for contact in as_objects(value)] or [message_parts.OtherPart(what="contacts")]
+    if kind == "order":
+        items = (
+            f"{item.get('quantity')} x {item.get('product_retailer_id')}"
+            for item in as_objects(content.get("product_items"))
+        )
+        words = ", ".join((*items, *filter(None, (as_text(content.get("text")),))))
+        return [message_parts.OtherPart(what="order", text=words)]
+    if kind == "interactive" and (form := as_object(content.get("nfm_reply"))):
+        words = as_text(form.get("response_json")) or as_text(form.get("body"))
+        return [message_parts.OtherPart(what="form", text=words)]
+    if kind in ("unsupported", "unknown"):
+        return [message_parts.OtherPart(what="a message that WhatsApp does not show to businesses")]
+    return [message_parts.OtherPart(what=kind or "message")]
+
+
+def _location(content: Json) -> message_parts.Part:
+    name = ", ".join(filter(None, (as_text(content.get("name")), as_text(content.get("address")))))
+    try:
+        # Meta's schema has texts where its examples have numbers.
+        latitude, longitude = (float(content.get(field) or "") for field in ("latitude", "longitude"))
+    except (TypeError, ValueError):
+        return message_parts.OtherPart(what="location", text=name)
+    return message_parts.LocationPart(latitude=latitude, longitude=longitude, name=name)
+
+
+def _contact(contact: Json) -> message_parts.ContactPart:
+    name = as_object(contact.get("name"))
+    reached = [
+        as_text(phone.get("phone")) or as_text(phone.get("wa_id")) for phone in as_objects(contact.get("phones"))
+    ]
+    reached += [as_text(email.get("email")) for email in as_objects(contact.get("emails"))]
+    shown = as_text(name.get("formatted_name")) or as_text(name.get("first_name"))
+    return message_parts.ContactPart(name=shown, reached_at=tuple(filter(None, reached)))
 
 
 class UnreadableWebhook(Exception):
@@ -30,10 +115,11 @@ class UnreadableWebhook(Exception):
 
 
 class Unread(msgspec.Struct, frozen=True, kw_only=True):
-    """An unreadable part of a webhook."""
+    """A part of a webhook without a message for the gateway."""
 
     id: str
     detail: str
+    reason: Reason = Reason.BAD_UPDATE
 
 
 class FailureReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,21 +131,11 @@ class FailureReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WebhookContent(msgspec.Struct, frozen=True, kw_only=True):
-    """The content of a webhook for an account, in order."""
-
     messages: tuple[Envelope, ...] = ()
     failures: tuple[FailureReport, ...] = ()
     unread: tuple[Unread, ...] = ()
     #: ids of other numbers that a part of it is for
     others: tuple[str, ...] = ()
-
-
-class _Text(msgspec.Struct, frozen=True):
-    body: str
-
-
-class _File(msgspec.Struct, frozen=True):
-    caption: str = ""
 
 
 class _QuickReply(msgspec.Struct, frozen=True):
@@ -89,10 +165,6 @@ class _Message(msgspec.Struct, frozen=True, rename={"sender": "from"}):
     from_user_id: str | None = None
     group_id: str | None = None
     context: _Context | None = None
-    text: _Text | None = None
-    image: _File | None = None
-    video: _File | None = None
-    document: _File | None = None
     button: _QuickReply | None = None
     interactive: _Interactive | None = None
 
@@ -114,8 +186,11 @@ class _Status(msgspec.Struct, frozen=True):
     errors: list[GraphError] = []
 
 
-def read_webhook(body: bytes, number_id: str, account: str) -> WebhookContent:
-    """The content of a webhook for the number with an id. Raises `UnreadableWebhook` for a malformed body."""
+def read_webhook(body: bytes, number_id: str, account: str, own: OwnAccount) -> WebhookContent:
+    """The content of a webhook for the number with an id; `own` learns the names of the number.
+
+    Raises `UnreadableWebhook` for a malformed body.
+    """
     try:
         # Not by msgspec: one half of a surrogate pair would make the whole body unreadable.
         given = json.loads(body)
@@ -133,7 +208,10 @@ def read_webhook(body: bytes, number_id: str, account: str) -> WebhookContent:
         if number != number_id:
             others.append(_short(number))
             continue
-        read = partial(_envelope, _contacts(value), account)
+        own.learn(_digits(cast("dict[str, Any]", metadata).get("display_phone_number")))
+        unread += [_echo(echo, own) for echo in _mappings(value.get("message_echoes"), unread)]
+        unread += [_report(error) for error in _mappings(value.get("errors"), unread)]
+        read = partial(_envelope, _contacts(value), account, own)
         for message in _mappings(value.get("messages"), unread):
             _collect(message, messages, unread, read)
         for status in _mappings(value.get("statuses"), unread):
@@ -144,16 +222,31 @@ def read_webhook(body: bytes, number_id: str, account: str) -> WebhookContent:
 
 
 def _values(given: dict[str, Any], unread: list[Unread]) -> Iterator[dict[str, Any]]:
-    """The values of all changes about messages."""
     for entry in _mappings(given.get("entry"), unread):
         for change in _mappings(entry.get("changes"), unread):
-            if change.get("field") != "messages":
+            if change.get("field") not in _FIELDS:
                 continue
             value = change.get("value")
             if isinstance(value, dict):
                 yield cast("dict[str, Any]", value)
             else:
                 unread.append(Unread(id="", detail="a change has no value"))
+
+
+def _echo(given: dict[str, Any], own: OwnAccount) -> Unread:
+    """A message from the number's own app, whose author has names of the account."""
+    own.learn(*(name for name in (given.get("from"), given.get("from_user_id")) if isinstance(name, str)))
+    return Unread(id=_short(given.get("id")), detail="the number's own app sent it", reason=Reason.OWN_ECHO)
+
+
+def _report(given: dict[str, Any]) -> Unread:
+    """An error of the number itself, and of no message."""
+    code, words = _short(given.get("code")), _short(given.get("message") or given.get("title"))
+    return Unread(id="", detail=f"Meta reports the error {code}: {words}", reason=Reason.PLATFORM_ERROR)
+
+
+def _digits(number: object) -> str:
+    return "".join(letter for letter in _short(number) if letter in "0123456789")
 
 
 def _mappings(found: object, unread: list[Unread]) -> Iterator[dict[str, Any]]:
@@ -170,34 +263,44 @@ def _mappings(found: object, unread: list[Unread]) -> Iterator[dict[str, Any]]:
 
 
 def _collect(
-    entry: dict[str, Any], found: list[T], unread: list[Unread], read: Callable[[dict[str, Any]], T | None]
+    entry: dict[str, Any], found: list[T], unread: list[Unread], read: Callable[[dict[str, Any]], T | Unread | None]
 ) -> None:
     try:
         made = read(entry)
     except (UnreadableWebhook, msgspec.MsgspecError, ValueError, OverflowError, RecursionError) as error:
         unread.append(Unread(id=_short(entry.get("id")), detail=well_formed(str(error))[:300]))
         return
-    if made is not None:
+    except OwnPost as post:
+        unread.append(Unread(id=_short(entry.get("id")), detail=str(post), reason=Reason.OWN_ECHO))
+        return
+    if isinstance(made, Unread):
+        unread.append(made)
+    elif made is not None:
         found.append(made)
 
 
-def _envelope(contacts: list[_Contact], account: str, given: dict[str, Any]) -> Envelope | None:
-    """A message as an envelope; None for a message without content."""
+def _envelope(contacts: list[_Contact], account: str, own: OwnAccount, given: dict[str, Any]) -> Envelope | Unread:
+    """A message as an envelope; nobody says anything in some kinds. Raises `OwnPost`."""
     message = msgspec.convert(given, _Message)
+    own.check(message.sender, message.from_user_id)
     if message.type in _SAY_NOTHING:
-        return None
-    if message.type == "unsupported":
-        raise UnreadableWebhook("WhatsApp does not show messages of this type to businesses")
+        words = as_text(as_object(given.get("system")).get("body"))
+        return Unread(id=_short(message.id), detail=f"{message.type} {words}".strip(), reason=Reason.SERVICE_MESSAGE)
+    if message.type == "text" and not isinstance(as_object(given.get("text")).get("body"), str):
+        raise UnreadableWebhook("a text without its text")
     who, name = _person(message, contacts)
     conversation = who if message.group_id is None else _checked(message.group_id, "group_id")
     kind = ChatKind.DIRECT if message.group_id is None else ChatKind.GROUP
     pressed = _choice(message)
+    parts = parts_of(given) if pressed is None else ()
     quoted = message.context.id if message.context is not None else None
     return Envelope(
         address=Address(channel="whatsapp", account=account, kind=kind, conversation=conversation),
         peer=Peer(id=who, name=well_formed(name)),
         message_id=_checked(message.id, "id"),
-        text=well_formed(_text(message) if pressed is None else pressed.id or pressed.title),
+        text=well_formed(text_of(given) if pressed is None else pressed.id or pressed.title),
+        parts=parts,
+        act=album_of(parts),
         sent_at=_time(message.timestamp),
         reply_to=quoted if pressed is None and quoted and is_well_formed(quoted) else None,
         pressed=None if pressed is None or not quoted else _checked(quoted, "context"),
@@ -224,6 +327,9 @@ def _person(message: _Message, contacts: list[_Contact]) -> tuple[str, str]:
 
 def _time(given: str | int) -> float:
     seconds = float(given)
+    if seconds >= _LATEST:
+        # Some of Meta's servers write milliseconds.
+        seconds /= 1000
     if not 0 <= seconds < _LATEST:
         raise UnreadableWebhook("its timestamp is no time")
     return seconds
@@ -235,15 +341,6 @@ def _choice(message: _Message) -> _Choice | None:
     if message.type == "button" and message.button is not None:
         return _Choice(id=message.button.payload or message.button.text, title=message.button.text)
     return None
-
-
-def _text(message: _Message) -> str:
-    if message.type == "text":
-        if message.text is None:
-            raise UnreadableWebhook("a text without its text")
-        return message.text.body
-    file = message.image or message.video or message.document
-    return "" if file is None else file.caption
 
 
 def _contacts(value: dict[str, Any]) -> list[_Contact]:

@@ -1,7 +1,5 @@
 """The answer of a model, assembled from pieces, and judged when complete."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 import msgspec
@@ -9,7 +7,8 @@ import msgspec
 from trunkline.core.agents.usage import ModelUsage, usage_of
 from trunkline.core.errors import AgentFailed
 from trunkline.core.reasons import Reason
-from trunkline.core.well_formed import well_formed
+from trunkline.core.untrusted import check_ids
+from trunkline.core.well_formed import decode_json, well_formed, well_formed_json
 
 #: characters that a tool call counts beside its arguments, so that empty calls have an end too
 _CALL = 32
@@ -27,8 +26,6 @@ class ModelCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ModelAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """A complete answer of a model."""
-
     text: str
     calls: tuple[ModelCall, ...] = ()
     usage: ModelUsage = ModelUsage(answers=1)
@@ -43,6 +40,9 @@ class _Call(msgspec.Struct):
     index: int | None = None
     id: str | None = None
     function: _Function | None = None
+
+    def __post_init__(self) -> None:
+        check_ids(self, "id")
 
 
 class _TextPart(msgspec.Struct, gc=False):
@@ -71,8 +71,6 @@ class _Piece(msgspec.Struct):
 
 
 class _OpenCall:
-    """A growing tool call."""
-
     __slots__ = ("arguments", "id", "index", "name")
 
     def __init__(self, index: int | None) -> None:
@@ -111,7 +109,7 @@ class AnswerReader:
         that something went wrong.
         """
         try:
-            piece = _decode(data)
+            piece = decode_json(_decode, data)
         except (ValueError, RecursionError) as error:
             # The error names a place in the piece, and quotes nothing of it.
             raise AgentFailed(f"the endpoint sent what is no piece of an answer: {error}", Reason.BAD_ANSWER) from None
@@ -184,7 +182,6 @@ class AnswerReader:
 
 
 def _distinct(found: list[_OpenCall]) -> tuple[ModelCall, ...]:
-    """The calls, each with a unique id for the result."""
     used: set[str] = set()
     calls: list[ModelCall] = []
     for number, call in enumerate(found, 1):
@@ -192,7 +189,8 @@ def _distinct(found: list[_OpenCall]) -> tuple[ModelCall, ...]:
         while not name or name in used:
             name = f"call-{number}" if not name else f"{name}-{number}"
         used.add(name)
-        arguments = well_formed("".join(call.arguments))
+        # JSON in a text of JSON, whose half characters are escaped twice.
+        arguments = well_formed_json("".join(call.arguments)).decode()
         calls.append(ModelCall(id=name, name=well_formed(call.name), arguments=arguments))
     return tuple(calls)
 

@@ -1,13 +1,11 @@
-"""Configuration of an agent that asks a model."""
-
-from __future__ import annotations
+"""Configuration of an agent with a model."""
 
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 
-from trunkline.core.config.base import Duration, Model
+from trunkline.core.config.base import Duration, Flag, Model
 from trunkline.core.config.secrets import Secret
 
 #: what the agent sets itself in each request
@@ -30,7 +28,7 @@ class OpenAIConfig(Model):
     """The key for the endpoint. Servers on your own machine often need none."""
     options: dict[str, Any] = Field(default_factory=dict)
     """More fields of the request, such as `temperature`, passed on as they are."""
-    stream: bool = True
+    stream: Flag = True
     """Whether the answer is read as it is written. Only then does a model that hangs end before `timeout`."""
     tools: tuple[Literal["message", "hands"], ...] = ("message", "hands")
     """The tools that the model gets: `message` is the message tool, `hands` those that delegate."""

@@ -4,8 +4,6 @@ In a direct chat a person's messages are sent as they are. Where several people 
 author, and every further line of it is indented, so that no text can pass for a message of somebody else.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence
@@ -14,8 +12,8 @@ from typing import Any
 import msgspec
 
 from trunkline.core.delivery.notes import MAY_NOT_HAVE_ARRIVED
-from trunkline.core.delivery.notes import ROLE as NOTE
 from trunkline.core.hands.callback_message import as_data, one_line
+from trunkline.core.records.messages import NOTE
 from trunkline.core.values import Peer, TranscriptLine
 
 Message = dict[str, Any]
@@ -41,8 +39,6 @@ _PARTIAL = "[only this part of the message arrived]"
 
 
 class TurnFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """The facts of a turn for a request to the model."""
-
     #: the id of the line of its message in the transcript
     ref: str
     #: the system prompts as one text
@@ -53,15 +49,12 @@ class TurnFacts(msgspec.Struct, frozen=True, kw_only=True):
     author: Peer | None
     #: several people write here
     is_shared: bool
-    #: the newest lines of the transcript
     history: Sequence[TranscriptLine]
     #: what earlier runs of the turn, which were interrupted, have done already
     done: Sequence[str] = ()
 
 
 class PastExchange(msgspec.Struct, frozen=True):
-    """Messages of people, and the answers."""
-
     messages: tuple[Message, ...]
     tokens: int
 

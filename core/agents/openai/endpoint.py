@@ -1,23 +1,97 @@
 """Requests to an endpoint with OpenAI's chat completions: time limits, repetitions, and the meaning of failures."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import AsyncIterator, Mapping
 from email.utils import parsedate_to_datetime
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 from zlib import crc32
 
 import anyio
+import anyio.to_thread
 
 from trunkline.core.agents.openai.answer import AnswerReader, EndpointError, ModelAnswer, quoted, words_of_error
-from trunkline.core.agents.openai.client import LateClient
 from trunkline.core.agents.openai.config import OpenAIConfig
-from trunkline.core.errors import AgentFailed
+from trunkline.core.config.base import is_loopback
+from trunkline.core.errors import AgentFailed, ConfigError
 from trunkline.core.reasons import Reason
+from trunkline.core.well_formed import describe
 
 if TYPE_CHECKING:
     from openai import APIStatusError, AsyncOpenAI
+
+
+# The client library of OpenAI, loaded beside the event loop: loading takes seconds, and nothing else waits.
+
+MISSING = "the client library of OpenAI is not installed: pip install 'trunkline[openai]'"
+_PACKAGES = ("openai", "httpx")
+
+
+class LateClient:
+    """The client of an agent, made at the first use.
+
+    Raises `ConfigError` for an impossible key, and if the library is not installed.
+    """
+
+    def __init__(self, config: OpenAIConfig, key: str | None) -> None:
+        if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
+            raise ConfigError("the key for the endpoint has blanks, line ends or letters that no key has")
+        if any(find_spec(name) is None for name in _PACKAGES):
+            raise ConfigError(MISSING)
+        self._config = config
+        self._key = key
+        self._client: AsyncOpenAI | None = None
+        self._loading = anyio.Lock()
+
+    async def get(self) -> "AsyncOpenAI":
+        """The client. Raises `ConfigError` if the library cannot be loaded."""
+        if self._client is None:
+            async with self._loading:
+                if self._client is None:
+                    try:
+                        # A cancelled caller does not stop the loading; its thread finishes it.
+                        loading = anyio.to_thread.run_sync(_client, self._config, self._key, abandon_on_cancel=True)
+                        self._client = await loading
+                    except Exception as error:
+                        # A half-installed library, or a proxy of the environment that httpx cannot use.
+                        facts = f"the client library of OpenAI cannot be loaded: {describe(error)}"
+                        raise ConfigError(facts) from error
+        return self._client
+
+    async def aclose(self) -> None:
+        if self._client is not None:
+            await self._client.close()
+
+
+def _client(config: OpenAIConfig, key: str | None) -> "AsyncOpenAI":
+    import httpx
+    from openai import AsyncOpenAI
+
+    from trunkline.core.agents.openai.error_body import bound
+
+    host = urlsplit(config.base_url).hostname or ""
+    limits = httpx.Timeout(config.silence, connect=min(config.silence, config.timeout))
+    client = AsyncOpenAI(
+        # Without a key the library would take a key from the environment, which may be that of another endpoint.
+        api_key=key or "none",
+        base_url=config.base_url,
+        timeout=limits,
+        max_retries=0,
+        default_headers={"Accept-Encoding": "identity"},
+        http_client=httpx.AsyncClient(
+            timeout=limits,
+            limits=httpx.Limits(max_connections=None),
+            event_hooks={"response": [bound]},
+            # A proxy that the environment names does not reach this machine.
+            trust_env=not (is_loopback(host) or host.endswith(".localhost")),
+        ),
+    )
+    # Both come from the environment too.
+    client.organization = client.project = None
+    # The library loads the modules behind this at their first use, which would hold up every turn of the gateway then.
+    _ = client.chat.completions.with_streaming_response
+    return client
 
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
@@ -47,7 +121,6 @@ class EventReader:
         self._after_return = False
 
     def feed(self, data: bytes) -> list[str]:
-        """The data of each event completed by some bytes, in order."""
         if not data:
             return []
         if self._after_return:
@@ -119,22 +192,13 @@ class RequestTooLong(AgentFailed):
 class ModelEndpoint:
     """An endpoint for an agent.
 
-    Raises `ConfigError` for an unusable key, and if the client library is not installed. `client`: an
-    `openai.AsyncOpenAI` to use instead of a client made of the configuration.
+    Raises `ConfigError` for an unusable key, and if the client library is not installed.
     """
 
-    def __init__(self, config: OpenAIConfig, key: str | None, client: AsyncOpenAI | None = None) -> None:
+    def __init__(self, config: OpenAIConfig, key: str | None) -> None:
         self._config = config
         self._key = key or ""
-        self._client = LateClient(config, key, client)
-
-    async def prepare(self) -> None:
-        """Load the client library, which the first request waits for otherwise. Raises `ConfigError`."""
-        await self._client.get()
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self._client.aclose()
+        self.client = LateClient(config, key)
 
     async def ask(self, body: Mapping[str, Any], turn: str) -> ModelAnswer:
         """The answer to a request. Raises `AgentFailed`. `turn`: an id, which spreads the waits of many turns."""
@@ -158,7 +222,7 @@ class ModelEndpoint:
     async def _ask_once(self, body: Mapping[str, Any]) -> ModelAnswer:
         """Make a request, within the time limit. Raises `AgentFailed` or `PassingFailure`."""
         reader = AnswerReader(self._config.max_answer)
-        client = await self._client.get()
+        client = await self.client.get()
         with anyio.move_on_after(self._config.timeout) as scope:
             return await self._request(client, body, reader)
         assert scope.cancelled_caught
@@ -187,8 +251,7 @@ class ModelEndpoint:
                 raise PassingFailure(error) from None
             raise
 
-    def _of_status(self, error: APIStatusError) -> AgentFailed | PassingFailure:
-        """The error of an answer with an error status."""
+    def _of_status(self, error: "APIStatusError") -> AgentFailed | PassingFailure:
         status, response = error.status_code, error.response
         said = self._clean(words_of_error(error.body))
         code = str(error.code or "")

@@ -1,7 +1,5 @@
 """Bounds the bodies of errors, which the client library would read whole."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import httpx
@@ -11,8 +9,6 @@ _MOST = 65_536
 
 
 class Beginning(httpx.AsyncByteStream):
-    """The beginning of a body."""
-
     def __init__(self, whole: httpx.AsyncByteStream) -> None:
         self._whole = whole
 

@@ -1,7 +1,5 @@
 """A program as an agent: gives turns to the program, carries out the calls, and restarts an ended program."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
@@ -14,13 +12,7 @@ from trunkline.core.agents.calls import CallRunner
 from trunkline.core.agents.log import LOGGER, shown
 from trunkline.core.agents.program.config import ProgramConfig
 from trunkline.core.agents.program.launch import Launch
-from trunkline.core.agents.program.messages import (
-    AnswerMessage,
-    CallMessage,
-    CancelMessage,
-    FailMessage,
-    ResultMessage,
-)
+from trunkline.core.agents.program.messages import AnswerMessage, CallMessage, CancelMessage, FailMessage, ResultMessage
 from trunkline.core.agents.program.open_turns import OpenTurn
 from trunkline.core.agents.program.process import ProgramProcess
 from trunkline.core.agents.turn_document import TurnDocument, document_of
@@ -40,7 +32,6 @@ class ProgramAgent:
         self._launch = launch
         self._slots = anyio.Semaphore(config.concurrency)
         self._group: anyio.abc.TaskGroup | None = None
-        #: processes that have not ended
         self._processes: set[ProgramProcess] = set()
         self._shared: ProgramProcess | None = None
         #: processes in a row that have ended without an answer
@@ -139,27 +130,18 @@ class ProgramAgent:
                 process.write_soon(document.id, CancelMessage(turn=document.id, why="the turn has ended"))
 
     async def _converse(self, process: ProgramProcess, turn: str, opened: OpenTurn, calls: CallRunner) -> str | None:
-        """Carry out the calls of the program until the end of the turn."""
         while True:
             said = await opened.next()
             if isinstance(said, CallMessage):
                 done = await calls.make(said.tool, said.params)
-                result = ResultMessage(
-                    turn=turn, call=said.call, ok=done.ok, result=done.result, error=done.error, reason=done.reason
-                )
+                result = ResultMessage(turn=turn, call=said.call, **msgspec.structs.asdict(done))
                 await process.write(turn, result)
             elif isinstance(said, AnswerMessage):
                 process.has_worked = True
-                return self._checked(said.text)
+                return self._config.checked_answer(said.text)
             elif isinstance(said, FailMessage):
                 process.has_worked = True
                 reason = Reason.AGENT_REFUSED if said.refused else Reason.AGENT_RAISED
                 raise AgentFailed(shown(said.error, 2000), reason)
             else:
                 raise AgentFailed(said.facts, said.reason)
-
-    def _checked(self, text: str | None) -> str | None:
-        if text is not None and len(text) > self._config.max_answer:
-            facts = f"{len(text)} characters; `max_answer` is {self._config.max_answer}"
-            raise AgentFailed(facts, Reason.ANSWER_TOO_LONG)
-        return text

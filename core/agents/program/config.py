@@ -1,13 +1,11 @@
 """The configuration of a program as an agent."""
 
-from __future__ import annotations
-
 import re
 
 from pydantic import Field, field_validator
 
 from trunkline.core.agents.turn_limits import TurnLimits
-from trunkline.core.config.base import Duration
+from trunkline.core.config.base import Duration, Flag
 from trunkline.core.config.secrets import Secret
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -24,11 +22,11 @@ class ProgramConfig(TurnLimits):
     env: dict[str, str | Secret] = Field(default_factory=dict)
     """Its environment variables: texts, or secrets. Beside them it has only `PATH`, `HOME`, `LANG`, `LC_ALL`, `TZ` and
     `TMPDIR` of the gateway."""
-    per_turn: bool = False
+    per_turn: Flag = False
     """Start a process for each turn, instead of a single process for all."""
     concurrency: int = Field(default=100, ge=1, le=1000)
     """How many turns it is given at the same time; others wait."""
-    repeatable: bool = False
+    repeatable: Flag = False
     """Run a turn a second time when the program ends in the middle of it. What it has called is not done again."""
     start_timeout: Duration = Field(default=10.0, gt=0, le=3600)
     """How long the program may take to say hello."""

@@ -1,7 +1,5 @@
 """Starts the process of a program, and ends the whole process group."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
@@ -15,6 +13,7 @@ import anyio.abc
 import msgspec
 
 from trunkline.core.agents.program.config import ProgramConfig
+from trunkline.core.agents.program.launcher import END
 from trunkline.core.config.secrets import Secret
 from trunkline.core.errors import ConfigError
 
@@ -22,6 +21,8 @@ from trunkline.core.errors import ConfigError
 INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR")
 #: seconds for which a stop waits for a process that even SIGKILL does not end, such as a process that waits for a disk
 _KILL_PATIENCE = 10.0
+#: seconds in which the launcher ends everything, before it is killed itself
+_END_PATIENCE = 5.0
 _LAUNCHER = str(Path(__file__).with_name("launcher.py"))
 
 
@@ -69,7 +70,7 @@ async def start(launch: Launch) -> anyio.abc.Process:
 
 
 async def end(process: anyio.abc.Process, patience: float) -> None:
-    """End a process: close the input, and after `patience` seconds each, SIGTERM and SIGKILL to the group."""
+    """End a process: close the input, and after `patience` seconds each, SIGTERM to the group and SIGKILL to all."""
     if process.stdin is not None:
         with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
             await process.stdin.aclose()
@@ -78,6 +79,13 @@ async def end(process: anyio.abc.Process, patience: float) -> None:
     if process.returncode is None:
         _signal(process, signal.SIGTERM)
         with anyio.move_on_after(patience):
+            await process.wait()
+    if process.returncode is None and sys.platform == "linux":
+        # The launcher ends all that has left the group, too.
+        with suppress(ProcessLookupError):
+            os.kill(process.pid, END)
+            os.kill(process.pid, signal.SIGCONT)
+        with anyio.move_on_after(_END_PATIENCE):
             await process.wait()
     # Also after an orderly end: what the program has started and left behind ends with it.
     _signal(process, signal.SIGKILL)

@@ -1,7 +1,5 @@
 """Cuts a stream of bytes into lines of a bounded length. Pure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 
@@ -36,7 +34,6 @@ class LineCutter:
 
     @property
     def is_skipping(self) -> bool:
-        """Whether the rest of a line beyond the limit is skipped."""
         return self._skipping is not None
 
     def feed(self, chunk: bytes) -> Iterator[bytes | TooLong]:

@@ -1,16 +1,10 @@
 """The messages between the gateway and a program: a JSON object per line; `type` says which. Pure."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import msgspec
 
+from trunkline.core.agents.calls import CallOutcome, RequestedCall
 from trunkline.core.agents.turn_document import PROTOCOL, TurnDocument
-from trunkline.core.reasons import Reason
-
-#: characters of a call's id
-_LONGEST_ID = 200
+from trunkline.core.well_formed import decode_json
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,15 +24,11 @@ class Welcome(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="
     limits: Limits
 
 
-class ResultMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="result", omit_defaults=True):
+class ResultMessage(CallOutcome, frozen=True, kw_only=True, tag_field="type", tag="result", omit_defaults=True):
     """The result of a call (`ok`), or the reason why nothing was done."""
 
     turn: str
     call: str
-    ok: bool
-    result: Any = None
-    error: str = ""
-    reason: Reason | None = None
 
 
 class CancelMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="cancel"):
@@ -57,13 +47,10 @@ class Hello(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="he
     protocol: int
 
 
-class CallMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="call", forbid_unknown_fields=True):
+class CallMessage(RequestedCall, frozen=True, kw_only=True, tag_field="type", tag="call", forbid_unknown_fields=True):
     """A call of a tool. `call` is the program's own id, which comes back with the result."""
 
     turn: str
-    call: str
-    tool: str
-    params: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
 
 
 class AnswerMessage(
@@ -84,8 +71,6 @@ class FailMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", t
 
 
 class LogMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="log", forbid_unknown_fields=True):
-    """A line for the log of the gateway."""
-
     text: str
     turn: str | None = None
 
@@ -111,24 +96,19 @@ _ENCODER = msgspec.json.Encoder()
 
 
 def encode(message: ToProgram) -> bytes:
-    """A message as a line."""
     return _ENCODER.encode(message) + b"\n"
 
 
 def decode(line: bytes) -> FromProgram | Malformed:
-    """The message of a line of the program."""
     try:
-        message = _FROM_PROGRAM.decode(line)
+        return decode_json(_FROM_PROGRAM.decode, line)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         what = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         return Malformed(what=what, turn=_turn_of(line))
-    if isinstance(message, CallMessage) and len(message.call) > _LONGEST_ID:
-        return Malformed(what=f"the id of a call has more than {_LONGEST_ID} characters", turn=message.turn)
-    return message
 
 
 def _turn_of(line: bytes) -> str | None:
     try:
-        return _HEAD.decode(line).turn
+        return decode_json(_HEAD.decode, line).turn
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None

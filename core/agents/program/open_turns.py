@@ -1,7 +1,5 @@
 """The turns of a program: a message of the program goes to the named turn, and to no other."""
 
-from __future__ import annotations
-
 from collections import deque
 
 import anyio
@@ -57,7 +55,6 @@ class OpenTurn:
             self._add(last)
 
     async def next(self) -> OfTurn | Broken:
-        """Wait for the next message, in order."""
         while not self._said:
             self._new = anyio.Event()
             await self._new.wait()
@@ -69,8 +66,6 @@ class OpenTurn:
 
 
 class OpenTurns:
-    """The turns of a process, by id."""
-
     def __init__(self, config: ProgramConfig) -> None:
         self._config = config
         self._turns: dict[str, OpenTurn] = {}
@@ -79,12 +74,10 @@ class OpenTurns:
         return len(self._turns)
 
     def open(self, turn: str) -> OpenTurn:
-        """Begin to accept what is said of a turn."""
         opened = self._turns[turn] = OpenTurn(self._config)
         return opened
 
     def close(self, turn: str) -> None:
-        """Accept nothing more of a turn."""
         self._turns.pop(turn, None)
 
     def say(self, message: OfTurn, size: int) -> str:
@@ -108,7 +101,6 @@ class OpenTurns:
         return wrong
 
     def end_all(self, broken: Broken) -> None:
-        """Break every open turn."""
         for opened in self._turns.values():
             opened.end(broken)
 

@@ -1,28 +1,18 @@
 """A process of a program: start, input, output, and end."""
 
-from __future__ import annotations
-
 import logging
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 
 import anyio
 import anyio.abc
 
 from trunkline.core.agents.log import LOGGER, Ration, shown
+from trunkline.core.agents.program import messages
 from trunkline.core.agents.program.config import ProgramConfig
 from trunkline.core.agents.program.launch import Launch, end, ending_of, start
 from trunkline.core.agents.program.lines import LineCutter, TooLong
-from trunkline.core.agents.program.messages import (
-    Hello,
-    Limits,
-    LogMessage,
-    Malformed,
-    ToProgram,
-    Welcome,
-    decode,
-    encode,
-)
 from trunkline.core.agents.program.open_turns import Broken, OpenTurn, OpenTurns
 from trunkline.core.agents.turn_document import PROTOCOL
 from trunkline.core.errors import AgentFailed
@@ -61,7 +51,6 @@ class InputQueue:
                 self._lines.remove(line)
 
     def put_soon(self, turn: str, data: bytes) -> None:
-        """Queue a line and do not wait."""
         if not self._closed:
             self._add(turn, data)
 
@@ -74,7 +63,6 @@ class InputQueue:
         return self._lines[0].data
 
     def written(self) -> None:
-        """The line is written."""
         if not self._closed:
             self._lines.popleft().done.set()
 
@@ -162,19 +150,17 @@ class ProgramProcess:
             raise AgentFailed(self._broken().facts, Reason.AGENT_UNREACHABLE)
 
     def open(self, turn: str) -> OpenTurn:
-        """Accept what the program says of a turn."""
         opened = self.turns.open(turn)
         if self.why:
             opened.end(self._broken())
         return opened
 
-    async def write(self, turn: str, message: ToProgram) -> None:
+    async def write(self, turn: str, message: messages.ToProgram) -> None:
         """Give a message of a turn to the program, and wait for the writing."""
-        await self._input.put(turn, encode(message))
+        await self._input.put(turn, messages.encode(message))
 
-    def write_soon(self, turn: str, message: ToProgram) -> None:
-        """The same without waiting."""
-        self._input.put_soon(turn, encode(message))
+    def write_soon(self, turn: str, message: messages.ToProgram) -> None:
+        self._input.put_soon(turn, messages.encode(message))
 
     async def _live(self, process: anyio.abc.Process) -> None:
         try:
@@ -197,14 +183,13 @@ class ProgramProcess:
                 await process.aclose()
 
     async def _serve(self) -> None:
-        """Greet the program, and wait for the end."""
-        limits = Limits(
+        limits = messages.Limits(
             timeout=self._config.timeout,
             max_calls=self._config.max_calls,
             max_answer=self._config.max_answer,
             max_line=self._config.max_line,
         )
-        self._input.put_soon("", encode(Welcome(agent=self._agent, limits=limits)))
+        self._input.put_soon("", messages.encode(messages.Welcome(agent=self._agent, limits=limits)))
         with anyio.move_on_after(self._config.start_timeout):
             while not self._is_ready and not self.why:
                 await self._changed.wait()
@@ -231,17 +216,7 @@ class ProgramProcess:
             self._input.written()
 
     async def _read(self, process: anyio.abc.Process) -> None:
-        assert process.stdout is not None
-        cutter = LineCutter(self._config.max_line)
-        with suppress(OSError, anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
-            while True:
-                chunk = await process.stdout.receive()
-                stray = sum(self._take(line) for line in cutter.feed(chunk))
-                stray += len(chunk) if cutter.is_skipping else 0
-                if stray:
-                    await anyio.sleep(self._stray_ration.borrow(stray, anyio.current_time()))
-        for line in cutter.finish():
-            self._take(line)
+        await self._read_lines(process.stdout, self._config.max_line, self._take)
         self._drained.set()
         self._finish("closed its output")
 
@@ -250,12 +225,12 @@ class ProgramProcess:
         if isinstance(line, TooLong):
             self._log(self.turns.too_long(line), line.start)
             return _PER_LINE
-        message = decode(line)
-        if isinstance(message, Malformed):
+        message = messages.decode(line)
+        if isinstance(message, messages.Malformed):
             self._log(self.turns.malformed(message), line)
-        elif isinstance(message, Hello):
+        elif isinstance(message, messages.Hello):
             self._greet(message)
-        elif isinstance(message, LogMessage):
+        elif isinstance(message, messages.LogMessage):
             self._log("", message.text.encode("utf-8", "replace"))
         elif not self._is_ready:
             self._finish("sent a message before its hello")
@@ -265,7 +240,7 @@ class ProgramProcess:
             return 0
         return _PER_LINE + len(line)
 
-    def _greet(self, hello: Hello) -> None:
+    def _greet(self, hello: messages.Hello) -> None:
         if hello.protocol != PROTOCOL:
             self._finish(f"speaks version {hello.protocol} of the protocol, the gateway version {PROTOCOL}")
         elif not self._is_ready and not self.why:
@@ -273,21 +248,28 @@ class ProgramProcess:
             self._notify()
 
     async def _read_errors(self, process: anyio.abc.Process) -> None:
-        assert process.stderr is not None
-        cutter = LineCutter(_ERROR_LINE)
+        await self._read_lines(process.stderr, _ERROR_LINE, self._hear)
+
+    async def _read_lines(
+        self, stream: anyio.abc.ByteReceiveStream | None, longest: int, take: Callable[[bytes | TooLong], int]
+    ) -> None:
+        """Read a stream to the end. `take`: deals with a line, and returns the cost outside of turns, which is paid."""
+        assert stream is not None
+        cutter = LineCutter(longest)
         with suppress(OSError, anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
             while True:
-                chunk = await process.stderr.receive()
-                for line in cutter.feed(chunk):
-                    self._hear(line)
-                await anyio.sleep(self._stray_ration.borrow(len(chunk), anyio.current_time()))
+                chunk = await stream.receive()
+                stray = sum(take(line) for line in cutter.feed(chunk)) + (len(chunk) if cutter.is_skipping else 0)
+                if stray:
+                    await anyio.sleep(self._stray_ration.borrow(stray, anyio.current_time()))
         for line in cutter.finish():
-            self._hear(line)
+            take(line)
 
-    def _hear(self, line: bytes | TooLong) -> None:
+    def _hear(self, line: bytes | TooLong) -> int:
         said = line.start if isinstance(line, TooLong) else line
         self._log("", said)
         self._last_words = shown(said.decode("utf-8", "replace"), 200)
+        return len(said) + 1
 
     def _note(self, what: str) -> None:
         """Put a step of the life of the process into the log."""
@@ -310,7 +292,6 @@ class ProgramProcess:
             LOGGER.info("%s: %s", self._agent, said, extra={"agent": self._agent})
 
     def _broken(self) -> Broken:
-        """The end of a turn when the process ends."""
         if self.why == _ENDED:
             facts = f"the program {self._ending or _ENDED}"
         else:

@@ -1,15 +1,12 @@
 """The configuration of a webhook as an agent."""
 
-from __future__ import annotations
-
-import ipaddress
 import re
 from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
 
 from trunkline.core.agents.turn_limits import TurnLimits
-from trunkline.core.config.base import Duration
+from trunkline.core.config.base import Duration, Flag, is_loopback
 from trunkline.core.config.secrets import Secret
 
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -34,7 +31,7 @@ class WebhookConfig(TurnLimits):
 
     url: str
     """`https`, or `http` to this machine. Redirects are not followed."""
-    allow_http: bool = False
+    allow_http: Flag = False
     """Allow `http` to another machine: then everybody on the way can read the messages."""
     secret: Secret | None = None
     """Signs each request, so that the receiver knows that it is from this gateway."""
@@ -50,7 +47,7 @@ class WebhookConfig(TurnLimits):
     """How many requests a turn may have: the first, and another after each response with calls."""
     retries: int = Field(default=2, ge=0, le=20)
     """How often a request is made again that certainly did not reach the receiver."""
-    repeatable: bool = False
+    repeatable: Flag = False
     """Make a request again, too, that may have reached the receiver. It has the same `Idempotency-Key`."""
     max_response: int = Field(default=1_000_000, ge=1000, le=100_000_000)
     """Bytes that a response may have."""
@@ -88,9 +85,10 @@ class WebhookConfig(TurnLimits):
         return headers
 
     @model_validator(mode="after")
-    def _is_private(self) -> WebhookConfig:
+    def _is_private(self) -> "WebhookConfig":
         parts = urlsplit(self.url)
-        if parts.scheme == "http" and not self.allow_http and not _is_this_machine(parts.hostname or ""):
+        host = parts.hostname or ""
+        if parts.scheme == "http" and not (self.allow_http or is_loopback(host) or host.endswith(".localhost")):
             raise ValueError("http to another machine can be read on the way: use https, or set `allow_http: true`")
         return self
 
@@ -100,10 +98,3 @@ def wrong_header(value: str) -> str:
     if value.isascii() and value.isprintable():
         return ""
     return "has line breaks, control characters or letters beyond ASCII"
-
-
-def _is_this_machine(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")

@@ -12,8 +12,6 @@ as its `trunkline.core.bindings.port.BindsConversations`.
 - Direct conversations have neither threads nor webhooks.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import zlib
@@ -42,12 +40,9 @@ _MENTION = re.compile(r"<#([0-9]+)>")
 
 
 class DiscordChannel(msgspec.Struct, frozen=True, kw_only=True):
-    """Discord's description of a channel or thread."""
-
     id: str
     name: str = ""
     thread: bool = False
-    #: the channel of a thread
     parent: str | None = None
     archived: bool = False
     #: only moderators may unarchive it
@@ -81,21 +76,13 @@ class DiscordRest(Protocol):
         """The threads of a channel, including archived ones."""
         ...
 
-    async def channel(self, token: str, channel: str) -> DiscordChannel:
-        """Get a channel or thread."""
-        ...
+    async def channel(self, token: str, channel: str) -> DiscordChannel: ...
 
-    async def unarchive(self, token: str, thread: str) -> None:
-        """Unarchive a thread."""
-        ...
+    async def unarchive(self, token: str, thread: str) -> None: ...
 
-    async def create_webhook(self, token: str, channel: str, name: str) -> Webhook:
-        """Create a webhook in a channel."""
-        ...
+    async def create_webhook(self, token: str, channel: str, name: str) -> Webhook: ...
 
-    async def list_webhooks(self, token: str, channel: str) -> Sequence[Webhook]:
-        """The webhooks of a channel."""
-        ...
+    async def list_webhooks(self, token: str, channel: str) -> Sequence[Webhook]: ...
 
 
 class ThreadSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,38 +92,24 @@ class ThreadSettings(msgspec.Struct, frozen=True, kw_only=True):
     max_age: float = 0.0
 
 
-class TokenHolder:
-    """The newest token of an account, to be read for each request."""
-
-    def __init__(self, token: str = "") -> None:
-        self._token = token.strip()
-
-    @property
-    def current(self) -> str:
-        return self._token
-
-    def renew(self, token: str | None) -> None:
-        """Set a newer token; a blank one is ignored."""
-        self._token = (token or "").strip() or self._token
-
-    def clear(self) -> None:
-        self._token = ""
-
-
 class ThreadManager:
     """The threads and webhooks of one account. Ids are Discord's own, without prefixes."""
 
-    def __init__(self, account: str, rest: DiscordRest, tokens: TokenHolder, settings: ThreadSettings) -> None:
+    def __init__(self, account: str, rest: DiscordRest, token: str, settings: ThreadSettings) -> None:
         self.account = account
-        self.tokens = tokens
+        self.token = token
         self.settings = settings
         self._rest = rest
         self._webhooks: dict[str, Webhook] = {}
         self._locks = tuple(anyio.Lock() for _ in range(_LOCKS))
 
+    def renew(self, token: str | None) -> None:
+        """Set a newer token; a blank one is ignored."""
+        self.token = (token or "").strip() or self.token
+
     async def channel(self, channel: str) -> DiscordChannel:
         """Get a channel or thread. Raises `PlaceGone`."""
-        return await self._rest.channel(self.tokens.current, channel)
+        return await self._rest.channel(self.token, channel)
 
     async def room_of(self, channel: str) -> str:
         """The channel that owns threads and webhooks: that of a thread, else the channel itself."""
@@ -148,14 +121,13 @@ class ThreadManager:
         return known.parent
 
     async def new_thread(self, room: str, name: str) -> str:
-        """Create a thread under a channel and return the id."""
-        return await self._rest.create_thread(self.tokens.current, room, name, _REASON)
+        return await self._rest.create_thread(self.token, room, name, _REASON)
 
     async def thread_for(self, room: str, title: str, key: str) -> str:
         """The thread of a channel that was created for a key, or a new one. Concurrent calls get the same."""
         mark = _MARK + hashlib.blake2s(key.encode(), digest_size=5).hexdigest()
         async with self._alone("thread", f"{room} {mark}"):
-            for thread in await self._rest.list_threads(self.tokens.current, room):
+            for thread in await self._rest.list_threads(self.token, room):
                 if thread.name.endswith(mark):
                     return thread.id
             return await self.new_thread(room, cut(title.strip() or "work", NAME_LIMIT - units(mark)) + mark)
@@ -168,20 +140,18 @@ class ThreadManager:
         if known.locked:
             raise PlaceArchived(f"thread {thread} is archived and locked")
         try:
-            await self._rest.unarchive(self.tokens.current, thread)
+            await self._rest.unarchive(self.token, thread)
         except PlaceGone:
             raise
         except Refused as error:
             raise PlaceArchived(f"thread {thread} is archived: {error.facts or error}") from error
-
-    # ------------------------------------------------------------ webhooks
 
     async def webhook(self, room: str) -> Webhook:
         """The webhook of this account in a channel: cached, found on Discord, or created."""
         async with self._alone("webhook", room):
             known = self._webhooks.get(room) or await self._own_webhook(room)
             if known is None:
-                known = await self._rest.create_webhook(self.tokens.current, room, self.webhook_name)
+                known = await self._rest.create_webhook(self.token, room, self.webhook_name)
             self._webhooks[room] = known
             return known
 
@@ -209,7 +179,7 @@ class ThreadManager:
 
     async def _own_webhook(self, room: str, webhook: str | None = None) -> Webhook | None:
         """A webhook of this account in a channel: the one with the given id, else one with our name."""
-        for known in await self._rest.list_webhooks(self.tokens.current, room):
+        for known in await self._rest.list_webhooks(self.token, room):
             wanted = known.name == self.webhook_name if webhook is None else known.id == webhook
             if wanted and known.secret:
                 return known
@@ -221,8 +191,6 @@ class ThreadManager:
 
 
 class ThreadManagers:
-    """The managers of a process, one per account."""
-
     def __init__(self, rest: DiscordRest) -> None:
         self._rest = rest
         self._managers: dict[str, ThreadManager] = {}
@@ -231,20 +199,20 @@ class ThreadManagers:
         """The manager of an account. An existing one only gets the newer token, unless that is blank."""
         manager = self._managers.get(account)
         if manager is not None:
-            manager.tokens.renew(token)
+            manager.renew(token)
             return manager
-        tokens = TokenHolder(token or "")
-        manager = self._managers[account] = ThreadManager(account, self._rest, tokens, settings or ThreadSettings())
+        given = (token or "").strip()
+        manager = self._managers[account] = ThreadManager(account, self._rest, given, settings or ThreadSettings())
         return manager
 
     def get(self, account: str) -> ThreadManager | None:
         return self._managers.get(account)
 
     def stop(self, account: str) -> None:
-        """Remove the manager of an account and clear its token."""
+        """Remove the manager of an account and clear the token."""
         manager = self._managers.pop(account, None)
         if manager is not None:
-            manager.tokens.clear()
+            manager.token = ""
 
 
 class DiscordThreads:
@@ -289,12 +257,10 @@ class DiscordThreads:
         webhook = await self.manager.webhook(await self._room(place))
         return Identity(id=webhook.id, name=persona(name))
 
-    async def webhook(self, place: Address, identity: Identity) -> Webhook:
-        """The webhook to send a request with an identity. Raises `IdentityGone`."""
-        return (await self.webhook_in(place, identity))[0]
-
     async def webhook_in(self, place: Address, identity: Identity) -> tuple[Webhook, str | None]:
-        """That webhook, and the thread to name in its request; None: the place is the webhook's channel itself.
+        """The binding's webhook, and the thread to name in its request; None if the place is its channel itself.
+
+        Raises `IdentityGone`.
 
         A place may be a thread without saying so, as one that somebody wrote by its id. Without its name, the webhook
         would post in the channel.
@@ -308,11 +274,7 @@ class DiscordThreads:
         return await self.manager.room_of(raw_id(place.conversation))
 
 
-# -------------------------------------------------------------------- texts
-
-
 def persona(name: str) -> str:
-    """The display name of a webhook that posts for a session."""
     return cut(f"{_PERSONA}{name.strip() or 'agent'}", PERSONA_LIMIT)
 
 

@@ -5,8 +5,6 @@ list topics nor show the state of one: only the process that opened a topic for 
 shows whether a topic accepts messages. There are no webhooks: the bot posts.
 """
 
-from __future__ import annotations
-
 from typing import Protocol
 
 import anyio
@@ -14,6 +12,7 @@ import msgspec
 from cachetools import LRUCache
 
 from trunkline.core.channels import rules_for
+from trunkline.core.channels.platforms.telegram import direct_topic
 from trunkline.core.errors import PlaceArchived, PlaceGone, Refused, TargetError
 from trunkline.core.records.bindings import Placement, PlaceState
 from trunkline.core.text.chunking.utf16 import reach
@@ -21,7 +20,6 @@ from trunkline.core.values import Address, ChatKind, Identity
 
 #: maximum length of a topic's name, in UTF-16 code units
 NAME_LIMIT = 128
-#: maximum number of cached topics
 _MOST_KEYS = 10_000
 
 
@@ -60,7 +58,7 @@ class TelegramTopics:
 
         A repeated call with the same key returns the same topic, but not after a restart.
         """
-        if parent.kind is not ChatKind.GROUP:
+        if parent.kind is not ChatKind.GROUP or direct_topic(parent.thread) is not None:
             raise Refused(f"{parent}: only groups have topics")
         chat, name = _chat(parent), title.strip() or "work"
         name = name[: reach(name, 0, len(name), NAME_LIMIT)].rstrip()
@@ -73,6 +71,9 @@ class TelegramTopics:
 
     async def inspect(self, place: Address) -> PlaceState:
         """Whether a topic accepts messages. If Telegram does not say, raises an error."""
+        if direct_topic(place.thread) is not None:
+            # A person's topic in a channel's direct messages is not closed, and Telegram shows no typing there.
+            return PlaceState.OPEN
         try:
             await self._bot.send_typing(_chat(place), _topic(place))
         except PlaceArchived:

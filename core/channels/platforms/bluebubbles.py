@@ -1,12 +1,8 @@
 """BlueBubbles, a bridge to iMessage and SMS: handles and chats as on iMessage, no threads."""
 
-from __future__ import annotations
-
 from trunkline.core.channels.platforms.imessage_common import FORMS, AppleRules
 
 
 class BlueBubbles(AppleRules):
-    """The rules of BlueBubbles."""
-
     channel = "bluebubbles"
     forms = (*FORMS, "chat123 (a group)", "group:ID")

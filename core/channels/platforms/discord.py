@@ -5,8 +5,6 @@ inbound and outbound. A thread started on a message takes the message's id, and 
 opening is idempotent. Ids are digits, for users and channels alike.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Literal
 
@@ -14,24 +12,15 @@ import msgspec
 
 from trunkline.core.action_names import Action
 from trunkline.core.actions.spec import Feature
+from trunkline.core.channels import rules
 from trunkline.core.channels.channel_actions import NO_HANDLER, ChannelAction, PollFeatures, action, react, table
-from trunkline.core.channels.rules import (
-    KIND_WORDS,
-    ChannelRules,
-    Hints,
-    InboundPlace,
-    OutboundPlace,
-    ParsedTarget,
-    TargetText,
-    given,
-)
 from trunkline.core.errors import TargetError
 from trunkline.core.values import Address, Capabilities, ChatKind, Chunker, Idempotency
 
 _USER_MENTION = re.compile(r"<@!?([0-9]+)>")
 _CHANNEL_MENTION = re.compile(r"<#([0-9]+)>")
 _DIGITS = re.compile(r"[0-9]+")
-_WORDS = {**KIND_WORDS, "room": ChatKind.CHANNEL}
+_WORDS = {**rules.KIND_WORDS, "room": ChatKind.CHANNEL}
 _KINDS = {"dm": ChatKind.DIRECT, "group_dm": ChatKind.GROUP}
 
 
@@ -87,21 +76,16 @@ _ACTIONS = table(
 
 
 class DiscordMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """Discord's facts about a message."""
-
     kind: Literal["dm", "group_dm", "guild_channel", "guild_thread"]
     #: id of its channel or thread
     conversation_id: str
     #: the other participant of a direct conversation
     user_id: str | None = None
-    #: the channel of a thread
     parent_id: str | None = None
     guild_id: str | None = None
 
 
-class Discord(ChannelRules):
-    """The rules of Discord."""
-
+class Discord(rules.ChannelRules):
     channel = "discord"
     forms = ("user:1", "<@1>", "@1", "channel:1", "<#1>", "thread:1", "group:1 (several people)")
     case_sensitive = False
@@ -115,7 +99,7 @@ class Discord(ChannelRules):
     polls = PollFeatures(hours=True)
     unsupported = NO_HANDLER
 
-    def read(self, text: str, hints: Hints) -> ParsedTarget:
+    def read(self, text: str, hints: rules.Hints) -> rules.ParsedTarget:
         """Mentions, prefixes and ``@``; digits alone need a directory."""
         trimmed = self.clean(text)
         if mention := _USER_MENTION.fullmatch(trimmed):
@@ -137,7 +121,7 @@ class Discord(ChannelRules):
             raise self.wrong(text, f"an id is digits, and {found.id!r} is a name, which must be looked up first")
         return found
 
-    def bare(self, id: str, text: str, hints: Hints) -> ParsedTarget:  # noqa: A002 -- the word
+    def bare(self, id: str, text: str, hints: rules.Hints) -> rules.ParsedTarget:  # noqa: A002 -- the word
         """A target without a word or a sign before it."""
         if hints.kind is None and _DIGITS.fullmatch(id):
             raise self.ambiguous(text, f"write user:{id} for a direct message, channel:{id} for a channel or thread")
@@ -146,14 +130,14 @@ class Discord(ChannelRules):
         kind = ChatKind.DIRECT if direct else ChatKind.CHANNEL
         return self.target(kind, id, text, "according to a directory" if hints.kind else "by default")
 
-    def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None) -> OutboundPlace:
+    def place(self, target: rules.ParsedTarget, thread: str | None, reply_to: str | None) -> rules.OutboundPlace:
         """A named thread is the conversation; a reply is a quote in the same place. Only channels have threads."""
-        named = given(thread)
+        named = rules.given(thread)
         own = named if target.kind is ChatKind.CHANNEL and named != target.id else None
         if own is not None and not _DIGITS.fullmatch(own):
             raise TargetError(f"thread {own!r} on discord: a thread's id is digits")
         reported = target if own is None else msgspec.structs.replace(target, id=own)
-        return OutboundPlace(
+        return rules.OutboundPlace(
             conversation=own or target.id,
             parent=target.id if own else None,
             peer=reported.id,
@@ -162,21 +146,21 @@ class Discord(ChannelRules):
             to=self.to(reported),
         )
 
-    def write(self, address: Address) -> TargetText:
+    def write(self, address: Address) -> rules.TargetText:
         """A thread is written with its parent, which route rules match."""
         if address.parent is None:
             return super().write(address)
-        return TargetText(target=f"{address.kind.value}:{address.parent}", thread=address.conversation)
+        return rules.TargetText(target=f"{address.kind.value}:{address.parent}", thread=address.conversation)
 
 
-def read_inbound(message: DiscordMessage, account: str) -> InboundPlace:
+def read_inbound(message: DiscordMessage, account: str) -> rules.InboundPlace:
     """The place of a message. A direct conversation has the id of its user."""
     kind = _KINDS.get(message.kind, ChatKind.CHANNEL)
     conversation = message.user_id if kind is ChatKind.DIRECT else message.conversation_id
     if not conversation:
         raise TargetError(f"a direct message in {message.conversation_id!r} on discord: its user is missing")
     in_thread = message.kind == "guild_thread"
-    return InboundPlace(
+    return rules.InboundPlace(
         address=Address(
             channel=Discord.channel,
             account=account,

@@ -5,8 +5,6 @@ distinguishes them. Threads of topic groups can be answered but not addressed, s
 same ``uuid`` are accepted once within an hour.
 """
 
-from __future__ import annotations
-
 import re
 
 from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
@@ -27,8 +25,6 @@ _WORDS = {
 
 
 class Feishu(ChannelRules):
-    """The rules of Feishu."""
-
     channel = "feishu"
     prefixes = ("lark",)
     forms = ("ou_ID or on_ID (a user)", "user:ID", "group:oc_ID")

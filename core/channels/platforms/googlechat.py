@@ -4,8 +4,6 @@ A space may hold two people (a direct message), a few, or a whole team, and its 
 group unless a kind word or a directory says that it is a direct conversation. An e-mail address is an alias of a user.
 """
 
-from __future__ import annotations
-
 import re
 
 import msgspec
@@ -23,8 +21,6 @@ _SPACE_ID = re.compile(rf"(?:spaces/)?({_ID})(?:/threads/({_ID}))?")
 
 
 class GoogleChat(ChannelRules):
-    """The rules of Google Chat."""
-
     channel = "googlechat"
     prefixes = ("google-chat", "gchat")
     forms = ("spaces/ID", "space:ID", "spaces/ID/threads/ID", "users/ID", "user:ID", "ana@example.com", "dm:spaces/ID")

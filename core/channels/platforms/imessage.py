@@ -1,14 +1,10 @@
 """iMessage and SMS through a Mac: people have handles, chats a number, guid or identifier; no threads."""
 
-from __future__ import annotations
-
 from trunkline.core.channels.platforms.imessage_common import AppleRules, chat_word
 from trunkline.core.channels.rules import ParsedTarget
 
 
 class IMessage(AppleRules):
-    """The rules of iMessage."""
-
     channel = "imessage"
 
     def to(self, target: ParsedTarget) -> str:

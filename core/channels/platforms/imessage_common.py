@@ -6,16 +6,13 @@ chat with one person, whose handle is the identifier; ``+`` is a group. So guid 
 conversation with one key. The row number cannot be matched to them without the database.
 """
 
-from __future__ import annotations
-
 import re
 
 from trunkline.core.action_names import Action
 from trunkline.core.actions.spec import Feature
 from trunkline.core.channels.channel_actions import NO_HANDLER, ActionTable, ChannelAction, PollFeatures, table
-from trunkline.core.channels.phone_numbers import normal_phone
 from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
-from trunkline.core.channels.target_parsing import agree, word_kind
+from trunkline.core.channels.target_parsing import agree, normal_phone, word_kind
 from trunkline.core.values import ChatKind
 
 #: services before a target; a person is the same conversation over any of them
@@ -49,7 +46,6 @@ _EFFECT = "slam, loud, gentle, invisible-ink, confetti, lasers, fireworks, ballo
 
 
 def _group(which: str, *needs: str, error: str = "") -> ChannelAction:
-    """An action on a group."""
     return ChannelAction(needs=needs, gate=which, errors=dict.fromkeys(needs, error), group_only=True)
 
 
@@ -108,11 +104,7 @@ APPLE_ACTIONS: ActionTable = table(
         Action.SEND_WITH_EFFECT: ChannelAction(
             needs=("text|message", "to", "effectId|effect"),
             gate="send_with_effect",
-            labels={
-                "text|message": _TEXT,
-                "to": _TARGET,
-                "effectId|effect": f"effectId or effect (e.g., {_EFFECT})",
-            },
+            labels={"text|message": _TEXT, "to": _TARGET, "effectId|effect": f"effectId or effect (e.g., {_EFFECT})"},
             all_missing=(
                 "BlueBubbles sendWithEffect requires: {}. Use action=sendWithEffect with message=<message>,"
                 " target=<chat_target>, effectId=<effect_name>."
@@ -182,7 +174,7 @@ class AppleRules(ChannelRules):
         return named.lower() if kind is ChatKind.DIRECT else named
 
     def to(self, target: ParsedTarget) -> str:
-        """To: the platform, and the handle or the chat with its word."""
+        """To: the platform, and the handle, or the chat with a word."""
         return f"{self.channel}:{chat_word(target.kind, target.id)}{target.id}"
 
     def target_by_alias(self, name: str, value: str) -> str:

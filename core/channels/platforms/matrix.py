@@ -5,8 +5,6 @@ precedes its id. A direct conversation has the id of its user, since a room id d
 alias (``#name:server``) must be looked up. The server accepts a transaction id once, which makes it an idempotency key.
 """
 
-from __future__ import annotations
-
 import re
 
 from trunkline.core.action_names import Action
@@ -43,8 +41,6 @@ _ACTIONS = table(
 
 
 class Matrix(ChannelRules):
-    """The rules of Matrix."""
-
     channel = "matrix"
     forms = ("!room:server", "room:!room:server", "@user:server", "user:@user:server")
     has_threads = True

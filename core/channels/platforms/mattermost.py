@@ -5,37 +5,19 @@ Ids are 26 lower case letters and digits, for users, channels and posts alike, s
 remembers a client's post id for only half a minute, too short for an idempotency key.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Literal
 
 import msgspec
 
-from trunkline.core.channels.rules import (
-    ChannelRules,
-    Hints,
-    InboundPlace,
-    OutboundPlace,
-    ParsedTarget,
-    given,
-)
+from trunkline.core.channels.rules import ChannelRules, Hints, InboundPlace, OutboundPlace, ParsedTarget, given
+from trunkline.core.channels.target_parsing import ROOM_WORDS
 from trunkline.core.values import Address, Capabilities, ChatKind, Chunker
 
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]*", re.IGNORECASE)
-_WORDS = {
-    "user": ChatKind.DIRECT,
-    "dm": ChatKind.DIRECT,
-    "group": ChatKind.GROUP,
-    "channel": ChatKind.CHANNEL,
-    "conversation": ChatKind.CHANNEL,
-    "room": ChatKind.CHANNEL,
-}
 
 
 class MattermostMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """Mattermost's facts about a post."""
-
     #: the kind of its channel: with one user, with several, or of a team
     chat: Literal["direct", "group", "channel"]
     channel_id: str
@@ -46,8 +28,6 @@ class MattermostMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Mattermost(ChannelRules):
-    """The rules of Mattermost."""
-
     channel = "mattermost"
     forms = ("user:ID", "@name", "channel:ID", "group:ID (several people)")
     case_sensitive = False
@@ -61,8 +41,8 @@ class Mattermost(ChannelRules):
         """Prefixes and ``@``; a bare id needs a directory."""
         trimmed = self.clean(text)
         bare = self.strip(trimmed)
-        word, id = self.kind_word(bare, tuple(_WORDS))  # noqa: A001 -- the word
-        kind, how = _WORDS.get(word), f"by the prefix {word}:"
+        word, id = self.kind_word(bare, tuple(ROOM_WORDS))  # noqa: A001 -- the word
+        kind, how = ROOM_WORDS.get(word), f"by the prefix {word}:"
         if id.startswith("@") and kind in (None, ChatKind.DIRECT):
             kind, id, how = ChatKind.DIRECT, id[1:], "by the sign @"  # noqa: A001
         if kind is None and bare != trimmed:

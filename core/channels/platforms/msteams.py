@@ -6,8 +6,6 @@ Ids are case-sensitive, and their form mostly shows their kind: ``...@thread.tac
 ``;messageid=<id>`` after the id names the root message of a thread.
 """
 
-from __future__ import annotations
-
 import re
 
 import msgspec
@@ -42,8 +40,6 @@ _ACTIONS = table(
 
 
 class MsTeams(ChannelRules):
-    """The rules of Microsoft Teams."""
-
     channel = "msteams"
     prefixes = ("teams",)
     forms = ("user:ID", "group:ID", "channel:ID", "conversation:ID@thread.tacv2", "29:ID, a:ID or a GUID (a user)")

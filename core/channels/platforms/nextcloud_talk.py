@@ -3,8 +3,6 @@
 A token does not show whether its room has one other person or several.
 """
 
-from __future__ import annotations
-
 import re
 
 from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
@@ -16,8 +14,6 @@ _WORDS = ("room", "group", "channel", "conversation", "user", "dm")
 
 
 class NextcloudTalk(ChannelRules):
-    """The rules of Nextcloud Talk."""
-
     channel = "nextcloud-talk"
     prefixes = ("nc-talk", "nc")
     forms = ("room:TOKEN", "TOKEN (a room)", "user:ID (the conversation with one person, by token or user id)")
@@ -41,5 +37,4 @@ class NextcloudTalk(ChannelRules):
         return f"{self.channel}:{'user' if target.kind is ChatKind.DIRECT else 'room'}:{target.id}"
 
     def to(self, target: ParsedTarget) -> str:
-        """To: the same as From."""
         return self.sender(target)

@@ -3,8 +3,6 @@
 Both are spellings of one key, so they are one conversation. The checksum of an ``npub`` reveals typos (BIP 173).
 """
 
-from __future__ import annotations
-
 import re
 
 from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
@@ -22,15 +20,13 @@ _WORDS = ("user", "dm")
 
 
 class Nostr(ChannelRules):
-    """The rules of Nostr."""
-
     channel = "nostr"
     forms = ("npub1...", "64 hexadecimal digits", "nostr: or user: before either")
     case_sensitive = False
     chunk_limit = 4000
 
     def fold(self, kind: ChatKind, id: str) -> str:  # noqa: A002 -- the word
-        """An ``npub`` is folded to its hexadecimal key."""
+        """An ``npub`` is folded to the hexadecimal key."""
         folded = super().fold(kind, id)
         return key_of(folded) or folded
 

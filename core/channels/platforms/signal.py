@@ -4,19 +4,19 @@ Only Signal knows which names belong to one person, so a phone number and a UUID
 links join them.
 """
 
-from __future__ import annotations
-
 import re
 
 from trunkline.core.action_names import Action
 from trunkline.core.channels.channel_actions import ChannelAction, PollFeatures, action, table
-from trunkline.core.channels.phone_numbers import normal_phone
 from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
-from trunkline.core.values import Capabilities, ChatKind, Markup
+from trunkline.core.channels.target_parsing import normal_phone
+from trunkline.core.values import Address, Capabilities, ChatKind, Markup
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _COMPACT = re.compile(r"[0-9a-f]{32}", re.IGNORECASE)
 _USERNAME = re.compile(r"[a-z_][a-z0-9_]{2,31}\.[0-9]{2,}", re.IGNORECASE)
+#: the time of a message, and its author where two have the same time
+_MESSAGE = re.compile(r"[0-9]{1,18}(?::(\S{1,100}))?")
 WORDS = ("group", "username", "u", "uuid", "user", "dm")
 
 
@@ -38,8 +38,6 @@ _ACTIONS = table(
 
 
 class Signal(ChannelRules):
-    """The rules of Signal."""
-
     channel = "signal"
     forms = ("+15551234567", "uuid:UUID", "username:alice.01", "group:ID")
     #: for people; ids of groups keep their case, see `fold`
@@ -54,6 +52,15 @@ class Signal(ChannelRules):
     def fold(self, kind: ChatKind, id: str) -> str:  # noqa: A002 -- the word
         """Ids of groups keep their case."""
         return super().fold(kind, id).removeprefix("uuid:") if kind is ChatKind.DIRECT else id
+
+    def unusable_reference(self, action: Action, place: Address, message_id: str, *, author: bool) -> str | None:
+        """A message is named by its time, and a reaction in a group by its author too."""
+        found = _MESSAGE.fullmatch(message_id)
+        if found is None:
+            return "the id of a message on Signal is its time in milliseconds"
+        if action is Action.REACT and place.kind is ChatKind.GROUP and not author and found[1] is None:
+            return "nobody is known to have written it in this group; say who did by targetAuthor"
+        return None
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
         """The word or the form of a person's id decides; a group needs its word."""
@@ -89,7 +96,6 @@ class Signal(ChannelRules):
 
 
 def _hyphenated(id: str) -> str | None:  # noqa: A002
-    """A UUID with hyphens, or None."""
     if _UUID.fullmatch(id):
         return id
     if _COMPACT.fullmatch(id):

@@ -6,8 +6,6 @@ Its messages carry the user's id, so ``D...`` is not a target. A thread is a suf
 idempotency keys.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Literal
 
@@ -15,16 +13,9 @@ import msgspec
 
 from trunkline.core.action_names import Action
 from trunkline.core.actions.spec import Feature
+from trunkline.core.channels import rules
 from trunkline.core.channels.channel_actions import NO_HANDLER, THREAD_REPLY, PollFeatures, action, react, table
-from trunkline.core.channels.rules import (
-    ChannelRules,
-    CurrentConversation,
-    Hints,
-    InboundPlace,
-    OutboundPlace,
-    ParsedTarget,
-    given,
-)
+from trunkline.core.channels.target_parsing import ROOM_WORDS
 from trunkline.core.values import Address, Capabilities, ChatKind, Chunker
 
 MENTION = re.compile(r"<@([A-Za-z0-9]+)(\|[^>]*)?>")
@@ -33,20 +24,10 @@ _CHANNEL_MENTION = re.compile(r"<#([A-Za-z0-9]+)(\|[^>]*)?>")
 _ID = re.compile(r"[A-Z0-9]+|(?=[A-Za-z]*[0-9])[A-Za-z0-9]+")
 #: an id without any prefix
 _BARE_ID = re.compile(r"[CDGUWZ][A-Z0-9]+|[cdguwz](?=[a-z]*[0-9])[a-z0-9]{8,}")
-_WORDS = {
-    "user": ChatKind.DIRECT,
-    "dm": ChatKind.DIRECT,
-    "group": ChatKind.GROUP,
-    "channel": ChatKind.CHANNEL,
-    "conversation": ChatKind.CHANNEL,
-    "room": ChatKind.CHANNEL,
-}
 _KINDS = {"channel": ChatKind.CHANNEL, "im": ChatKind.DIRECT, "mpim": ChatKind.GROUP}
 
 
 class SlackMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """Slack's facts about a message."""
-
     #: a channel (public or private), a conversation with one user, or with several
     conversation: Literal["channel", "im", "mpim"]
     channel_id: str
@@ -76,9 +57,7 @@ _ACTIONS = table(
 )
 
 
-class Slack(ChannelRules):
-    """The rules of Slack."""
-
+class Slack(rules.ChannelRules):
     channel = "slack"
     forms = ("user:U1", "<@U1>", "@U1", "channel:C1", "#C1", "group:G1 (several people)", "U1", "C1")
     case_sensitive = False
@@ -93,22 +72,22 @@ class Slack(ChannelRules):
     polls = PollFeatures()
     unsupported = NO_HANDLER
 
-    def read(self, text: str, hints: Hints) -> ParsedTarget:
+    def read(self, text: str, hints: rules.Hints) -> rules.ParsedTarget:
         """Mentions, prefixes in any case, ``@`` and ``#``, and bare ids; a name must be looked up first."""
         trimmed = self.clean(text)
         for pattern, kind in ((MENTION, ChatKind.DIRECT), (_CHANNEL_MENTION, ChatKind.CHANNEL)):
             if mention := pattern.fullmatch(trimmed):
                 return self._by_id(kind, mention[1], text, "by the mention", hints)
         stripped = self.strip(trimmed)
-        word, rest = self.kind_word(stripped, tuple(_WORDS))
+        word, rest = self.kind_word(stripped, tuple(ROOM_WORDS))
         if word:
-            return self._by_id(_WORDS[word], rest, text, f"by the prefix {word}:", hints)
+            return self._by_id(ROOM_WORDS[word], rest, text, f"by the prefix {word}:", hints)
         if stripped[:1] in ("@", "#"):
             kind = ChatKind.DIRECT if stripped[0] == "@" else ChatKind.CHANNEL
             return self._by_id(kind, stripped[1:].strip(), text, f"by the sign {stripped[0]}", hints)
         return self._bare(stripped, text, hints)
 
-    def _bare(self, id: str, text: str, hints: Hints) -> ParsedTarget:  # noqa: A002 -- the word
+    def _bare(self, id: str, text: str, hints: rules.Hints) -> rules.ParsedTarget:  # noqa: A002 -- the word
         """An id without a word: its first letter decides, else a directory or the configuration."""
         if not _BARE_ID.fullmatch(id):
             raise self.wrong(text, f"{id!r} is not a Slack id; a name must be looked up first")
@@ -117,7 +96,7 @@ class Slack(ChannelRules):
             raise self.ambiguous(text, "it may be a private channel or a multi-person direct message")
         return self._by_id(ChatKind.CHANNEL, id, text, "by its first letter", hints)
 
-    def _by_id(self, kind: ChatKind, id: str, text: str, how: str, hints: Hints) -> ParsedTarget:  # noqa: A002
+    def _by_id(self, kind: ChatKind, id: str, text: str, how: str, hints: rules.Hints) -> rules.ParsedTarget:  # noqa: A002
         """A target by an id. The first letter of the id overrides the word before it."""
         id = self.target(kind, id.upper() if _ID.fullmatch(id) else id, text, how).id  # noqa: A001
         if not _ID.fullmatch(id):
@@ -134,11 +113,11 @@ class Slack(ChannelRules):
             return self.target(ChatKind.GROUP, id, text, "by configuration")
         return self.target(kind, id, text, how)
 
-    def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None) -> OutboundPlace:
+    def place(self, target: rules.ParsedTarget, thread: str | None, reply_to: str | None) -> rules.OutboundPlace:
         """The thread is the named one, else the message that is replied to."""
-        return super().place(target, given(thread) or given(reply_to), None)
+        return super().place(target, rules.given(thread) or rules.given(reply_to), None)
 
-    def inherit(self, target: ParsedTarget, current: CurrentConversation) -> str | None:
+    def inherit(self, target: rules.ParsedTarget, current: rules.CurrentConversation) -> str | None:
         """A send to the current channel stays in the current thread if replies are threaded."""
         modes = ("all",) if current.has_replied else ("all", "first")
         same = target.kind is not ChatKind.DIRECT and target.id.lower() == (current.conversation or "").lower()
@@ -151,21 +130,18 @@ def capitals(ids: frozenset[str]) -> set[str]:
 
 
 def read_inbound(
-    message: SlackMessage,
-    account: str,
-    reply_mode: str = "off",
-    inherit_parent: bool = False,
-) -> InboundPlace:
+    message: SlackMessage, account: str, reply_mode: str = "off", inherit_parent: bool = False
+) -> rules.InboundPlace:
     """The place of a message. Only a reply is in a thread; the root is in the room.
 
     `reply_mode` (``off``, ``first``, ``all``): whether answers to messages outside threads open threads.
     """
-    root = given(message.thread_ts)
+    root = rules.given(message.thread_ts)
     is_reply = root is not None and (root != message.ts or bool(message.parent_user_id))
     thread = root if is_reply else None
     opens = message.ts if reply_mode == "all" and not is_reply else None
     kind = _KINDS[message.conversation]
-    return InboundPlace(
+    return rules.InboundPlace(
         address=Address(
             channel=Slack.channel,
             account=account,

@@ -3,8 +3,6 @@
 Ships and names are lower case.
 """
 
-from __future__ import annotations
-
 import re
 
 from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
@@ -20,8 +18,6 @@ _WORD = re.compile(r"(dm|user|group|room|channel)[:/]\s*(.*)", re.IGNORECASE)
 
 
 class Tlon(ChannelRules):
-    """The rules of Tlon."""
-
     channel = "tlon"
     forms = ("~sampel-palnet", "dm:~sampel-palnet", "chat/~host/name", "~host/name", "group:~host/name")
     case_sensitive = False

@@ -9,12 +9,10 @@ target without a call means the one that is going on; the adapter refuses it wit
 is exactly one.
 """
 
-from __future__ import annotations
-
 from trunkline.core.action_names import Action
 from trunkline.core.channels.channel_actions import ChannelAction, PollFeatures
-from trunkline.core.channels.phone_numbers import normal_phone
 from trunkline.core.channels.rules import ChannelRules, CurrentConversation, Hints, ParsedTarget
+from trunkline.core.channels.target_parsing import normal_phone
 from trunkline.core.errors import TargetError
 from trunkline.core.values import Address, Capabilities, Capability, ChatKind, Chunker, Markup
 
@@ -22,8 +20,6 @@ _WORDS = ("user", "dm")
 
 
 class Voice(ChannelRules):
-    """The rules of voice calls."""
-
     channel = "voice"
     prefixes = ("tel",)
     forms = ("voice:+15551234567", "tel:+1-555-123-4567", "+1 (555) 123-4567")

@@ -5,15 +5,12 @@ between, so number and JID are one conversation with one key. A hidden id is not
 for one, may be those of a stranger (scenario B082).
 """
 
-from __future__ import annotations
-
 import re
 
 from trunkline.core.action_names import Action
 from trunkline.core.channels.channel_actions import NO_HANDLER, PollFeatures, action, react, table
-from trunkline.core.channels.phone_numbers import normal_phone
 from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
-from trunkline.core.channels.target_parsing import agree, word_kind
+from trunkline.core.channels.target_parsing import agree, normal_phone, word_kind
 from trunkline.core.values import Capabilities, ChatKind
 
 GROUP = re.compile(r"([0-9]+(?:-[0-9]+)*)@g\.us", re.IGNORECASE)
@@ -34,8 +31,6 @@ _ACTIONS = table(
 
 
 class WhatsApp(ChannelRules):
-    """The rules of WhatsApp."""
-
     channel = "whatsapp"
     forms = (
         "+15551234567",
@@ -55,7 +50,7 @@ class WhatsApp(ChannelRules):
     unsupported = NO_HANDLER
 
     def fold(self, kind: ChatKind, id: str) -> str:  # noqa: A002 -- the word
-        """A person's JID is folded to its phone number."""
+        """A person's JID is folded to the phone number."""
         folded = super().fold(kind, id)
         if kind is ChatKind.DIRECT and (number := _NUMBERED.fullmatch(folded)):
             return f"+{number[1]}"
@@ -78,7 +73,6 @@ class WhatsApp(ChannelRules):
         return found
 
     def _by_form(self, id: str) -> ParsedTarget | None:  # noqa: A002
-        """A target by the form of its id, or None."""
         if group := GROUP.fullmatch(id):
             return ParsedTarget(kind=ChatKind.GROUP, id=f"{group[1]}@g.us", understood="a group, by its JID")
         if jid := _JID.fullmatch(id):

@@ -1,7 +1,5 @@
 """Zalo, through its bot API: people and groups have ids; no threads, no channels."""
 
-from __future__ import annotations
-
 import re
 from typing import ClassVar
 
@@ -12,8 +10,6 @@ _ID = re.compile(r"[^\s:/]+")
 
 
 class Zalo(ChannelRules):
-    """The rules of Zalo."""
-
     channel = "zalo"
     prefixes = ("zl",)
     forms = ("user:ID", "ID (a user)", "group:ID")
@@ -46,5 +42,4 @@ class Zalo(ChannelRules):
         return found
 
     def by_form(self, id: str) -> ChatKind | None:  # noqa: A002
-        """The kind that the form of an id shows, or None."""
         return None

@@ -1,7 +1,5 @@
 """Zalo Personal: Zalo through a person's own account; people and groups have ids; no threads."""
 
-from __future__ import annotations
-
 import re
 from typing import ClassVar
 
@@ -12,8 +10,6 @@ _MARKED = re.compile(r"([gu])-\S+", re.IGNORECASE)
 
 
 class ZaloPersonal(Zalo):
-    """The rules of Zalo Personal."""
-
     channel = "zalouser"
     prefixes = ("zlu",)
     forms = ("user:ID, u:ID or u-ID", "ID (a user)", "group:ID, g:ID or g-ID")

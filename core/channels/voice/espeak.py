@@ -1,7 +1,5 @@
 """The espeak-ng program as an engine: a local process for each utterance, and no network."""
 
-from __future__ import annotations
-
 import io
 import shutil
 import wave

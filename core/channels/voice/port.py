@@ -1,7 +1,5 @@
 """The port through which an adapter for calls turns text into speech."""
 
-from __future__ import annotations
-
 import math
 from typing import Protocol
 
@@ -17,8 +15,6 @@ LONGEST_SPEECH = 300.0
 
 
 class Speech(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A text as speech."""
-
     #: what is said
     text: str
     #: how long it takes

@@ -1,7 +1,5 @@
 """Makes a text speakable: without Markdown, and with links as the name of their site. Pure."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 
@@ -26,7 +24,7 @@ _UNSPOKEN = ("Cc", "Cf", "Cs", "Co", "Cn")
 
 
 def speakable(text: str) -> str:
-    """What an engine is to say of a text; empty if nothing of it can be said.
+    """The speakable words of a text; empty without any.
 
     >>> speakable("**Done:** see [the plan](https://example.org/a/b?c=1), or https://example.org/x.")
     'Done: see the plan, or a link to example.org.'
@@ -39,7 +37,7 @@ def speakable(text: str) -> str:
     text = _BARS.sub(", ", text).replace("\n, ", "\n").replace(", \n", "\n")
     # A line that ends without a stop is read with a pause.
     text = _OPEN_END.sub(". ", text.strip().strip(",").strip())
-    spoken = "".join(char if _is_spoken(char) else " " for char in text)
+    spoken = "".join(char if unicodedata.category(char) not in _UNSPOKEN else " " for char in text)
     spoken = _SPACES.sub(" ", spoken).strip()
     return spoken if any(char.isalnum() or unicodedata.category(char) == "So" for char in spoken) else ""
 
@@ -49,7 +47,3 @@ def _site(link: re.Match[str]) -> str:
     host = _AFTER_URL.sub("", link["host"]).lower().removeprefix("www.")
     end = "" if tail is None or link[0].startswith("<") else tail[0]
     return f"a link to {host}{end}"
-
-
-def _is_spoken(char: str) -> bool:
-    return unicodedata.category(char) not in _UNSPOKEN

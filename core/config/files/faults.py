@@ -1,7 +1,5 @@
 """Rewords errors of the models in terms of the file: what was expected, what was found, and the nearest valid word."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any, cast
@@ -145,7 +143,6 @@ def _explain_unknown(path: Path, tree: object, report: ProblemReport, kind: File
 
 
 def _value(tree: Any, path: Path) -> Any:
-    """The value at a path of the file."""
     for part in path:
         if isinstance(tree, dict):
             tree = cast("dict[Any, Any]", tree).get(part)
@@ -179,7 +176,6 @@ def _filled(found: object) -> str:
 
 
 def _quotes(error: str, found: object) -> str:
-    """The hint for a value that should be text."""
     if error not in ("string_type", "names_item"):
         return ""
     if isinstance(found, dict | list):

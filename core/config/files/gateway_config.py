@@ -3,8 +3,6 @@
 Errors have line, column and field, like those of scenario files. Of a scenario only that section is validated.
 """
 
-from __future__ import annotations
-
 import os
 from typing import Any, cast
 
@@ -24,8 +22,6 @@ _BEGIN = "a configuration has the fields of a scenario's `gateway` section"
 
 
 class _Whole(Model):
-    """A file that has the configuration in its section."""
-
     gateway: GatewayConfig = GatewayConfig()
 
 

@@ -3,8 +3,6 @@
 The *root* is the model of the whole file.
 """
 
-from __future__ import annotations
-
 import ast
 import functools
 import inspect
@@ -28,7 +26,7 @@ def file_name(name: str, info: FieldInfo) -> str:
 
 @functools.cache
 def fields_of(model: type[Model]) -> dict[str, FieldInfo]:
-    """The fields of a model by the names that files use."""
+    """The fields of a model by the names in files."""
     return {file_name(name, info): info for name, info in model.model_fields.items()}
 
 
@@ -71,7 +69,6 @@ def bare(annotation: Any) -> Any:
 
 
 def model_of(annotation: Any) -> type[Model] | None:
-    """A type as a model; None if it is not one."""
     found = bare(annotation)
     return found if isinstance(found, type) and issubclass(found, Model) else None
 

@@ -3,8 +3,6 @@
 A *path* leads from the top of a file to a value: keys of mappings and indices of lists, e.g. ``("script", 2, "in")``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -25,7 +23,7 @@ _COMPARED = 1000
 
 
 class FileProblem(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that is wrong with a file."""
+    """A problem of a file."""
 
     #: path of the file, as given
     path: str
@@ -57,7 +55,7 @@ class FileError(UsageError):
     def __str__(self) -> str:
         return self.facts
 
-    def __reduce__(self) -> tuple[type[FileError], tuple[tuple[FileProblem, ...]]]:
+    def __reduce__(self) -> "tuple[type[FileError], tuple[tuple[FileProblem, ...]]]":
         return type(self), (self.problems,)
 
 
@@ -103,7 +101,6 @@ class ProblemReport:
         self.problems: dict[FileProblem, None] = {}
 
     def add(self, path: Path, message: str, hint: str = "", *, at_key: bool = False) -> None:
-        """Report a problem at a value, or at its key."""
         self.add_at(self.positions.mark(path, at_key=at_key), dotted(path), message, hint)
 
     def add_at(self, mark: Mark, field: str, message: str, hint: str = "") -> None:

@@ -5,8 +5,6 @@ Plain scalars follow YAML 1.2: ``true``, ``false``, ``null`` and decimal numbers
 cannot expand. Events are read one by one and nesting is bounded, so no input exhausts the stack or memory.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import re
@@ -139,8 +137,6 @@ def _not_yaml(error: yaml.MarkedYAMLError, text: str, report: ProblemReport) -> 
 
 @dataclass(slots=True)
 class _Frame:
-    """A list or mapping that is not complete yet."""
-
     value: list[object] | dict[str, object]
     path: Path
     #: the key whose value comes next
@@ -150,8 +146,6 @@ class _Frame:
 
 
 class _Builder:
-    """Builds values from the parser's events."""
-
     def __init__(self, report: ProblemReport) -> None:
         self.root: object = None
         self.has_content = False

@@ -1,7 +1,5 @@
 """An inbound message as a client sends it, and the envelope that it becomes."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import msgspec
@@ -9,9 +7,9 @@ import msgspec
 from trunkline.core.adapters.mailbox import MailboxAdapter
 from trunkline.core.gateway import Gateway
 from trunkline.core.http.problems import Problem
+from trunkline.core.untrusted import check_ids
 from trunkline.core.values import Address, ChatKind, Envelope, Peer
 
-#: seconds that a request waits at most
 LONGEST_WAIT = 120
 #: seconds that it waits where the client does not say how long
 USUAL_WAIT = 60
@@ -25,19 +23,20 @@ Text = Annotated[str, msgspec.Meta(max_length=500_000)]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=LONGEST_WAIT)]
 
 
-class InboundPeer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The conversation: a person, a group or a channel."""
-
-    kind: ChatKind
-    id: PlatformId
-    name: DisplayName = ""
-
-
 class InboundSender(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The author of a message in a group or channel."""
 
     id: PlatformId
     name: DisplayName = ""
+
+    def __post_init__(self) -> None:
+        check_ids(self, "id")
+
+
+class InboundPeer(InboundSender, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The conversation: a person, a group or a channel."""
+
+    kind: ChatKind
 
 
 class InboundBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -68,6 +67,9 @@ class InboundBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     sent_at: Annotated[float, msgspec.Meta(ge=0, lt=1e12)] | None = None
     #: wait until nothing more can come of it: for a while, or for so many seconds
     wait: bool | Seconds = False
+
+    def __post_init__(self) -> None:
+        check_ids(self, "guild_id", "team_id", "roles", "thread_id", "parent_id", "message_id", "reply_to")
 
 
 def mailbox_of(gateway: Gateway, channel: str, account: str) -> MailboxAdapter:

@@ -1,7 +1,5 @@
 """The frames of `/v1/chat/ws`: JSON objects whose `type` says which. docs/http.md describes the protocol."""
 
-from __future__ import annotations
-
 from enum import IntEnum
 from typing import Annotated
 
@@ -9,7 +7,9 @@ import msgspec
 
 from trunkline.core.http.problems import Problem, ProblemDocument, document_of
 from trunkline.core.message_parts import MessageParts
+from trunkline.core.untrusted import check_ids
 from trunkline.core.values import Poll
+from trunkline.core.well_formed import decode_json
 
 #: longest id of a message
 LONGEST_ID = 200
@@ -30,7 +30,7 @@ class Close(IntEnum):
     BAD_HELLO = 4400
     #: the token is not known
     UNAUTHORIZED = 4401
-    #: the token lacks the scope `send`
+    #: the token lacks the scope `send`, or is not bound to the person
     MISSING_SCOPE = 4403
     #: there is no mailbox account of this name
     UNKNOWN_ACCOUNT = 4404
@@ -60,8 +60,9 @@ class Person(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     name: Annotated[str, msgspec.Meta(max_length=LONGEST_NAME)] = ""
 
     def __post_init__(self) -> None:
-        if self.id != self.id.strip() or not self.id.isprintable():
-            raise ValueError("An id has neither blanks around it nor control characters")
+        check_ids(self, "id")
+        if self.id != self.id.strip():
+            raise ValueError("`id` has blanks around it")
 
 
 class HelloFrame(_Incoming, frozen=True, kw_only=True, tag="hello"):
@@ -85,6 +86,9 @@ class SayFrame(_Incoming, frozen=True, kw_only=True, tag="say"):
     #: cursor of the message whose button was pressed; `text` is the value of the button
     pressed: Annotated[int, msgspec.Meta(ge=1, le=MOST)] | None = None
 
+    def __post_init__(self) -> None:
+        check_ids(self, "id")
+
 
 class PingFrame(_Incoming, frozen=True, kw_only=True, tag="ping"):
     """Asks for a `pong`: pages cannot see the pings of the WebSocket protocol."""
@@ -95,11 +99,11 @@ Incoming = HelloFrame | SayFrame | PingFrame
 # ---------------------------------------------------------------- from the server
 
 
-class _Outgoing(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
-    pass
+class ServerFrame(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
+    """A frame from the server."""
 
 
-class ReadyFrame(_Outgoing, frozen=True, kw_only=True, tag="ready"):
+class ReadyFrame(ServerFrame, frozen=True, kw_only=True, tag="ready"):
     """The answer to `hello`. Messages behind the cursor follow."""
 
     channel: str
@@ -113,7 +117,7 @@ class ReadyFrame(_Outgoing, frozen=True, kw_only=True, tag="ready"):
     max_frame: int
 
 
-class SaidFrame(_Outgoing, frozen=True, kw_only=True, omit_defaults=True, tag="said"):
+class SaidFrame(ServerFrame, frozen=True, kw_only=True, omit_defaults=True, tag="said"):
     """A message of the person is stored, or was dropped."""
 
     id: str
@@ -129,7 +133,7 @@ class SaidFrame(_Outgoing, frozen=True, kw_only=True, omit_defaults=True, tag="s
     agent: str | None = None
 
 
-class OwnFrame(_Outgoing, frozen=True, kw_only=True, tag="own"):
+class OwnFrame(ServerFrame, frozen=True, kw_only=True, tag="own"):
     """The person said this on another socket of the conversation, and it is stored."""
 
     id: str
@@ -138,7 +142,7 @@ class OwnFrame(_Outgoing, frozen=True, kw_only=True, tag="own"):
     at: float
 
 
-class MessageFrame(_Outgoing, frozen=True, kw_only=True, omit_defaults=True, tag="message"):
+class MessageFrame(ServerFrame, frozen=True, kw_only=True, omit_defaults=True, tag="message"):
     """A message to the person, in the order of the mailbox."""
 
     #: give the highest as `after` to go on behind it
@@ -157,48 +161,35 @@ class MessageFrame(_Outgoing, frozen=True, kw_only=True, omit_defaults=True, tag
     parts: MessageParts | None = None
 
 
-class CaughtUpFrame(_Outgoing, frozen=True, kw_only=True, tag="caught_up"):
+class CaughtUpFrame(ServerFrame, frozen=True, kw_only=True, tag="caught_up"):
     """All messages that were stored when the socket was opened have been sent."""
 
     cursor: int
 
 
-class TypingFrame(_Outgoing, frozen=True, kw_only=True, tag="typing"):
+class TypingFrame(ServerFrame, frozen=True, kw_only=True, tag="typing"):
     """The state of the conversation: whether a turn is under way."""
 
     on: bool
 
 
-class FailedFrame(_Outgoing, frozen=True, kw_only=True, omit_defaults=True, tag="failed"):
+class FailedFrame(ServerFrame, frozen=True, kw_only=True, omit_defaults=True, tag="failed"):
     """A turn of the conversation has failed: only `turns.error_notice` answers it, if that is set."""
 
     #: a reason code; docs/reasons.md explains it
     reason: str | None = None
 
 
-class PongFrame(_Outgoing, frozen=True, kw_only=True, tag="pong"):
+class PongFrame(ServerFrame, frozen=True, kw_only=True, tag="pong"):
     """The answer to `ping`."""
 
 
-class ProblemFrame(_Outgoing, frozen=True, kw_only=True, omit_defaults=True, tag="problem"):
+class ProblemFrame(ServerFrame, frozen=True, kw_only=True, omit_defaults=True, tag="problem"):
     """A problem with a frame, as HTTP answers it."""
 
     problem: ProblemDocument
     #: id of the message that was refused; none: the problem concerns another frame, or the socket
     id: str | None = None
-
-
-Outgoing = (
-    ReadyFrame
-    | SaidFrame
-    | OwnFrame
-    | MessageFrame
-    | CaughtUpFrame
-    | TypingFrame
-    | FailedFrame
-    | PongFrame
-    | ProblemFrame
-)
 
 
 class _Named(msgspec.Struct, frozen=True):
@@ -213,7 +204,7 @@ _ENCODER = msgspec.json.Encoder()
 def decode(text: str) -> Incoming:
     """A frame of a client. Raises `Problem` 400 for what is no JSON, 422 for an unknown type and wrong fields."""
     try:
-        return _DECODER.decode(text)
+        return decode_json(_DECODER.decode, text)
     except msgspec.ValidationError as error:
         raise Problem(422, "invalid-frame", f"The frame is unusable: {error}") from None
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
@@ -224,13 +215,12 @@ def decode(text: str) -> Incoming:
 def id_of(text: str) -> str | None:
     """The id of the message in a frame that `decode` refuses, so that its client learns which one it was."""
     try:
-        return _NAMES.decode(text).id
+        return decode_json(_NAMES.decode, text).id
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
 
 
-def encode(frame: Outgoing) -> str:
-    """A frame of the server, as text."""
+def encode(frame: ServerFrame) -> str:
     return _ENCODER.encode(frame).decode()
 
 

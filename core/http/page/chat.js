@@ -16,7 +16,6 @@ const STATES = {
 // What is said, and the field that has to change.
 const REFUSALS = {
   4401: ["The gateway does not know this token.", "token"],
-  4403: ["This token may not send messages: it lacks the scope “send”.", "token"],
   4404: ["The gateway has no mailbox account of this name.", "account"],
 };
 // The list keeps this many messages; older ones are in the history.
@@ -112,7 +111,9 @@ function accountOf(text) {
 function refused(code, problem) {
   connection = null;
   sessionStorage.removeItem(TOKEN);
-  const [said, wrong] = REFUSALS[code] ?? [problem?.detail ?? "The gateway refused the connection.", "person"];
+  // A token without the scope, or one that is bound to somebody else: the gateway says which, and what helps.
+  const field = problem?.type.endsWith(":bound-token") || code === 4400 ? "person" : "token";
+  const [said, wrong] = REFUSALS[code] ?? [problem?.detail ?? "The gateway refused the connection.", field];
   showEntry(said, wrong);
 }
 

@@ -1,7 +1,5 @@
 """The routes of the page. It is open to everybody: what it can do depends on the token that is typed into it."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 
@@ -36,7 +34,7 @@ _HEADERS = {
 
 
 def page_routes() -> list[BaseRoute]:
-    """The page and its files, for `build_app`; `/` leads to it."""
+    """The page with all files, for `build_app`; `/` leads to it."""
     routes: list[BaseRoute] = [_file(path, name, type_) for path, (name, type_) in _FILES.items()]
     return [Route("/", _to_page), *routes]
 

@@ -1,7 +1,5 @@
 """The accounts of the gateway, and whether they are connected."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import msgspec
@@ -38,6 +36,3 @@ def _without_secrets(state: AccountState, redact: Callable[[str], str]) -> Accou
         return state
     shown = LastFailure(at=failure.at, reason=failure.reason, detail=redact(failure.detail))
     return msgspec.structs.replace(state, failure=shown)
-
-
-ENDPOINTS: tuple[Endpoint, ...] = (list_accounts,)

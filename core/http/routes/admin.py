@@ -1,7 +1,5 @@
 """Administration of the running process."""
 
-from __future__ import annotations
-
 from trunkline.core.http.clients import Scope
 from trunkline.core.http.endpoint import Call, Endpoint
 from trunkline.core.http.problems import Problem
@@ -25,6 +23,3 @@ async def reload(call: Call) -> Reloaded:
             409, "no-configuration", "This gateway was not started from a configuration that can be read again."
         )
     return read_again()
-
-
-ENDPOINTS: tuple[Endpoint, ...] = (reload,)

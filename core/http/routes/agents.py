@@ -1,13 +1,10 @@
 """Agents: wake them, or ask for a heartbeat."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
-from trunkline.core.errors import UnknownName
 from trunkline.core.http.clients import Scope
 from trunkline.core.http.endpoint import Call, Endpoint
 from trunkline.core.http.problems import Problem
@@ -55,7 +52,7 @@ async def wake(call: Call) -> Woken:
 
     Start a turn without a message; its answer has no place to go to.
     """
-    agent, body = _agent(call), call.body
+    agent, body = call.served.gateway.config.known_agent(call.path["agent"]), call.body
     receipt = await call.served.gateway.wake(agent, body.text, key=body.key)
     if receipt.differs:
         detail = f"The key {body.key!r} is that of another wake-up, {receipt.inbound}. Nothing was stored."
@@ -83,17 +80,6 @@ async def heartbeat(call: Call) -> AgentAsked:
 
     Ask for a heartbeat, which the agent's guards may still skip.
     """
-    agent, body = _agent(call), call.body
+    agent, body = call.served.gateway.config.known_agent(call.path["agent"]), call.body
     await call.served.gateway.wake_heartbeat(agent, body.reason)
     return AgentAsked(agent=agent)
-
-
-def _agent(call: Call) -> str:
-    known = [agent.id for agent in call.served.gateway.config.agents]
-    agent = call.path["agent"]
-    if agent not in known:
-        raise UnknownName(f"no agent {agent!r}; there are: {', '.join(known)}")
-    return agent
-
-
-ENDPOINTS: tuple[Endpoint, ...] = (wake, heartbeat)

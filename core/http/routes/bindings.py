@@ -1,13 +1,10 @@
 """Session bindings: list, bind, unbind."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
-from trunkline.core.bindings.bind_request import BindRequest
 from trunkline.core.http.clients import Scope
 from trunkline.core.http.endpoint import Call, Endpoint, Verb, VerbCall
 from trunkline.core.http.routes.pages import Name, Seconds
@@ -79,6 +76,8 @@ async def bind(call: Call) -> SessionBindingRecord:
     body: BindBody = call.body
     fields = {name: getattr(body, name) for name in body.__struct_fields__}
     fields["conversation"] = ConversationRef(**msgspec.structs.asdict(body.conversation))
+    from trunkline.core.bindings.bind_request import BindRequest  # operators' commands have no use for its rules
+
     return await call.served.gateway.bindings.bind(BindRequest(**fields))
 
 
@@ -97,6 +96,3 @@ async def unbind(call: VerbCall) -> SessionBindingRecord:
     """
     asked: UnbindQuery = call.query
     return await call.operated.unbind(call.path["binding"], asked.reason)
-
-
-ENDPOINTS: tuple[Endpoint, ...] = (list_bindings, bind, unbind)

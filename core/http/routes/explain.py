@@ -1,7 +1,5 @@
 """Questions to the decisions of the gateway, under today's configuration. Nothing runs and nothing is sent."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 import msgspec
@@ -35,7 +33,6 @@ class RouteQuestion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     account: Given = DEFAULT_ACCOUNT
     guild: str | None = None
     team: str | None = None
-    #: roles of the sender
     roles: tuple[str, ...] = ()
     #: by default, in a direct conversation, the peer
     sender: str | None = None
@@ -207,6 +204,3 @@ async def explain_policy(call: Call) -> PolicyExplained:
         setting=found.setting,
         notes=found.notes,
     )
-
-
-ENDPOINTS: tuple[Endpoint, ...] = (explain_route, explain_send, explain_policy)

@@ -1,7 +1,5 @@
 """Delegations: list, show, cancel and the like for operators; take, progress and answer for workers."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import msgspec
@@ -185,11 +183,7 @@ async def discard(call: VerbCall) -> HandPosted:
 
 
 async def _post(
-    call: VerbCall,
-    verb: PostVerb,
-    body: AnswerBody | ProgressBody | None = None,
-    *,
-    outcome: HandOutcome | None = None,
+    call: VerbCall, verb: PostVerb, body: AnswerBody | ProgressBody | None = None, *, outcome: HandOutcome | None = None
 ) -> HandPosted:
     post = HandPost(
         delegation=DelegationId(call.path["delegation"]),
@@ -201,16 +195,3 @@ async def _post(
         at=call.operated.now(),
     )
     return await call.operated.post(post)
-
-
-ENDPOINTS: tuple[Endpoint, ...] = (
-    list_delegations,
-    delegate,
-    take,
-    show_delegation,
-    answer,
-    progress,
-    cancel,
-    retry_callback,
-    discard,
-)

@@ -1,15 +1,13 @@
 """Liveness, readiness and metrics."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import msgspec
 
 from trunkline.core.http.clients import Scope
 from trunkline.core.http.endpoint import Call, Endpoint
-from trunkline.core.http.metrics.families import TEXT_FORMAT
-from trunkline.core.http.problems import AGAIN, Problem, stopping
+from trunkline.core.http.metrics import TEXT_FORMAT
+from trunkline.core.http.problems import stopping, unavailable
 from trunkline.core.http.served import Served
 
 
@@ -34,9 +32,10 @@ async def live(call: Call) -> Health:
 async def ready(call: Call) -> Health:
     """Does the gateway take work?
 
-    The gateway holds its store and takes work. It does so while a platform cannot be reached.
+    The gateway holds its store, can write it, and takes work. It does so while a platform cannot be reached.
     """
     check_ready(call.served)
+    call.served.check_writable()
     return Health(status="ready", disconnected=call.served.accounts.disconnected)
 
 
@@ -46,7 +45,7 @@ def check_ready(served: Served) -> None:
         raise stopping()
     if not served.gateway.serving:
         detail = "The gateway waits for its store, or recovers unfinished work. Ask again soon."
-        raise Problem(503, "standby", detail, headers={"Retry-After": str(AGAIN)})
+        raise unavailable("standby", detail)
 
 
 @Endpoint(
@@ -62,6 +61,3 @@ def check_ready(served: Served) -> None:
 async def metrics(call: Call) -> str:
     """Counters, gauges and histograms in the text format of Prometheus. They begin with the process."""
     return call.served.metrics.text()
-
-
-ENDPOINTS: tuple[Endpoint, ...] = (live, ready)

@@ -1,7 +1,5 @@
 """Sends of clients: one message, or one to several targets."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import anyio
@@ -15,7 +13,7 @@ from trunkline.core.http.endpoint import Call, Endpoint
 from trunkline.core.http.routes.pages import Name
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.sends.api import Broadcasted, SendMessage, SendOutcome, Target, spread
-from trunkline.core.values import Address, Poll
+from trunkline.core.values import Poll
 
 #: seconds that a request waits for a delivery by default, and at most
 _WAIT = 30.0
@@ -23,57 +21,34 @@ _LONGEST = 300.0
 Wait = Annotated[float, Meta(ge=0, le=_LONGEST)]
 
 
-class _Message(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The content of a send. See `SendMessage`."""
+class MessageBody(SendMessage, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A message to send."""
 
     #: idempotency key: what is sent with it is sent once, however often it is asked for
     key: Name
-    text: str = ""
-    #: addresses of files
-    media: tuple[str, ...] = ()
-    reply_to: str | None = None
-    #: the agent whose session mirrors it
-    agent: str | None = None
-    #: the session that mirrors it; none: that of the conversation
-    session_key: str | None = None
-    poll: Poll | None = None
-    #: platform-specific JSON, as text
-    payload: str | None = None
-    parts: MessageParts | None = None
-    #: one attempt, whose failure is an outcome instead of a problem
-    best_effort: bool = False
-    #: only say what would be sent, where, and which session would mirror it
-    dry_run: bool = False
-
-
-class MessageBody(_Message, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A message to send."""
-
-    #: a target as text, e.g. ``user:U1``, or an exact place
-    to: str | Address
-    channel: str | None = None
-    account: str | None = None
-    thread: str | None = None
     #: wait until it is delivered, at most this many seconds; false: only until it is durable
     wait: bool | Wait = True
 
 
-class TargetBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A target of a broadcast."""
+class BroadcastBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A message to several targets, each with a separate key. See `SendMessage`."""
 
-    to: str | Address
-    channel: str | None = None
-    account: str | None = None
-    thread: str | None = None
-
-
-class BroadcastBody(_Message, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A message to several targets, each with a key of its own."""
-
-    targets: Annotated[tuple[TargetBody, ...], Meta(min_length=1, max_length=100)]
+    targets: Annotated[tuple[Target, ...], Meta(min_length=1, max_length=100)]
+    #: idempotency key: what is sent with it is sent once, however often it is asked for
+    key: Name
     #: for targets that name none
     channel: str | None = None
     account: str | None = None
+    text: str = ""
+    media: tuple[str, ...] = ()
+    reply_to: str | None = None
+    agent: str | None = None
+    session_key: str | None = None
+    poll: Poll | None = None
+    payload: str | None = None
+    parts: MessageParts | None = None
+    best_effort: bool = False
+    dry_run: bool = False
     #: wait until all are delivered, at most this many seconds; false: only until they are durable
     wait: bool | Wait = True
 
@@ -115,11 +90,10 @@ async def broadcast(call: Call) -> BroadcastAnswer:
     gateway = call.served.gateway
     fields = {name: getattr(body, name) for name in body.__struct_fields__ if name not in ("targets", "wait")}
     message = SendMessage(to="", **fields)
-    targets = [Target(**msgspec.structs.asdict(target)) for target in body.targets]
     if body.wait is not False:
         with anyio.move_on_after(_seconds(body.wait)):
-            return BroadcastAnswer(results=await gateway.broadcast(message, targets))
-    sends = zip(spread(message, targets), targets, strict=True)
+            return BroadcastAnswer(results=await gateway.broadcast(message, body.targets))
+    sends = zip(spread(message, body.targets), body.targets, strict=True)
     return BroadcastAnswer(results=tuple([await _enqueue(gateway, each, target) for each, target in sends]))
 
 
@@ -128,6 +102,3 @@ async def _enqueue(gateway: Gateway, message: SendMessage, target: Target) -> Br
         return Broadcasted(target=target, outcome=await gateway.enqueue(message))
     except (UsageError, SendFailed) as error:
         return Broadcasted(target=target, error=error.facts)
-
-
-ENDPOINTS: tuple[Endpoint, ...] = (send, broadcast)

@@ -1,7 +1,5 @@
 """The mailbox of an account over HTTP, for bridges: what the gateway says to people, by a cursor."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import anyio
@@ -9,11 +7,13 @@ import msgspec
 from starlette.requests import ClientDisconnect
 
 from trunkline.core.adapters.mailbox import MailboxAdapter
+from trunkline.core.http.auth import elsewhere
 from trunkline.core.http.chat.bodies import Name, PlatformId, Seconds, mailbox_of
-from trunkline.core.http.clients import Scope
+from trunkline.core.http.clients import Caller, Reach, Scope
 from trunkline.core.http.endpoint import Call, Endpoint
 from trunkline.core.http.problems import Problem
 from trunkline.core.store.mailbox import MailboxMessage, MailboxPage
+from trunkline.core.values import ChatKind
 
 #: no number of a message is larger
 _LARGEST = 2**53
@@ -42,7 +42,9 @@ class OutboxAnswer(msgspec.Struct, frozen=True, kw_only=True):
     next: int
 
 
-@Endpoint("GET", "/v1/chat/outbox", Scope.READ, query=OutboxQuery, answer=OutboxAnswer, problems=(404, 410, 422))
+@Endpoint(
+    "GET", "/v1/chat/outbox", Scope.READ, Reach.PLACE, query=OutboxQuery, answer=OutboxAnswer, problems=(404, 410, 422)
+)
 async def read_outbox(call: Call) -> OutboxAnswer:
     """Read what the gateway says to the people of a mailbox account.
 
@@ -50,20 +52,33 @@ async def read_outbox(call: Call) -> OutboxAnswer:
     """
     query: OutboxQuery = call.query
     mailbox = mailbox_of(call.served.gateway, query.channel, query.account)
-    page = await _page(mailbox, query)
+    kind = _readable_kind(call.caller, query)
+    page = await mailbox.read(after=query.after, conversation=query.conversation, kind=kind, limit=query.limit)
     _check_cursor(query.after, page)
     if not page.messages and query.wait:
-        page = await _wait_for_messages(call, mailbox, query) or page
+        page = await _wait_for_messages(call, mailbox, query, kind) or page
     if len(page.messages) == query.limit:
         return OutboxAnswer(messages=page.messages, next=page.messages[-1].n)
     return OutboxAnswer(messages=page.messages, next=page.newest)
 
 
-async def _page(mailbox: MailboxAdapter, query: OutboxQuery) -> MailboxPage:
-    return await mailbox.read(after=query.after, conversation=query.conversation, limit=query.limit)
+def _readable_kind(caller: Caller, query: OutboxQuery) -> ChatKind | None:
+    """The kind of conversation that a caller may read; none: every kind. A room may have the id of a person.
+
+    Raises `Problem` 403 for a conversation that its token is not bound to.
+    """
+    bound = caller.bound
+    if bound is None or (query.channel, query.account) in bound.accounts:
+        return None
+    for kind in ChatKind:
+        if (query.channel, kind, query.conversation) in bound.conversations:
+            return kind
+    raise elsewhere(caller)
 
 
-async def _wait_for_messages(call: Call, mailbox: MailboxAdapter, query: OutboxQuery) -> MailboxPage | None:
+async def _wait_for_messages(
+    call: Call, mailbox: MailboxAdapter, query: OutboxQuery, kind: ChatKind | None
+) -> MailboxPage | None:
     """The next messages; none: the time has passed, or the server stops. Raises `ClientDisconnect`."""
     found: MailboxPage | None = None
     with anyio.move_on_after(query.wait):
@@ -75,7 +90,9 @@ async def _wait_for_messages(call: Call, mailbox: MailboxAdapter, query: OutboxQ
 
             group.start_soon(stop)
             with call.disconnect.notifying(group.cancel_scope.cancel):
-                found = await mailbox.next(after=query.after, conversation=query.conversation, limit=query.limit)
+                found = await mailbox.next(
+                    after=query.after, conversation=query.conversation, kind=kind, limit=query.limit
+                )
             group.cancel_scope.cancel()
     if call.disconnect.happened:
         raise ClientDisconnect
@@ -93,6 +110,3 @@ def _check_cursor(after: int, page: MailboxPage) -> None:
     if after > page.newest:
         detail = f"No message has the number {after} yet; the newest is {page.newest}. Go on with `after=0`."
         raise Problem(410, "expired-cursor", detail, field="$.after")
-
-
-ENDPOINTS: tuple[Endpoint, ...] = (read_outbox,)

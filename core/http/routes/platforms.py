@@ -1,7 +1,5 @@
 """Webhooks: where the platforms of accounts hand over what people write."""
 
-from __future__ import annotations
-
 from http import HTTPStatus
 
 from trunkline.core.adapters.port import TakesWebhooks, WebhookCall
@@ -19,11 +17,7 @@ async def take_webhook(call: Call) -> Reply:
         raise not_found()
     answer = await adapter.webhook(
         WebhookCall(
-            method=call.method,
-            tail=call.path.get("tail", ""),
-            query=call.query,
-            headers=call.headers,
-            body=call.body,
+            method=call.method, tail=call.path.get("tail", ""), query=call.query, headers=call.headers, body=call.body
         )
     )
     if answer.status == HTTPStatus.NOT_FOUND:
@@ -43,6 +37,6 @@ def _endpoint(method: str, path: str) -> Endpoint:
     )
 
 
-ENDPOINTS: tuple[Endpoint, ...] = tuple(
+get_update, post_update, get_further, post_further = (
     _endpoint(method, path) for path in (_PATH, _PATH + "/{tail}") for method in ("GET", "POST")
 )

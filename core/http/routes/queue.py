@@ -1,7 +1,5 @@
 """The outbound queue: list, show, retry, resolve, purge."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import msgspec
@@ -9,7 +7,7 @@ from msgspec import Meta
 
 from trunkline.core.errors import InvalidCall
 from trunkline.core.http.clients import Scope
-from trunkline.core.http.endpoint import Endpoint, Verb, VerbCall
+from trunkline.core.http.endpoint import Verb, VerbCall
 from trunkline.core.http.routes.pages import Cursor, Limit, Name, Seconds
 from trunkline.core.store.operators.queue import (
     InspectIntent,
@@ -130,6 +128,3 @@ async def purge(call: VerbCall) -> Purged:
     counts = await call.operated.queue.purgeable(which)
     removed = 0 if body.dry_run or not counts else await call.operated.queue.purge(which)
     return Purged(asked=counts, removed=removed)
-
-
-ENDPOINTS: tuple[Endpoint, ...] = (list_intents, retry, purge, show_intent, resolve)

@@ -1,7 +1,5 @@
 """Reads the values that a model gave for the parameters of the message tool, by their types."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import cast
@@ -43,7 +41,6 @@ def read_value(param: Param, value: object) -> object:
 
 
 def wrong_value(param: Param, value: object) -> InvalidAction:
-    """The error for a value of a wrong type."""
     shown = plain_text(value)
     got = type(value).__name__ if shown is None else repr(shown[:80])
     return InvalidAction(f"`{param.name}` cannot be {got}.", remedy=f"Give {_EXAMPLES[param.type]}.")
@@ -101,7 +98,7 @@ def _integer(param: Param, value: object) -> int | None:
 
 
 def _texts(param: Param, value: object) -> tuple[str, ...] | None:
-    """A list without its blank members; one text is a list of one."""
+    """A list without blank members; a single text counts as a list."""
     if not isinstance(value, list | tuple):
         text = _id(param, value)
         return None if text is None else (text,)

@@ -1,18 +1,15 @@
 """The parameters of the message tool: wire name, type, description, and the actions that take it."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 import msgspec
 
 from trunkline.core.action_names import Action as A
-from trunkline.core.actions.spec import Feature
+from trunkline.core.actions.catalogue import SPECS
+from trunkline.core.actions.spec import ActionKind, Feature
 
 
 class ParamType(StrEnum):
-    """The type of a parameter."""
-
     TEXT = "text"
     #: a text; a whole number is accepted too
     ID = "id"
@@ -27,8 +24,6 @@ class ParamType(StrEnum):
 
 
 class Param(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The declaration of a parameter."""
-
     name: str
     type: ParamType
     about: str
@@ -42,10 +37,10 @@ class Param(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 _TEXT, _ID, _FLAG, _NUMBER = ParamType.TEXT, ParamType.ID, ParamType.FLAG, ParamType.NUMBER
 _INTEGER, _TEXTS, _JSON = ParamType.INTEGER, ParamType.TEXTS, ParamType.JSON
 
+_SENDS = tuple(spec.action for spec in SPECS.values() if spec.kind is ActionKind.MESSAGE)
 #: actions that send a text or a file
-MESSAGES = (A.SEND, A.BROADCAST, A.REPLY, A.THREAD_REPLY, A.SEND_WITH_EFFECT, A.SEND_ATTACHMENT, A.UPLOAD_FILE)
-_SENDS = (*MESSAGES, A.POLL, A.STICKER)
-_GROUP = (A.RENAME_GROUP, A.SET_GROUP_ICON, A.ADD_PARTICIPANT, A.REMOVE_PARTICIPANT, A.LEAVE_GROUP)
+MESSAGES = tuple(action for action in _SENDS if action not in (A.POLL, A.STICKER))
+_OF_MESSAGE = tuple(spec.action for spec in SPECS.values() if spec.of_message)
 _FILES = (*MESSAGES, A.SET_GROUP_ICON, A.EMOJI_UPLOAD, A.STICKER_UPLOAD, A.SET_PROFILE)
 _PEOPLE = (A.MEMBER_INFO, A.ROLE_ADD, A.ROLE_REMOVE, A.TIMEOUT, A.KICK, A.BAN, A.VOICE_STATUS)
 _CATEGORIES = (A.CATEGORY_CREATE, A.CATEGORY_EDIT, A.CATEGORY_DELETE)
@@ -55,7 +50,7 @@ _SERVER = (
     *(A.ROLE_INFO, A.EMOJI_LIST, A.EMOJI_UPLOAD, A.STICKER_UPLOAD, A.EVENT_LIST, A.EVENT_CREATE),
 )
 _LISTS = (A.REACTIONS, A.READ, A.SEARCH, A.STICKER_SEARCH, A.THREAD_LIST, A.LIST_PINS, A.EVENT_LIST, A.CHANNEL_LIST)
-_OF_MESSAGE = (A.EDIT, A.UNSEND, A.DELETE, A.REACT, A.REACTIONS, A.PIN, A.UNPIN, A.POLL_VOTE, A.POLL_RESULTS)
+_OF_CHAT = tuple(spec.action for spec in SPECS.values() if "chatId" in spec.aliases)
 _NAMED = (A.RENAME_GROUP, A.CHANNEL_CREATE, A.CHANNEL_EDIT, *_CATEGORIES, A.TOPIC_CREATE, A.TOPIC_EDIT, A.SET_PROFILE)
 _PARTS = (A.REACT, A.EDIT, A.UNSEND, A.REPLY)
 
@@ -159,9 +154,9 @@ _DECLARED = (
     _param("stickerTags", _TEXT, "The tags of a new sticker.", A.STICKER_UPLOAD),
     _param("emojiName", _TEXT, "The name of a new emoji.", A.EMOJI_UPLOAD),
     # groups
-    _param("chatGuid", _ID, "The chat, by its guid.", A.REACT, *_GROUP),
-    _param("chatIdentifier", _ID, "The chat, by its identifier.", A.REACT, *_GROUP),
-    _param("chatId", _ID, "The chat, by its number.", A.REACT, *_GROUP),
+    _param("chatGuid", _ID, "The chat, by its guid.", *_OF_CHAT),
+    _param("chatIdentifier", _ID, "The chat, by its identifier.", *_OF_CHAT),
+    _param("chatId", _ID, "The chat, by its number.", *_OF_CHAT),
     _param("displayName", _TEXT, "The new name of a group or account.", A.RENAME_GROUP, A.SET_PROFILE),
     _param("address", _ID, "The person to add or remove.", A.ADD_PARTICIPANT, A.REMOVE_PARTICIPANT),
     _param("participant", _ID, "The person who is meant.", A.ADD_PARTICIPANT, A.REMOVE_PARTICIPANT, A.REACT),

@@ -1,7 +1,5 @@
 """Parses a call of the message tool: from the parameters as a model wrote them to an `ActionCall`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
@@ -17,10 +15,9 @@ from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.message_tool.calls import ActionCall
 from trunkline.core.message_tool.parsing.param_values import read_value
 from trunkline.core.message_tool.parsing.params import PARAMS, TARGET_PARAMS, Param
-from trunkline.core.message_tool.parsing.text_marks import split_reply_tag, without_reasoning
 from trunkline.core.profile_rules import OURS, ProfileRules
 from trunkline.core.reasons import Reason
-from trunkline.core.sends.api import split_media
+from trunkline.core.text.model_text import ModelText, read_model_text
 from trunkline.core.values import Poll
 from trunkline.core.well_formed import is_well_formed, plain_text
 
@@ -32,10 +29,9 @@ _LABELS, _VALUES = ("text", "label"), ("callback_data", "callbackData", "value")
 
 
 class ParameterRules:
-    """What a profile refuses in the parameters of a call. Each check raises `InvalidAction`."""
+    """Refusals of a profile in the parameters of a call. Each check raises `InvalidAction`."""
 
     def check_known(self, name: str) -> None:
-        """Check a parameter that the tool does not have."""
         raise _unknown(name)
 
     def check_read(self, param: Param, error: InvalidAction) -> None:
@@ -43,7 +39,6 @@ class ParameterRules:
         raise error
 
     def check_texts(self, texts: Mapping[str, str]) -> None:
-        """Check the texts of a call, by parameter."""
         if len(set(texts.values())) > 1:
             both = " and ".join(f"`{name}`" for name in texts)
             raise InvalidAction(f"{both} are different texts.", Reason.BAD_TEXT, remedy="Give only `message`.")
@@ -59,14 +54,12 @@ class ParameterRules:
                 raise InvalidAction(f"Action {action} does not take `{name}`.", remedy=f"It is for: {instead}.")
 
 
-def message_of(given: Given, by: ProfileRules) -> tuple[str, tuple[str, ...], str | None]:
-    """Text, files, and the message that a tag in the text says it answers."""
+def message_of(given: "Given", by: ProfileRules) -> ModelText:
+    """The text of a call, read, with the files of the call."""
     texts = {name: text for name in _TEXTS if (text := given.text(name)) is not None}
     by[ParameterRules].check_texts(texts)
-    text, replied = split_reply_tag(without_reasoning(next(iter(texts.values()), "")))
     named = (given.get(name, str) for name in ("media", "path", "filePath"))
-    text, media = split_media(text, tuple(one.strip() for one in named if one), by)
-    return text, media, replied
+    return read_model_text(next(iter(texts.values()), ""), by, tuple(file.strip() for file in named if file))
 
 
 def split_data_url(text: str | None, mime_type: str | None) -> tuple[str | None, str | None]:
@@ -80,7 +73,7 @@ def split_data_url(text: str | None, mime_type: str | None) -> tuple[str | None,
     return base64, mime_type or (found[1] if found else None)
 
 
-def poll_of(given: Given) -> Poll | None:
+def poll_of(given: "Given") -> Poll | None:
     """The poll; None while question or options are missing, which `core.actions.planning.requirements` reports."""
     question, options = given.get("pollQuestion", str), given.texts("pollOption")
     if question is None or not options:
@@ -95,7 +88,7 @@ def poll_of(given: Given) -> Poll | None:
     )
 
 
-def parts_of(given: Given, action: Action, mime_type: str | None) -> MessageParts | None:
+def parts_of(given: "Given", action: Action, mime_type: str | None) -> MessageParts | None:
     """Buttons, card and the other parts beside text and files; None: none of them. Raises `InvalidAction`."""
     stickers = given.texts("stickerId")
     parts = MessageParts(
@@ -133,7 +126,6 @@ def _json_text(name: str, value: object) -> str | None:
 
 
 def _buttons(value: object) -> tuple[tuple[Button, ...], ...]:
-    """Rows of buttons; a list of buttons is one row."""
     if value is None:
         return ()
     rows = _members(value)
@@ -207,7 +199,6 @@ class Given:
         return name in self._values
 
     def get(self, name: str, type: type[_V]) -> _V | None:  # noqa: A002 -- the word
-        """The value of a parameter, if it is of a type."""
         value = self._values.get(name)
         return value if isinstance(value, type) else None
 
@@ -220,7 +211,6 @@ class Given:
         return cast("tuple[str, ...]", self.get(name, tuple) or ())
 
     def flag(self, name: str) -> bool:
-        """A flag; a missing one is not set."""
         return self.get(name, bool) or False
 
     @property
@@ -247,17 +237,17 @@ def parse_call(params: Mapping[str, object], by: ProfileRules = OURS) -> ActionC
     action = parse_action(params.get("action"))
     given = Given(values)
     by[ParameterRules].check_taken(action, given.names)
-    message, media, replied = message_of(given, by)
+    said = message_of(given, by)
     buffer, mime_type = split_data_url(given.get("buffer", str), given.text("contentType", "mimeType"))
     return ActionCall(
         action=action,
         channel=_id(given, "channel"),
         account=_id(given, "accountId"),
         targets=given.texts("targets"),
-        message=message,
-        media=media,
+        message=said.text,
+        media=said.media,
         buffer=buffer,
-        reply_to=_answered(given, action, replied),
+        reply_to=_answered(given, action, said.reply_to),
         thread=given.text("threadId"),
         poll=poll_of(given) if action is Action.POLL else None,
         parts=parts_of(given, action, mime_type),
@@ -286,7 +276,7 @@ def parse_action(value: object) -> Action:
 
 
 def _read(params: Mapping[str, object], rules: ParameterRules) -> dict[str, object]:
-    """The values of all parameters that are not blank, by their types."""
+    """The values of all parameters except blank ones, by type."""
     if len(params) > _MOST_PARAMETERS:
         raise InvalidAction(f"The call has {len(params)} parameters.", remedy=f"Give at most {_MOST_PARAMETERS}.")
     values: dict[str, object] = {}

@@ -1,8 +1,6 @@
-"""Which actions a channel has: what its table lists, its gates let through, and its adapter can do."""
+"""Which actions a channel has: those that its table, its gates and its adapter have; and which an agent is denied."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from trunkline.core.action_names import Action
 from trunkline.core.actions.spec import Feature
@@ -10,6 +8,7 @@ from trunkline.core.channels import ChannelRulebook, ChannelRules, rules_for
 from trunkline.core.channels.channel_actions import ChannelAction
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import InvalidAction
+from trunkline.core.identity_memo import while_it_lives
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, Capabilities, Capability, ChatKind
 
@@ -32,7 +31,6 @@ _PLAIN = (Action.SEND, Action.REPLY)
 
 
 def is_open(entry: ChannelAction, channel: str, config: GatewayConfig) -> bool:
-    """Whether the configuration lets an action through."""
     return entry.gate is None or config.channel(channel).actions.get(entry.gate, entry.on)
 
 
@@ -48,7 +46,6 @@ def may_moderate(place: Address, action: Action, config: GatewayConfig) -> bool:
 
 
 def is_able(action: Action, capabilities: Capabilities) -> bool:
-    """Whether an adapter can do an action."""
     if (needed := _NEEDS.get(action)) is not None:
         return needed in capabilities.can
     return action in _PLAIN or action in capabilities.actions
@@ -89,7 +86,7 @@ def _can(action: Action, adapters: tuple[Capabilities, ...] | None, *, has_table
 
 
 def features_of(channel: str, adapters: Iterable[Capabilities] | None) -> frozenset[Feature]:
-    """What a channel can put into a message. `adapters` None: as the platform itself can."""
+    """Parts that a channel can put into a message. `adapters` None: as the platform itself can."""
     rules = rules_for(channel)
     polls = rules.polls.features
     if adapters is None:
@@ -102,3 +99,17 @@ def features_of(channel: str, adapters: Iterable[Capabilities] | None) -> frozen
         if Capability.POLL in can.can:
             found |= polls
     return frozenset(found)
+
+
+def check_enabled(action: Action, agent: str, config: GatewayConfig) -> None:
+    """Raise `InvalidAction` for an action that `tools.message.disabled_actions` names for the agent."""
+    if action in _disabled(config).get(agent, ()):
+        sentence = f'Message action "{action}" is disabled for this agent.'
+        remedy = "tools.message.disabled_actions names it."
+        raise InvalidAction(sentence, Reason.ACTION_DISABLED, remedy=remedy)
+
+
+@while_it_lives
+def _disabled(config: GatewayConfig) -> Mapping[str, frozenset[Action]]:
+    found = {one.id: frozenset(config.message_tool(one.id).disabled_actions) for one in config.agents}
+    return {agent: actions for agent, actions in found.items() if actions}

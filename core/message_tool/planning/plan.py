@@ -3,8 +3,6 @@
 The order is part of the contract: it decides which of two mistakes an agent gets to know (docs/message-tool.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -12,19 +10,50 @@ import msgspec
 from trunkline.core.action_names import Action
 from trunkline.core.channels import rules_for
 from trunkline.core.config import GatewayConfig
-from trunkline.core.message_tool.calls import CallContext, PlannedCall
+from trunkline.core.errors import InvalidAction
+from trunkline.core.message_tool.calls import ActionCall, CallContext, PlannedCall
 from trunkline.core.message_tool.parsing.parse import parse_call
-from trunkline.core.message_tool.parsing.text_marks import CURRENT_MESSAGE
-from trunkline.core.message_tool.planning.broadcasts import check_targets, plan_broadcast
-from trunkline.core.message_tool.planning.channel_choice import choose_call_channel
 from trunkline.core.message_tool.planning.requirements import check_core, check_requirements
-from trunkline.core.message_tool.planning.target_rules import choose_target, require_explicit_target
+from trunkline.core.message_tool.planning.target_rules import choose_call_channel, choose_target, named_channel
+from trunkline.core.reasons import Reason
+from trunkline.core.text.model_text import CURRENT_MESSAGE
 from trunkline.core.values import Capabilities
+
+# Plans a broadcast: one send for each channel and target, each of which is resolved and judged by itself.
+
+#: names every channel
+_ALL = "all"
+
+
+def plan_broadcast(call: ActionCall, context: CallContext, config: GatewayConfig, served: Sequence[str]) -> PlannedCall:
+    """The plan of a broadcast, to the channel that it names or else to all. Raises `InvalidAction`."""
+    settings = config.message_tool(context.agent).broadcast
+    if not settings.enabled:
+        sentence = "Broadcast is disabled. Set tools.message.broadcast.enabled to true."
+        raise InvalidAction(sentence, Reason.ACTION_DISABLED)
+    if not call.targets:
+        raise InvalidAction("targets required", Reason.NO_TARGET, remedy="Give a list of targets.")
+    there = list(served)
+    if not there:
+        raise InvalidAction("Broadcast requires at least one configured channel.", Reason.UNKNOWN_CHANNEL)
+    hint = None if call.channel is None or call.channel.lower() == _ALL else call.channel
+    channels = there if hint is None else [named_channel(hint, there, config.rules)]
+    return PlannedCall(call=call, channel=channels[0], channels=tuple(channels))
+
+
+def check_targets(planned: PlannedCall, most: int) -> None:
+    """Raise `InvalidAction` for a target that is named twice, or too many sends."""
+    targets = planned.call.targets
+    twice = sorted({target for target in targets if targets.count(target) > 1})
+    if twice:
+        raise InvalidAction(f"targets: named twice: {', '.join(twice)}", Reason.BAD_TARGET)
+    if (sends := len(targets) * len(planned.channels)) > most:
+        sentence = f"Broadcast makes at most {most} sends, and this one would make {sends}."
+        remedy = "Give fewer targets, name one channel, or raise tools.message.broadcast.max_sends."
+        raise InvalidAction(sentence, Reason.BAD_TARGET, remedy=remedy)
 
 
 class BroadcastRules:
-    """What a profile refuses in a broadcast."""
-
     def check(
         self, planned: PlannedCall, params: Mapping[str, object], context: CallContext, config: GatewayConfig
     ) -> None:
@@ -45,7 +74,6 @@ def plan_call(
     call = parse_call(params, config.rules)
     if call.reply_to == CURRENT_MESSAGE:
         call = msgspec.structs.replace(call, reply_to=context.message_id)
-    require_explicit_target(call, params, context)
     if call.action is Action.BROADCAST:
         planned = plan_broadcast(call, context, config, served)
         config.rules[BroadcastRules].check(planned, params, context, config)
@@ -53,7 +81,7 @@ def plan_call(
     target = choose_target(call.spec, params, context, config.rules)
     channel = choose_call_channel(call.channel, context, served, config.rules)
     if target.alias is not None and target.text is not None:
-        text = rules_for(channel.name).target_by_alias(target.alias, target.text)
+        text = rules_for(channel).target_by_alias(target.alias, target.text)
         target = msgspec.structs.replace(target, text=text)
     return PlannedCall(call=call, channel=channel, target=target)
 

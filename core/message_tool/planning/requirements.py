@@ -1,6 +1,4 @@
-"""What an action needs on its channel: that the channel has it, that its gate is open, and that nothing is missing."""
-
-from __future__ import annotations
+"""Requirements of an action: the channel has it, its gate is open, and no parameter is missing."""
 
 from collections.abc import Mapping
 
@@ -21,13 +19,10 @@ CORE_NEEDS: dict[Action, tuple[str, ...]] = {
     Action.POLL: ("pollQuestion", "pollOption>=2"),
     Action.BROADCAST: ("targets",),
 }
-#: names of the text
 TEXTS = frozenset({"message", "text", "newText", "content"})
 
 
 class RequirementRules:
-    """What a profile requires of calls."""
-
     #: parameter -> those that may take its place
     instead: Mapping[str, tuple[str, ...]] = {"media": ("buffer",), "card": ("components",)}
 
@@ -39,7 +34,6 @@ class RequirementRules:
         """Raise `InvalidAction` for a target that is missing after all."""
 
     def has(self, call: ActionCall, name: str) -> bool:
-        """Whether a call has a required parameter."""
         if name in TEXTS:
             return bool(call.message.strip())
         if (name == "media" and call.media) or (name == "replyTo" and call.reply_to):
@@ -53,7 +47,7 @@ class RequirementRules:
 
 def check_requirements(planned: PlannedCall, config: GatewayConfig, capabilities: Capabilities | None) -> None:
     """Raise `InvalidAction` for what a call cannot do on its channel, or lacks. See `plan.check_call`."""
-    call, channel, by = planned.call, planned.channel.name, config.rules
+    call, channel, by = planned.call, planned.channel, config.rules
     if call.action is Action.BROADCAST:
         for one in planned.sends:
             check_requirements(one, config, capabilities)
@@ -85,7 +79,7 @@ def check_core(call: ActionCall, by: ProfileRules) -> None:
 
 
 def supported(action: Action, channel: str, by: ProfileRules) -> ChannelAction:
-    """What a channel has of an action. Raises `InvalidAction` if it is nothing."""
+    """The support of a channel for an action. Raises `InvalidAction` if it is nothing."""
     entry = by[ChannelRulebook].of(channel).action(action)
     if entry is None:
         sentence = UNSUPPORTED_POLL if action is Action.POLL else rules_for(channel).unsupported
@@ -105,7 +99,7 @@ def check_needs(call: ActionCall, entry: ChannelAction, by: ProfileRules, *, tar
 
 
 def _how(need: str) -> str:
-    """What to do about a missing parameter."""
+    """The advice about a missing parameter."""
     names = [f"`{name}`" for name in need.partition(">=")[0].split("|")]
     return f"Give {'one of ' if len(names) > 1 else ''}{', '.join(names)}."
 

@@ -1,21 +1,22 @@
-"""Which target a call has: the one it names, a parameter that stands for it, or the current conversation."""
+"""Where a call goes.
 
-from __future__ import annotations
+Its target is the one it names, a parameter that stands for it, or the current conversation; its channel the one it
+names, else that of the turn, else the only one there is.
+"""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from trunkline.core.action_names import Action
 from trunkline.core.actions.spec import ActionSpec
+from trunkline.core.channels import ChannelRulebook, known_channels
+from trunkline.core.channels.rules import WEB_CHAT
 from trunkline.core.errors import InvalidAction
-from trunkline.core.message_tool.calls import ActionCall, CallContext, ChosenTarget, TargetSource
+from trunkline.core.message_tool.calls import CallContext, ChosenTarget, TargetSource
 from trunkline.core.message_tool.parsing.param_values import read_value
 from trunkline.core.message_tool.parsing.params import PARAMS
 from trunkline.core.profile_rules import OURS, ProfileRules
 from trunkline.core.reasons import Reason
 
-_EXPLICIT = frozenset(
-    {Action.SEND, Action.SEND_WITH_EFFECT, Action.SEND_ATTACHMENT, Action.REPLY, Action.THREAD_REPLY, Action.BROADCAST}
-)
 #: the sender of a heartbeat, which is no conversation
 _HEARTBEAT = "heartbeat"
 _ALIAS_OF_MESSAGE = "messageId"
@@ -23,7 +24,7 @@ FORMER_NAMES = "Use `target` instead of `to`/`channelId`."
 
 
 class TargetRules:
-    """What a profile refuses of targets. `to` and `channelId` are former names of `target`."""
+    """Refusals of a profile for targets. `to` and `channelId` are former names of `target`."""
 
     def check_former_names(
         self, target: str | None, to: str | None, channel_id: str | None, params: Mapping[str, object]
@@ -82,17 +83,6 @@ def choose_target(
     return ChosenTarget(text=current, source=TargetSource.CURRENT)
 
 
-def require_explicit_target(call: ActionCall, params: Mapping[str, object], context: CallContext) -> None:
-    """Raise `InvalidAction` if the turn has to name a target for this action and does not."""
-    if not context.explicit_target or call.action not in _EXPLICIT or call.targets:
-        return
-    if not any(named_text(params, name) for name in ("target", "to", "channelId")):
-        raise InvalidAction(
-            "Explicit message target required for this run. Provide target/targets (and channel when needed).",
-            Reason.NO_TARGET,
-        )
-
-
 def named_text(params: Mapping[str, object], name: str) -> str | None:
     """A parameter as text without the blanks around it; None if it is blank or no text."""
     param = PARAMS[name]
@@ -105,5 +95,40 @@ def named_text(params: Mapping[str, object], name: str) -> str | None:
 
 
 def wrong_target(sentence: str, remedy: str = "") -> InvalidAction:
-    """The error for an unusable target."""
     return InvalidAction(sentence, Reason.BAD_TARGET, remedy=remedy)
+
+
+class ChannelChoice:
+    def accepts(self, name: str, served: Sequence[str]) -> bool:
+        """Whether a call may go to a channel."""
+        return name in served
+
+
+def choose_call_channel(named: str | None, context: CallContext, served: Sequence[str], by: ProfileRules = OURS) -> str:
+    """The channel of a call. Raises `InvalidAction`. `served`: the channels that have an adapter."""
+    there = list(filter(by[ChannelRulebook].delivers, served))
+    others = [one for one in there if one != WEB_CHAT]
+    if named is not None:
+        return named_channel(named, there, by)
+    current = (context.channel or "").strip().lower()
+    if by[ChannelChoice].accepts(current, there):
+        return current
+    if len(others or there) == 1:
+        return (others or there)[0]
+    if not there:
+        raise _wrong("Channel is required (no configured channels detected).")
+    raise _wrong(f"Channel is required when multiple channels are configured: {', '.join(there)}")
+
+
+def named_channel(named: str, served: Sequence[str], by: ProfileRules = OURS) -> str:
+    """The channel that a call names. Raises `InvalidAction` if nothing serves it."""
+    name = named.strip().lower()
+    if by[ChannelChoice].accepts(name, served):
+        return name
+    known = name in known_channels()
+    remedy = f"There are: {', '.join(served)}." if served else "None is served."
+    raise _wrong(f"Channel is unavailable: {name}" if known else f"Unknown channel: {name[:60]}", remedy)
+
+
+def _wrong(sentence: str, remedy: str = "") -> InvalidAction:
+    return InvalidAction(sentence, Reason.UNKNOWN_CHANNEL, remedy=remedy)

@@ -13,8 +13,6 @@ Nothing is escaped and nearly everything is lower case, so the form is not injec
 guessed (`OpenClawKeys.conversation`). Our own form is ``v1``. See docs/architecture.md, "Session keys".
 """
 
-from __future__ import annotations
-
 import re
 
 import msgspec

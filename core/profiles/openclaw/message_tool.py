@@ -1,6 +1,4 @@
-"""What OpenClaw lets pass in calls of the message tool, what it requires, and its cross-context policy."""
-
-from __future__ import annotations
+"""OpenClaw's rules for calls of the message tool: what passes, what is required, and its cross-context policy."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -14,10 +12,15 @@ from trunkline.core.errors import InvalidAction
 from trunkline.core.message_tool.calls import ActionCall, CallContext, PlannedCall
 from trunkline.core.message_tool.parsing.params import Param, ParamType
 from trunkline.core.message_tool.parsing.parse import ParameterRules
-from trunkline.core.message_tool.planning.channel_choice import ChannelChoice
 from trunkline.core.message_tool.planning.plan import BroadcastRules
 from trunkline.core.message_tool.planning.requirements import CORE_NEEDS, TEXTS, RequirementRules
-from trunkline.core.message_tool.planning.target_rules import FORMER_NAMES, TargetRules, named_text, wrong_target
+from trunkline.core.message_tool.planning.target_rules import (
+    FORMER_NAMES,
+    ChannelChoice,
+    TargetRules,
+    named_text,
+    wrong_target,
+)
 from trunkline.core.message_tool.policy import ACROSS, LEGACY, WITHIN, ContextDecision, ContextQuestion, text_of
 from trunkline.core.profiles.openclaw.channels.base import OpenClawRules
 from trunkline.core.profiles.openclaw.channels.platforms import MARCH_CHANNELS

@@ -1,7 +1,5 @@
 """Connects client sends to the gateway's store, adapters and delivery loop."""
 
-from __future__ import annotations
-
 import msgspec
 from cachetools import LRUCache
 
@@ -11,17 +9,8 @@ from trunkline.core.decisions import Decisions
 from trunkline.core.errors import IllegalTransition, InvalidSend, StoreError
 from trunkline.core.events.gateway import StoreFailed
 from trunkline.core.reasons import Reason
+from trunkline.core.records import rows
 from trunkline.core.records.bindings import SessionBindingRecord
-from trunkline.core.records.rows import (
-    ContentPart,
-    ExtraPart,
-    IntentFate,
-    IntentRow,
-    NewSession,
-    SendAdmission,
-    SendRow,
-    send_intent,
-)
 from trunkline.core.runtime.client_sends.planner import SendResult, StoredSend
 from trunkline.core.runtime.client_sends.target_resolution import DirectoryAnswer, TargetResolver
 from trunkline.core.runtime.context import Context
@@ -82,7 +71,7 @@ class GatewaySendPorts:
         send = await self._ctx.store.read(FindSend(key=key))
         return None if send is None else await self._wait(send)
 
-    async def _wait(self, send: SendRow) -> SendResult:
+    async def _wait(self, send: rows.SendRow) -> SendResult:
         waited = False
         while True:
             # Registered before the state is read, so that an end in between is not missed.
@@ -99,7 +88,7 @@ class GatewaySendPorts:
     async def store(self, plan: SendPlan, cause: int | None) -> StoredSend:
         while True:
             draft = self._draft(plan)
-            seen = self._preparer.has_hooks and self._note_seen(plan.key)
+            seen = self._preparer.has_hooks and self._note_seen(plan.message.key)
             before = await self._seen_before(plan) if seen else 1
             if isinstance(before, StoredSend):
                 return before
@@ -110,27 +99,28 @@ class GatewaySendPorts:
             if stored is not None:
                 return stored
 
-    async def _store(self, plan: SendPlan, draft: IntentRow, tries: int, cause: int | None) -> StoredSend | None:
+    async def _store(self, plan: SendPlan, draft: rows.IntentRow, tries: int, cause: int | None) -> StoredSend | None:
         """Store and queue a try; None if hooks have seen it but the next try has another number by now."""
         ctx = self._ctx
         if tries != 1:
-            draft = msgspec.structs.replace(draft, id=send_intent(plan.key, tries))
-        row = await self._preparer.prepare(draft, well_formed(plan.text), cause)
+            draft = msgspec.structs.replace(draft, id=rows.send_intent(plan.message.key, tries))
+        row = await self._preparer.prepare(draft, well_formed(plan.message.text), cause)
         # A hook may send it elsewhere; that session is created with the mirror.
         moved = row.address is not draft.address
         channel = row.address.channel if moved else plan.channel
         if row.mirror_key != plan.session_key:
             plan = msgspec.structs.replace(plan, session_key=row.mirror_key)
-        send = SendRow(key=plan.key, intent=row.id, tries=tries, session_key=plan.session_key, channel=channel)
+        key, session = plan.message.key, plan.session_key
+        send = rows.SendRow(key=key, intent=row.id, tries=tries, session_key=session, channel=channel)
 
-        def story(begun: SendAdmission) -> tuple[SendAdmission, int]:
+        def story(begun: rows.SendAdmission) -> tuple[rows.SendAdmission, int]:
             if begun.intent is None:
                 return begun, 0
             if begun.session is not None:
                 ctx.record_session(begun.session, plan.agent, row.address, "outbound", cause)
             return begun, ctx.record_prepared(begun.intent, targeted=True, reason=Reason.CLIENT_SEND, cause=cause)
 
-        def then(answer: tuple[SendAdmission, int]) -> None:
+        def then(answer: tuple[rows.SendAdmission, int]) -> None:
             begun, prepared = answer
             if begun.intent is not None:
                 self._intents.enqueue(begun.intent, prepared)
@@ -159,7 +149,7 @@ class GatewaySendPorts:
         if begun.intent is not None and is_final(begun.intent.progress.state):
             # A hook cancelled it.
             ended = begun.intent.progress
-            fate = IntentFate(state=ended.state, reason=ended.reason, receipts=())
+            fate = rows.IntentFate(state=ended.state, reason=ended.reason, receipts=())
         return _stored(plan, begun.send, fate, new=begun.new)
 
     def _note_seen(self, key: str) -> bool:
@@ -177,7 +167,7 @@ class GatewaySendPorts:
 
     async def _seen_before(self, plan: SendPlan) -> StoredSend | int:
         """The number of the try that hooks should see; or the stored send, if its key must not send again."""
-        send = await self._ctx.store.read(FindSend(key=plan.key))
+        send = await self._ctx.store.read(FindSend(key=plan.message.key))
         fate = None if send is None else await self._ctx.store.read(FindIntentFate(intent=send.intent))
         if send is None or fate is None:
             return 1
@@ -189,15 +179,17 @@ class GatewaySendPorts:
     def bound(self, address: Address) -> SessionBindingRecord | None:
         return self._ctx.bindings.at(address)
 
+    def forget_sessions(self) -> None:
+        self._known.clear()
+
     def preview(self, plan: SendPlan) -> tuple[Address, tuple[str, ...]]:
-        row = self._preparer.preview(self._draft(plan), well_formed(plan.text))
+        row = self._preparer.preview(self._draft(plan), well_formed(plan.message.text))
         return row.address, row.content.chunks
 
     def _may_try_again(self, state: IntentState) -> bool:
         return not self._ctx.config.rules[SendRules].keeps_failures and may_try_again(state)
 
-    def _entry(self, plan: SendPlan, address: Address) -> NewSession | None:
-        """The session of the target conversation, to create if it is missing."""
+    def _entry(self, plan: SendPlan, address: Address) -> rows.NewSession | None:
         ctx, entry = self._ctx, plan.entry
         if plan.session_key is None or entry is None or plan.session_key in self._known:
             return None
@@ -208,37 +200,38 @@ class GatewaySendPorts:
         new = ctx.new_session(plan.session_key, plan.agent, address)
         return msgspec.structs.replace(new, entry_of=entry_of)
 
-    def _draft(self, plan: SendPlan) -> IntentRow:
+    def _draft(self, plan: SendPlan) -> rows.IntentRow:
         """The draft of the first try. Raises `InvalidSend` if the adapter lacks a capability."""
-        address, ctx = _address(plan), self._ctx
+        address, ctx, asked = _address(plan), self._ctx, plan.message
         poll = self._check_able(plan, address)
-        return IntentRow(
-            id=send_intent(plan.key, 1),
+        return rows.IntentRow(
+            id=rows.send_intent(asked.key, 1),
             kind=IntentKind.SEND,
             address=address,
             agent=plan.agent,
             mirror_key=plan.session_key,
             named_session=plan.named_session,
-            best_effort=plan.best_effort,
+            best_effort=asked.best_effort,
             created_at=ctx.env.now(),
-            content=ContentPart(
-                media=tuple([well_formed(path) for path in plan.media]) if plan.media else (),
+            content=rows.ContentPart(
+                media=tuple([well_formed(path) for path in asked.media]) if asked.media else (),
                 reply_to=plan.reply_to,
                 poll=poll,
-                payload=plan.payload,
+                payload=asked.payload,
             ),
             bound=bound_part(ctx.bindings.at(address)),
-            extra=ExtraPart(parts=plan.parts),
+            extra=rows.ExtraPart(parts=asked.parts),
         )
 
     def _check_able(self, plan: SendPlan, address: Address) -> Poll | None:
         """Check the adapter's capabilities; returns the poll to send."""
-        if not (plan.media or plan.poll or plan.payload or plan.parts):
+        asked = plan.message
+        if not (asked.media or asked.poll or asked.payload or asked.parts):
             return None
         adapter = self._ctx.adapters.get((address.channel, address.account))
         can = Capabilities() if adapter is None else adapter.capabilities
         where = f"on {address.channel}:{address.account}"
-        return check_able(can, where, media=plan.media, poll=plan.poll, payload=plan.payload, parts=plan.parts)
+        return check_able(can, where, media=asked.media, poll=asked.poll, payload=asked.payload, parts=asked.parts)
 
 
 def _address(plan: SendPlan) -> Address:
@@ -248,12 +241,12 @@ def _address(plan: SendPlan) -> Address:
     return plan.route.address
 
 
-def _stored(plan: SendPlan, send: SendRow, fate: IntentFate | None, *, new: bool) -> StoredSend:
+def _stored(plan: SendPlan, send: rows.SendRow, fate: rows.IntentFate | None, *, new: bool) -> StoredSend:
     ended = _fate(send, fate, waited=False) if fate is not None and is_final(fate.state) else None
     return StoredSend(plan=plan, send=send, new=new, fate=ended)
 
 
-def _fate(send: SendRow, fate: IntentFate | None, *, waited: bool) -> SendResult:
+def _fate(send: rows.SendRow, fate: rows.IntentFate | None, *, waited: bool) -> SendResult:
     delivered = fate is not None and fate.state is IntentState.DELIVERED
     return SendResult(
         tries=send.tries,
@@ -266,7 +259,7 @@ def _fate(send: SendRow, fate: IntentFate | None, *, waited: bool) -> SendResult
     )
 
 
-def _detail(fate: IntentFate) -> str:
+def _detail(fate: rows.IntentFate) -> str:
     reason = "" if fate.reason is None else f": {fate.reason.sentence}"
     advice = "; nothing more is sent under this key" if fate.state in _MAY_BE_SEEN else ""
     return f"it ended as {fate.state.value}{reason}{advice}"

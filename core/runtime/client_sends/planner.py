@@ -1,7 +1,5 @@
 """Plans client sends: everything that is decided before anything is stored (see `trunkline.core.sends.api`)."""
 
-from __future__ import annotations
-
 from operator import attrgetter
 from typing import Protocol
 
@@ -19,21 +17,12 @@ from trunkline.core.records.rows import SendRow
 from trunkline.core.routing.key_text import config_key
 from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute
 from trunkline.core.runtime.client_sends.target_resolution import DirectoryAnswer, refusal, resolve
-from trunkline.core.sends.api import (
-    SendMessage,
-    SendPlan,
-    SendRules,
-    Unroutable,
-    check_send,
-    choose_agent,
-    choose_channel,
-)
+from trunkline.core.sends import api
 from trunkline.core.values import Address, Receipt
 from trunkline.core.well_formed import well_formed
 
 #: maximum number of remembered failures that stored nothing
 _MOST_SPENT = 1000
-#: maximum number of cached plans
 _MOST_KNOWN = 20_000
 #: the fields of a message that decide its plan, besides its content
 _asked = attrgetter("to", "channel", "account", "thread", "reply_to", "agent", "session_key")
@@ -56,36 +45,28 @@ class SendResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class StoredSend(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A durable send. `new`: stored by this call. `fate`: the result of an ended earlier try with the key."""
 
-    plan: SendPlan
+    plan: api.SendPlan
     send: SendRow
     new: bool
     fate: SendResult | None = None
 
 
 class SendPorts(Protocol):
-    """The port of client sends to the gateway."""
+    @property
+    def config(self) -> GatewayConfig: ...
 
     @property
-    def config(self) -> GatewayConfig:
-        """The current configuration."""
-        ...
+    def decisions(self) -> Decisions: ...
 
     @property
-    def decisions(self) -> Decisions:
-        """The decisions under that configuration."""
-        ...
-
-    @property
-    def channels(self) -> tuple[str, ...]:
-        """The channels that have an adapter."""
-        ...
+    def channels(self) -> tuple[str, ...]: ...
 
     def session(self, text: str | None) -> tuple[str, str] | None:
-        """The stored key and the agent of a session that a client names. Raises `InvalidSend`."""
+        """The stored key and the agent of a session named by a client. Raises `InvalidSend`."""
         ...
 
     def account(self, channel: str, named: str | None) -> str | None:
-        """The account that sends. Raises `UnknownName`."""
+        """The sending account. Raises `UnknownName`."""
         ...
 
     async def look_up(self, channel: str, account: str, text: str) -> DirectoryAnswer:
@@ -96,19 +77,17 @@ class SendPorts(Protocol):
         """The result of an earlier send with this key, waiting for an open one."""
         ...
 
-    async def store(self, plan: SendPlan, cause: int | None) -> StoredSend:
+    async def store(self, plan: api.SendPlan, cause: int | None) -> StoredSend:
         """Store and queue the send, unless its key was used before. Raises `InvalidSend`."""
         ...
 
-    async def wait_for_end(self, stored: StoredSend) -> SendResult:
-        """Wait for the end of a send."""
-        ...
+    async def wait_for_end(self, stored: StoredSend) -> SendResult: ...
 
-    def bound(self, address: Address) -> SessionBindingRecord | None:
-        """The active binding of a place."""
-        ...
+    def bound(self, address: Address) -> SessionBindingRecord | None: ...
 
-    def preview(self, plan: SendPlan) -> tuple[Address, tuple[str, ...]]:
+    def forget_sessions(self) -> None: ...
+
+    def preview(self, plan: api.SendPlan) -> tuple[Address, tuple[str, ...]]:
         """The place and the chunks of a send, for a dry run. Raises `InvalidSend`."""
         ...
 
@@ -120,12 +99,16 @@ class SendPlanner:
         self._ports = ports
         self._events = events
         #: plans and their events by target; valid for one configuration
-        self._known: dict[tuple[object, ...], tuple[SendPlan, TargetResolved]] = {}
+        self._known: dict[tuple[object, ...], tuple[api.SendPlan, TargetResolved]] = {}
         self._config = ports.config
         #: keys that failed for good before anything was stored
         self.spent: LRUCache[str, str] = LRUCache(_MOST_SPENT)
 
-    async def plan(self, message: SendMessage, asked: int) -> tuple[SendPlan, int]:
+    def forget_places(self) -> None:
+        self._known.clear()
+        self._ports.forget_sessions()
+
+    async def plan(self, message: api.SendMessage, asked: int) -> tuple[api.SendPlan, int]:
         """Decide text, channel, agent, account, place and session, and record the decision. Raises `UsageError`."""
         if self._config is not self._ports.config:
             self._known.clear()
@@ -136,7 +119,8 @@ class SendPlanner:
             what = _asked(message)
             known = self._known.get(what)
             if known is not None:
-                plan, resolved = _with_content(known[0], message, self._config), known[1]
+                again = api.checked(message, self._config)
+                plan, resolved = msgspec.structs.replace(known[0], message=again), known[1]
             else:
                 plan, resolved = await self._plan(message, asked)
                 if resolved is not None:
@@ -149,8 +133,8 @@ class SendPlanner:
         return plan, asked if resolved is None else self._events.record(resolved, asked)
 
     def _at_home(
-        self, plan: SendPlan, address: Address, resolved: TargetResolved | None
-    ) -> tuple[SendPlan, TargetResolved | None]:
+        self, plan: api.SendPlan, address: Address, resolved: TargetResolved | None
+    ) -> tuple[api.SendPlan, TargetResolved | None]:
         """Mirror a send to a bound conversation into the bound session."""
         bound = self._ports.bound(address)
         if bound is None:
@@ -162,14 +146,14 @@ class SendPlanner:
             resolved = msgspec.structs.replace(resolved, session_key=key, steps=steps, answered_by=None)
         return plan, resolved
 
-    async def _plan(self, message: SendMessage, asked: int) -> tuple[SendPlan, TargetResolved | None]:
+    async def _plan(self, message: api.SendMessage, asked: int) -> tuple[api.SendPlan, TargetResolved | None]:
         ports = self._ports
-        check_send(message, ports.config.rules)
-        channel = choose_channel(message, ports.channels, ports.config.rules)
+        api.check_send(message, ports.config.rules)
+        channel = api.choose_channel(message, ports.channels, ports.config.rules)
         session = ports.session(message.session_key)
         if session is not None:
             message = msgspec.structs.replace(message, session_key=session[0])
-        agent = choose_agent(message, ports.config)
+        agent = api.choose_agent(message, ports.config)
         named = message.to.account if isinstance(message.to, Address) else message.account
         account = ports.account(channel, named)
         question, note = await self._question(message, agent, channel, account)
@@ -186,16 +170,11 @@ class SendPlanner:
         return plan, None if route is None else self._resolved(question, route, note)
 
     async def _question(
-        self, message: SendMessage, agent: str, channel: str, account: str | None
+        self, message: api.SendMessage, agent: str, channel: str, account: str | None
     ) -> tuple[OutboundQuestion, str]:
         """The routing question after the directory look-up, and a note on it. Exact places are not looked up."""
         question = OutboundQuestion(
-            agent=agent,
-            channel=channel,
-            target="",
-            account=account,
-            thread=message.thread,
-            reply_to=message.reply_to,
+            agent=agent, channel=channel, target="", account=account, thread=message.thread, reply_to=message.reply_to
         )
         if isinstance(message.to, Address):
             written = rules_for(channel).write(message.to)
@@ -204,15 +183,17 @@ class SendPlanner:
         looked = await self._ports.look_up(channel, account or "", message.to.strip())
         return looked.answer(msgspec.structs.replace(question, target=message.to.strip())), looked.note
 
-    def _route(self, message: SendMessage, question: OutboundQuestion, note: str, cause: int) -> OutboundRoute | None:
+    def _route(
+        self, message: api.SendMessage, question: OutboundQuestion, note: str, cause: int
+    ) -> OutboundRoute | None:
         """The route of a send; None: it is sent without one, and without a mirror."""
         try:
             return resolve(self._ports.decisions, question, note, self._ports.config)
         except TargetError as error:
-            decided = self._ports.config.rules[SendRules].unroutable(error, message.session_key)
-            if decided is Unroutable.REFUSED:
+            decided = self._ports.config.rules[api.SendRules].unroutable(error, message.session_key)
+            if decided is api.Unroutable.REFUSED:
                 raise
-            if decided is Unroutable.FAILED:
+            if decided is api.Unroutable.FAILED:
                 self._events.record(refused(message.key, error), cause)
                 # Remember it: the key never sends again.
                 self.spent[message.key] = error.facts
@@ -231,21 +212,5 @@ class SendPlanner:
         )
 
 
-def _with_content(plan: SendPlan, message: SendMessage, config: GatewayConfig) -> SendPlan:
-    """A cached plan with the content of another message. Raises `InvalidSend`."""
-    text, media = check_send(message, config.rules)
-    return msgspec.structs.replace(
-        plan,
-        key=message.key,
-        text=text,
-        media=media,
-        poll=message.poll,
-        payload=message.payload,
-        parts=message.parts,
-        best_effort=message.best_effort,
-    )
-
-
 def refused(key: str, error: UsageError) -> SendRefused:
-    """The event of a refused send."""
     return SendRefused(key=well_formed(key), reason=refusal(error), detail=well_formed(error.facts))

@@ -1,39 +1,27 @@
 """Client sends: one idempotency key is one send, however often it is requested (see `trunkline.core.sends.api`)."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Sequence
 
 import anyio
 import msgspec
 
-from trunkline.core.delivery.mirror_text import media_name
 from trunkline.core.errors import InvalidSend, SendFailed, StoreError, UsageError
 from trunkline.core.events import EventSink
 from trunkline.core.events.delivery import SendJoined, SendPreviewed, SendRequested
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.client_sends.planner import SendPlanner, SendPorts, SendResult, StoredSend, refused
-from trunkline.core.sends.api import (
-    Broadcasted,
-    SendMessage,
-    SendOutcome,
-    SendPlan,
-    SendRules,
-    SendStatus,
-    Target,
-    check_key,
-    spread,
-)
+from trunkline.core.sends import api
 from trunkline.core.sends.check_message import check_message
+from trunkline.core.text.mirror_text import media_name
 from trunkline.core.well_formed import well_formed
 
 
 class _Flight:
-    """A running send; further calls with its key wait for it."""
+    """A running send, for which further calls with the key wait."""
 
     def __init__(self) -> None:
         self.done = anyio.Event()
-        self.outcome: SendOutcome | None = None
+        self.outcome: api.SendOutcome | None = None
         self.failure: SendFailed | None = None
 
 
@@ -50,13 +38,16 @@ class Sends:
         self._flights: dict[str, _Flight] = {}
         self._planner = SendPlanner(ports, events)
 
+    def forget_places(self) -> None:
+        self._planner.forget_places()
+
     def stop(self) -> None:
         self._stopped = True
         for scope in tuple(self._scopes):
             scope.cancel()
 
-    async def send(self, message: SendMessage, cause: int | None = None) -> SendOutcome:
-        """Send a message once per key, and wait for its end.
+    async def send(self, message: api.SendMessage, cause: int | None = None) -> api.SendOutcome:
+        """Send a message once per key, and wait for the end.
 
         Raises `InvalidSend` or another `UsageError` for an invalid request: nothing is sent or stored, and the key
         stays unused. Raises `SendFailed` if the message was not delivered, or if the gateway ends first; repeating the
@@ -65,7 +56,7 @@ class Sends:
         check_message(message)
         return await self._while_up(message, lambda: self._send(message, cause))
 
-    async def enqueue(self, message: SendMessage, cause: int | None = None) -> SendOutcome:
+    async def enqueue(self, message: api.SendMessage, cause: int | None = None) -> api.SendOutcome:
         """Store a message once per key without waiting for its delivery: the status is ``queued``.
 
         Raises like `send`. For a key whose earlier send has ended, the result is that of the earlier one.
@@ -80,29 +71,31 @@ class Sends:
             raise SendFailed(f"send {message.key!r}: {error.facts}; retry with the same key") from error
 
     async def broadcast(
-        self, message: SendMessage, targets: Sequence[Target], cause: int | None
-    ) -> tuple[Broadcasted, ...]:
+        self, message: api.SendMessage, targets: Sequence[api.Target], cause: int | None
+    ) -> tuple[api.Broadcasted, ...]:
         """Send to several targets, each with its own key; see `core.gateway.Gateway.broadcast`."""
         try:
-            messages = spread(message, targets)
+            messages = api.spread(message, targets)
         except InvalidSend as error:
             self._events.record(refused(message.key, error), cause)
             raise
-        results: dict[int, Broadcasted] = {}
+        results: dict[int, api.Broadcasted] = {}
 
         async def send_to(n: int) -> None:
             try:
-                results[n] = Broadcasted(target=targets[n], outcome=await self.send(messages[n], cause))
+                results[n] = api.Broadcasted(target=targets[n], outcome=await self.send(messages[n], cause))
             except (UsageError, SendFailed) as error:
-                results[n] = Broadcasted(target=targets[n], error=error.facts)
+                results[n] = api.Broadcasted(target=targets[n], error=error.facts)
 
         async with anyio.create_task_group() as group:
             for n in range(len(messages)):
                 group.start_soon(send_to, n, name=f"broadcast {messages[n].key}")
         return tuple(results[n] for n in range(len(messages)))
 
-    async def _while_up(self, message: SendMessage, do: Callable[[], Awaitable[SendOutcome]]) -> SendOutcome:
-        """Execute a call while the gateway is up, waiting for its start."""
+    async def _while_up(
+        self, message: api.SendMessage, do: Callable[[], Awaitable[api.SendOutcome]]
+    ) -> api.SendOutcome:
+        """Execute a call while the gateway is up, waiting for the start."""
         with anyio.CancelScope() as scope:
             self._scopes[scope] = None
             try:
@@ -118,7 +111,7 @@ class Sends:
                 del self._scopes[scope]
         raise SendFailed(f"send {message.key!r}: the gateway ended before the result; retry with the same key")
 
-    async def _send(self, message: SendMessage, cause: int | None) -> SendOutcome:
+    async def _send(self, message: api.SendMessage, cause: int | None) -> api.SendOutcome:
         if message.dry_run:
             return await self._first(message, cause, wait=True)
         while (running := self._flights.get(message.key)) is not None:
@@ -137,8 +130,10 @@ class Sends:
             flight.done.set()
         return flight.outcome
 
-    async def _join_running_send(self, message: SendMessage, flight: _Flight, cause: int | None) -> SendOutcome | None:
-        """Wait for a running send and return its result.
+    async def _join_running_send(
+        self, message: api.SendMessage, flight: _Flight, cause: int | None
+    ) -> api.SendOutcome | None:
+        """Wait for a running send and return the result.
 
         None if it has no result because it was refused or its caller was cancelled. Then this call sends itself, and
         finds by its key what the other call has stored.
@@ -153,13 +148,16 @@ class Sends:
         body = SendJoined(key=well_formed(key), reason=Reason.IDEMPOTENT_REPEAT, ended=ended)
         self._events.record(body, cause)
 
-    async def _first(self, message: SendMessage, cause: int | None, *, wait: bool) -> SendOutcome:
+    async def _first(self, message: api.SendMessage, cause: int | None, *, wait: bool) -> api.SendOutcome:
         asked = self._events.record(_requested(message), cause)
         try:
-            check_key(message.key)
-            self._check_spent(message.key, asked)
+            api.check_key(message.key)
+            spent = self._planner.spent
+            if message.key in spent:
+                self._record_join(message.key, asked, ended=True)
+                raise SendFailed(spent[message.key], cached=True, final=True)
             plan, planned = await self._plan_or_repeat(message, asked)
-            if isinstance(plan, SendOutcome):
+            if isinstance(plan, api.SendOutcome):
                 return plan
             if message.dry_run:
                 return self._preview(plan, planned)
@@ -176,31 +174,24 @@ class Sends:
             self._record_join(message.key, asked, ended=not fate.waited)
         return _outcome(message, fate, cached=not stored.new)
 
-    async def _plan_or_repeat(self, message: SendMessage, asked: int) -> tuple[SendPlan | SendOutcome, int]:
+    async def _plan_or_repeat(self, message: api.SendMessage, asked: int) -> tuple[api.SendPlan | api.SendOutcome, int]:
         """The plan of a send, or the outcome of an earlier one with its key if it can no longer be planned."""
         try:
             return await self._planner.plan(message, asked)
         except UsageError:
             before = None if message.dry_run else await self._ports.fate(message.key)
-            keeps = self._ports.config.rules[SendRules].keeps_failures
+            keeps = self._ports.config.rules[api.SendRules].keeps_failures
             if before is None or (before.receipt is None and not before.final and not keeps):
                 raise
             self._record_join(message.key, asked, ended=not before.waited)
             return _outcome(message, before, cached=True), asked
 
-    def _check_spent(self, key: str, cause: int) -> None:
-        """Raise `SendFailed` for a key that has failed for good."""
-        spent = self._planner.spent
-        if key in spent:
-            self._record_join(key, cause, ended=True)
-            raise SendFailed(spent[key], cached=True, final=True)
-
-    def _preview(self, plan: SendPlan, cause: int) -> SendOutcome:
+    def _preview(self, plan: api.SendPlan, cause: int) -> api.SendOutcome:
         """The outcome of a dry run, which has no effects (invariant P2)."""
         address, chunks = self._ports.preview(plan)
-        media = tuple(media_name(path) for path in plan.media)
+        media = tuple(media_name(path) for path in plan.message.media)
         body = SendPreviewed(
-            key=plan.key,
+            key=plan.message.key,
             address=address,
             session_key=plan.session_key,
             chunks=chunks,
@@ -208,9 +199,9 @@ class Sends:
             reason=Reason.DRY_RUN,
         )
         self._events.record(body, cause)
-        return SendOutcome(
-            key=plan.key,
-            status=SendStatus.DRY_RUN,
+        return api.SendOutcome(
+            key=plan.message.key,
+            status=api.SendStatus.DRY_RUN,
             message_id=None,
             channel=plan.channel,
             conversation=address.conversation,
@@ -220,7 +211,7 @@ class Sends:
         )
 
 
-def _requested(message: SendMessage) -> SendRequested:
+def _requested(message: api.SendMessage) -> SendRequested:
     return SendRequested(
         key=well_formed(message.key),
         channel=None if message.channel is None else well_formed(message.channel),
@@ -230,11 +221,11 @@ def _requested(message: SendMessage) -> SendRequested:
     )
 
 
-def _queued(key: str, stored: StoredSend) -> SendOutcome:
+def _queued(key: str, stored: StoredSend) -> api.SendOutcome:
     route = stored.plan.route
-    return SendOutcome(
+    return api.SendOutcome(
         key=key,
-        status=SendStatus.QUEUED,
+        status=api.SendStatus.QUEUED,
         message_id=None,
         channel=stored.plan.channel,
         conversation="" if route is None else route.address.conversation,
@@ -243,14 +234,14 @@ def _queued(key: str, stored: StoredSend) -> SendOutcome:
     )
 
 
-def _outcome(message: SendMessage, fate: SendResult, *, cached: bool) -> SendOutcome:
+def _outcome(message: api.SendMessage, fate: SendResult, *, cached: bool) -> api.SendOutcome:
     receipt = fate.receipt
     if receipt is None and not message.best_effort:
         raise SendFailed(f"send {message.key!r}: {fate.detail}", cached=cached, final=fate.final)
-    return SendOutcome(
+    return api.SendOutcome(
         key=message.key,
         # Best effort limits attempts, but the status stays truthful (scenario B028).
-        status=SendStatus.NOT_DELIVERED if receipt is None else SendStatus.DELIVERED,
+        status=api.SendStatus.NOT_DELIVERED if receipt is None else api.SendStatus.DELIVERED,
         message_id=None if receipt is None else receipt.provider_id,
         channel=fate.channel,
         conversation="" if receipt is None else receipt.address.conversation,

@@ -1,27 +1,15 @@
 """Resolves the targets of sends: account, directory look-up, place and session."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import anyio
 import msgspec
 
+from trunkline.core import errors
 from trunkline.core.channels import CurrentConversation, Directory, Resolved, rules_for
 from trunkline.core.channels.rules import given
 from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import Decisions
-from trunkline.core.errors import (
-    AmbiguousTarget,
-    InvalidAction,
-    InvalidSend,
-    KeyFormatError,
-    PlatformError,
-    PolicyDenied,
-    TargetError,
-    UnknownName,
-    UsageError,
-)
 from trunkline.core.events.delivery import TargetResolved
 from trunkline.core.reasons import Reason
 from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute
@@ -33,14 +21,10 @@ from trunkline.core.untrusted import check_texts
 from trunkline.core.values import Address, ChatKind, SessionId
 from trunkline.core.well_formed import describe
 
-#: timeout of a directory, seconds
 _DIRECTORY_TIMEOUT = 10.0
 
 
 class ToolSend(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The arguments of a tool send."""
-
-    #: the running session
     running: SessionId
     to: Address | str | None
     channel: str | None = None
@@ -73,24 +57,20 @@ class DirectoryAnswer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     unknown: str = ""
 
     def answer(self, question: OutboundQuestion) -> OutboundQuestion:
-        """The routing question with the directory's answer."""
         found = self.resolved
         if found is None:
             return question
         return msgspec.structs.replace(question, target=found.target, kind=found.kind or question.kind)
 
 
-def refusal(error: UsageError) -> Reason:
-    """The reason code of a refused send."""
-    if isinstance(error, InvalidSend | InvalidAction | PolicyDenied):
+def refusal(error: errors.UsageError) -> Reason:
+    if isinstance(error, errors.InvalidSend | errors.InvalidAction | errors.PolicyDenied):
         return error.reason
-    if isinstance(error, PolicyDenied):
-        return error.reason
-    if isinstance(error, KeyFormatError):
+    if isinstance(error, errors.KeyFormatError):
         return Reason.BAD_SESSION_KEY
-    if isinstance(error, UnknownName):
+    if isinstance(error, errors.UnknownName):
         return Reason.UNKNOWN_ACCOUNT
-    return Reason.AMBIGUOUS_TARGET if isinstance(error, AmbiguousTarget) else Reason.BAD_TARGET
+    return Reason.AMBIGUOUS_TARGET if isinstance(error, errors.AmbiguousTarget) else Reason.BAD_TARGET
 
 
 def resolve(
@@ -99,16 +79,14 @@ def resolve(
     """The route of a send. Raises `TargetError`, with what the directory says: `note`, or for a name `unknown`."""
     try:
         return decisions.resolve_outbound(question, config)
-    except TargetError as error:
-        note = note or ("" if isinstance(error, AmbiguousTarget) else unknown)
+    except errors.TargetError as error:
+        note = note or ("" if isinstance(error, errors.AmbiguousTarget) else unknown)
         if not note:
             raise
         raise type(error)(f"{error.facts}; {note}") from error
 
 
 class TargetResolver:
-    """Resolves targets and records how."""
-
     def __init__(self, context: Context) -> None:
         self._ctx = context
 
@@ -185,7 +163,7 @@ class TargetResolver:
         if channel:
             if channel not in served:
                 facts = f"Unknown channel: {channel}; there are: {', '.join(served)}"
-                raise InvalidSend(facts, Reason.UNKNOWN_CHANNEL)
+                raise errors.InvalidSend(facts, Reason.UNKNOWN_CHANNEL)
             return channel
         if origin is not None and origin.channel in served:
             return origin.channel
@@ -194,7 +172,7 @@ class TargetResolver:
         facts = f"Channel is required when multiple channels are configured: {', '.join(served)}"
         if not served:
             facts = "Channel is required (no configured channels detected)."
-        raise InvalidSend(facts, Reason.UNKNOWN_CHANNEL)
+        raise errors.InvalidSend(facts, Reason.UNKNOWN_CHANNEL)
 
     def check_served(self, place: Address, origin: Address | None) -> None:
         """Raise `InvalidSend` for an exact place that no adapter serves. The turn's own account may come back."""
@@ -203,10 +181,10 @@ class TargetResolver:
             return
         if place.channel not in self._ctx.channels:
             there = ", ".join(self._ctx.channels)
-            raise InvalidSend(f"Unknown channel: {place.channel}; there are: {there}", Reason.UNKNOWN_CHANNEL)
+            raise errors.InvalidSend(f"Unknown channel: {place.channel}; there are: {there}", Reason.UNKNOWN_CHANNEL)
         there = ", ".join(self._ctx.accounts(place.channel))
         facts = f"no account {place.account!r} on {place.channel}; there are: {there}"
-        raise InvalidSend(facts, Reason.UNKNOWN_ACCOUNT)
+        raise errors.InvalidSend(facts, Reason.UNKNOWN_ACCOUNT)
 
     def session(self, text: str | None) -> tuple[str, str] | None:
         """Key and agent of a session that a caller names; none for a blank. Raises `InvalidSend`."""
@@ -236,11 +214,7 @@ class TargetResolver:
             target=question.target,
             address=route.address,
             session_key=ctx.key_text(route.key) if bound is None else bound.target_session_key,
-            steps=(
-                *([looked.note] if looked.note else ()),
-                *route.steps,
-                *note,
-            ),
+            steps=(*([looked.note] if looked.note else ()), *route.steps, *note),
             answered_by=None if other is None else other.agent,
         )
         return route, ctx.events.record(body, cause, **ids)
@@ -259,11 +233,11 @@ class TargetResolver:
             if not wrong:
                 return DirectoryAnswer(resolved=resolved)
             why = f"its answer: {wrong}"
-        except UsageError:
+        except errors.UsageError:
             raise
         except TimeoutError:
             why = f"no answer within {_DIRECTORY_TIMEOUT:g} s"
-        except PlatformError as error:
+        except errors.PlatformError as error:
             why = error.facts or error.reason.sentence
         except Exception as error:  # noqa: BLE001 -- the target may be clear without a broken directory
             why = describe(error)
@@ -286,7 +260,7 @@ def _quoted(asked: ToolSend, place: Address) -> str | None:
 
 
 def _current(origin: Address | None, channel: str) -> CurrentConversation | None:
-    """The conversation that the agent works in, if it is on the same channel."""
+    """The conversation of the agent's work, if on the same channel."""
     if origin is None or origin.channel != channel:
         return None
     # A turn in a thread keeps its sends to the same conversation in that thread.

@@ -1,1 +1,1 @@
-"""Runs the hands that agents delegate to."""
+"""Runs the hands of delegations."""

@@ -1,11 +1,6 @@
 """Tasks that clients give to hands, outside of any turn: once per key, with an origin that is fixed at the request."""
 
-from __future__ import annotations
-
-from collections.abc import Awaitable, Callable
-
 import anyio
-import msgspec
 
 from trunkline.core.errors import DelegationRefused, UnknownName, UsageError
 from trunkline.core.events.delivery import OperatorActed
@@ -21,7 +16,7 @@ from trunkline.core.routing.scopes import place_key
 from trunkline.core.runtime.client_sends.target_resolution import TargetResolver, ToolSend
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.delegation.delegations import DelegationRunner
-from trunkline.core.runtime.delegation.known_hands import hands_for, kind_of
+from trunkline.core.runtime.delegation.known_hands import admit, hands_for, kind_of
 from trunkline.core.store.commands import EnsureSession
 from trunkline.core.store.delegations import FindDelegation
 from trunkline.core.store.queries import FindSession
@@ -30,25 +25,18 @@ from trunkline.core.values import Address, DelegationId, InboundId, SessionId, T
 
 #: of requests, in events
 DELEGATE = "delegate"
-#: the longest key, in characters
 _LONGEST_KEY = 500
 
 
 def id_of(key: str) -> DelegationId:
-    """The delegation of a client's key."""
     return DelegationId(f"client:{key}")
 
 
 class ClientTasks:
-    """Gives tasks of clients to hands."""
-
-    def __init__(
-        self, context: Context, runner: DelegationRunner, targets: TargetResolver, *, up: Callable[[], Awaitable[None]]
-    ) -> None:
+    def __init__(self, context: Context, runner: DelegationRunner, targets: TargetResolver) -> None:
         self._ctx = context
         self._runner = runner
         self._targets = targets
-        self._up = up
         #: requests in work, by key
         self._busy: dict[str, anyio.Lock] = {}
 
@@ -59,7 +47,7 @@ class ClientTasks:
         with a reason, also for a key that was used for another task; `UnknownName` for an unknown agent; and what a
         target raises that names no place.
         """
-        await self._up()
+        await self._ctx.until_up()
         _check(asked)
         lock = self._busy.setdefault(asked.key, anyio.Lock())
         try:
@@ -100,7 +88,7 @@ class ClientTasks:
         return agent
 
     async def _session(self, agent: str, place: Address, cause: int) -> SessionRow:
-        """The session that the place has, or gets now: the one in which its answer is expected."""
+        """The session of the place, or a new session: there the answer is expected."""
         ctx = self._ctx
         session = ctx.new_session(ctx.key_text(place_key(agent, place, ctx.config)), agent, place)
 
@@ -121,13 +109,7 @@ class ClientTasks:
             in_all=len(opened),
         )
         request = DelegationRequest(hand=asked.hand, task=asked.task, timeout=asked.timeout, label=asked.label)
-        refused = ctx.decisions.admit_delegation(request, facts, ctx.config.hands)
-        if refused is not None:
-            raise DelegationRefused(refused.detail, refused.reason)
-        if facts.kind is None:
-            # A custom decision: nothing would ever work on it.
-            raise DelegationRefused(f"no hand {asked.hand!r}", Reason.UNKNOWN_HAND)
-        return facts.kind
+        return admit(ctx, request, facts)
 
     def _row(self, asked: ClientTask, agent: str, place: Address, session: SessionRow, kind: HandKind) -> DelegationRow:
         config, now, name = self._ctx.config.hands, self._ctx.env.now(), id_of(asked.key)
@@ -145,7 +127,7 @@ class ClientTasks:
             asked_by=None if asked.asked_by is None else as_person(asked.asked_by),
             at=now,
         )
-        row = DelegationRow(
+        return DelegationRow(
             id=name,
             kind=kind,
             hand=asked.hand,
@@ -162,9 +144,6 @@ class ClientTasks:
             max_result=config.limits.max_result,
             accepted_at=now,
         )
-        if kind is not HandKind.WORKER:
-            return row
-        return msgspec.structs.replace(row, deadline=self._runner.limits_of(row).of_run(now))
 
 
 def _check(asked: ClientTask) -> None:

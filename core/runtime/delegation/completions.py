@@ -1,23 +1,13 @@
 """Reports the results of hands: stores a result with everything that `core.hands.completion_plan` decides."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import msgspec
 
 from trunkline.core.bindings.bind_request import spawn_request
 from trunkline.core.bindings.completion_router import TASK_COMPLETION
-from trunkline.core.delivery.mirror_text import said
+from trunkline.core.events import delivery, gateway, hands
 from trunkline.core.events.bindings import FallbackDenied, RouterDecided
-from trunkline.core.events.delivery import Fallback, IntentSuppressed
-from trunkline.core.events.gateway import TranscriptAppended
-from trunkline.core.events.hands import (
-    CompletionPlanned,
-    CompletionStep,
-    DelegationFinished,
-    DelegationIgnored,
-)
 from trunkline.core.hands.completion_plan import (
     DIRECT,
     KEPT,
@@ -28,26 +18,26 @@ from trunkline.core.hands.completion_plan import (
     is_silent,
     plan_completion,
 )
-from trunkline.core.hands.long_results import kept_result
-from trunkline.core.hands.result_limits import cut
+from trunkline.core.hands.result_limits import cut, kept_result
 from trunkline.core.reasons import Reason
 from trunkline.core.records.delegations import DelegationRow, HandResult
 from trunkline.core.records.reserved_sender import hand_sender
-from trunkline.core.records.rows import CallbackFacts, IntentRow, SessionRow, Work
+from trunkline.core.records.rows import CallbackFacts, ContentPart, IntentRow, Work
 from trunkline.core.runtime.bindings.service import SessionBindingService
-from trunkline.core.runtime.context import Context
-from trunkline.core.runtime.intent_drafts import IntentDrafts
+from trunkline.core.runtime.context import Context, record_admitted, record_callback
 from trunkline.core.runtime.outbound.prepare import Preparer
-from trunkline.core.runtime.stories import record_admitted, record_callback
 from trunkline.core.runtime.turn_queue import TurnQueue
+from trunkline.core.states.delegation import OPEN_WORK
 from trunkline.core.store.commands import Admit, FinishTurn, TurnFinish
 from trunkline.core.store.delegations import FinishDelegation, HandFinish
 from trunkline.core.store.queries import FindBindingOfRequest, FindRequester
+from trunkline.core.text.mirror_text import said
+from trunkline.core.text.model_text import ModelText
 from trunkline.core.values import Address, InboundId, IntentKind, SessionId, WorkKind
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
-    """How a delegation ends, unless it has ended before."""
+    """The end of a delegation, unless ended before."""
 
     row: DelegationRow
     result: HandResult
@@ -65,14 +55,12 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Report(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that reports a result, ready to be stored with it."""
-
     done: HandCompletion
     plan: CompletionPlan
     #: the turn that brings the result back
     work: Work | None
     #: the steps that post something, and the intent of each
-    posted: list[CompletionStep]
+    posted: list[hands.CompletionStep]
     intents: list[IntentRow]
     #: the result for the requester's transcript
     line: str | None
@@ -81,7 +69,7 @@ class _Report(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Stored(msgspec.Struct, frozen=True, kw_only=True):
-    """The store's answer to an ending, once it is recorded."""
+    """The store's answer to a recorded ending."""
 
     first: bool = False
     prepared: Sequence[tuple[IntentRow, int]] = ()
@@ -91,24 +79,14 @@ class _Stored(msgspec.Struct, frozen=True, kw_only=True):
 class CompletionReporter:
     """Reports results to the sessions that delegated, and to the places where people wait for them."""
 
-    def __init__(
-        self,
-        context: Context,
-        *,
-        deliver: Callable[[IntentRow, int | None], None],
-        preparer: Preparer,
-        bindings: SessionBindingService,
-        turns: TurnQueue,
-        ended: Callable[[DelegationRow, Work | None], None],
-    ) -> None:
+    def __init__(self, context: Context, preparer: Preparer, bindings: SessionBindingService, turns: TurnQueue) -> None:
         self._ctx = context
         self._preparer = preparer
-        self._drafts = IntentDrafts(context)
+        self._drafts = preparer.drafts
         self._bindings = bindings
-        self._deliver = deliver
         self._turns = turns
         #: called on the loop when a delegation has ended, with its callback, before that is started
-        self._ended = ended
+        self.note_end: Callable[[DelegationRow, Work | None], None] | None = None
         #: starts the turn that brings a result back
         self.start_turn: Callable[[Work, SessionId, int], None] = turns.enqueue
 
@@ -132,7 +110,7 @@ class CompletionReporter:
         done, decided = await self._record_completion(ending)
         plan = ctx.decisions.plan_completion(done, ctx.config.hands)
         if done.requester_replaced and any(step.mode == TURN for step in plan.steps):
-            # A custom decision that ignores resets: the store would refuse its turn forever (invariant S5).
+            # A custom decision that ignores resets: the store would refuse its turn forever (invariant S4).
             plan = plan_completion(done, ctx.config.hands)
         held = None if done.routed is None or done.routed.binding is None else done.routed.binding.binding_id
         with ctx.bindings.hold(held) as hold:
@@ -188,7 +166,8 @@ class CompletionReporter:
     ) -> _Stored | None:
         """Store a result with everything that reports it; None if the requester's session was reset before."""
         ctx, row, now = self._ctx, ending.row, self._ctx.env.now()
-        report = await self._prepare_report(row, done, plan, cause)
+        chain = 0 if ending.turn is None else ending.turn.work.chain
+        report = await self._prepare_report(row, done, plan, chain, cause)
         work, callback = report.work, None
         if work is not None:
             session = ctx.new_session(done.session_key, row.agent, row.reply_to)
@@ -202,16 +181,17 @@ class CompletionReporter:
             after = cause if ending.turn_ended is None else ending.turn_ended(finish.turn or TurnFinish())
             if finish.first:
                 return self._record_report(ending, report, finish, after)
-            self._record_ignored(ending, after)
+            self._preparer.drop(report.intents, Reason.ALREADY_FINISHED, self._record_ignored(ending, after))
             return _Stored()
 
         def then(stored: _Stored | None) -> None:
             if stored is None:
                 return
             if stored.first:
-                self._ended(row, work)
+                assert self.note_end is not None
+                self.note_end(row, work)
             for intent, seq in stored.prepared:
-                self._deliver(intent, seq)
+                self._preparer.deliver(intent, seq)
             if stored.turn is not None:
                 self.start_turn(*stored.turn)
 
@@ -223,7 +203,7 @@ class CompletionReporter:
             now=now,
             line=report.line,
             keep_text=plan.denied or (work is None and not report.posted),
-            callback_reason=next((step.reason for step in plan.steps if step.mode == KEPT), None),
+            callback_reason=next((step.reason for step in plan.steps if step.mode in (KEPT, NOTICE)), None),
             ticket=ending.ticket,
             inline=ctx.config.hands.limits.inline_result,
             turn=ending.turn,
@@ -232,32 +212,41 @@ class CompletionReporter:
         return await ctx.store.write(command, story, then=then)
 
     async def _prepare_report(
-        self, row: DelegationRow, done: HandCompletion, plan: CompletionPlan, cause: int | None
+        self, row: DelegationRow, done: HandCompletion, plan: CompletionPlan, chain: int, cause: int | None
     ) -> _Report:
         """Prepare what reports a result: its callback, its messages, and its line in the requester's transcript."""
-        work = self._callback(row, done.session_key, done.result, plan)
-        posted = [step for step in plan.steps if step.mode in (DIRECT, NOTICE) and step.address is not None]
+        work = self._callback(row, done, plan, chain)
+        # Of a result that is known to come too late nothing is posted, so hooks do not see it either.
+        steps = plan.steps if row.state in OPEN_WORK else ()
+        posted = [step for step in steps if step.mode in (DIRECT, NOTICE) and step.address is not None]
         intents = [await self._announcement(row, done.result, step, n, cause) for n, step in enumerate(posted, 1)]
         line = None if work is not None or done.requester_replaced else _line(row, done.result, posted, intents)
+        reported = is_silent(done, self._ctx.config.hands) is None
+        if plan.steps and plan.denied and not posted and reported and not done.requester_replaced:
+            # Without a notice only the session that delegated can learn that the work has ended.
+            line = _withheld(row, plan.steps[0].reason)
         belongs = await self._belongs(row, done)
         return _Report(done=done, plan=plan, work=work, posted=posted, intents=intents, line=line, belongs=belongs)
 
     def _record_report(self, ending: Ending, report: _Report, finish: HandFinish, cause: int | None) -> _Stored:
-        """Record a first result with everything that reports it."""
         ctx, row, result, ids = self._ctx, ending.row, report.done.result, ids_of_delegation(ending.row)
-        finished = DelegationFinished(
+        finished = hands.DelegationFinished(
             hand=row.hand, outcome=result.outcome, text=result.text, reason=ending.reason, by=ending.by
         )
         seq = ctx.events.record(finished, cause, **ids)
         record_callback(ctx.events, finish.change, seq, **ids)
         steps = report.plan.steps
-        body = CompletionPlanned(steps=steps, requester_busy=report.done.requester_busy)
+        body = hands.CompletionPlanned(steps=steps, requester_busy=report.done.requester_busy)
         planned = self._record_elsewhere(row, report, ctx.events.record(body, seq, **ids))
         if all(step.address is None and step.mode == DIRECT for step in steps):
-            ctx.events.record(IntentSuppressed(reason=Reason.NO_ORIGIN, text=result.text), planned, **ids)
+            ctx.events.record(delivery.IntentSuppressed(reason=Reason.NO_ORIGIN, text=result.text), planned, **ids)
         session, work, turn = finish.session, report.work, None
         if report.line is not None and session is not None:
-            self._record_line(row, session, report.line, planned)
+            # As its callback would have brought it.
+            body = gateway.TranscriptAppended(
+                session_id=session.id, session_key=session.key, role="hand", text=report.line
+            )
+            self._ctx.events.record(body, planned, inbound=_back(row), delegation=row.id)
         if work is not None and session is not None:
             turn = work, session.id, record_admitted(ctx, work, session, planned)
         prepared = [
@@ -266,21 +255,16 @@ class CompletionReporter:
         ]
         return _Stored(first=True, prepared=prepared, turn=turn)
 
-    def _record_ignored(self, ending: Ending, cause: int | None) -> None:
-        """Record a result that came after the first one: it is kept, and changes nothing."""
+    def _record_ignored(self, ending: Ending, cause: int | None) -> int:
+        """Record a result after the first: kept, without effect."""
         row, result = ending.row, ending.result
-        body = DelegationIgnored(
+        body = hands.DelegationIgnored(
             hand=row.hand, reason=Reason.ALREADY_FINISHED, text=result.text, outcome=result.outcome, by=ending.by
         )
-        self._ctx.events.record(body, cause, **ids_of_delegation(row))
-
-    def _record_line(self, row: DelegationRow, session: SessionRow, line: str, cause: int) -> None:
-        """Record the result in the transcript of the requester, as its callback would have brought it."""
-        body = TranscriptAppended(session_id=session.id, session_key=session.key, role="hand", text=line)
-        self._ctx.events.record(body, cause, inbound=_back(row), delegation=row.id)
+        return self._ctx.events.record(body, cause, **ids_of_delegation(row))
 
     async def _belongs(self, row: DelegationRow, done: HandCompletion) -> Address | None:
-        """The formerly bound conversation that a result belongs to."""
+        """The formerly bound conversation of a result."""
         if done.routed is None or done.routed.binding is not None:
             return None
         record = await self._ctx.store.read(FindBindingOfRequest(request=spawn_request(row.id)))
@@ -297,11 +281,11 @@ class CompletionReporter:
             return self._ctx.events.record(denied, cause, **ids_of_delegation(row))
         if row.reply_to is None:
             return cause
-        used = Fallback(asked=belongs or row.reply_to, used=row.reply_to, reason=reason)
+        used = delivery.Fallback(asked=belongs or row.reply_to, used=row.reply_to, reason=reason)
         return self._ctx.events.record(used, cause, **ids_of_delegation(row))
 
-    def _callback(self, row: DelegationRow, session_key: str, result: HandResult, plan: CompletionPlan) -> Work | None:
-        """The result as one message from ``hand:<id>`` to the requester's agent."""
+    def _callback(self, row: DelegationRow, done: HandCompletion, plan: CompletionPlan, chain: int) -> Work | None:
+        """The result as one message from ``hand:<id>`` to the requester's agent. `chain`: of the turn that gave it."""
         step = next((step for step in plan.steps if step.mode == TURN), None)
         if step is None:
             return None
@@ -310,12 +294,12 @@ class CompletionReporter:
         # The answer of a turn without a place of its own goes to the place that it named, whose session remembers it.
         named = row.origin is not None and row.origin.place is None
         # The whole text of a long one is given to the turn when it starts.
-        kept = kept_result(result.text, self._ctx.config.hands.limits.inline_result)
+        kept = kept_result(done.result.text, self._ctx.config.hands.limits.inline_result)
         return Work(
             id=_back(row),
             kind=WorkKind.CALLBACK,
             agent=row.agent,
-            session_key=session_key,
+            session_key=done.session_key,
             peer=hand_sender(row.hand),
             text=kept.shown,
             text_ref=kept.ref,
@@ -325,22 +309,29 @@ class CompletionReporter:
             open_on=row.open_on,
             reply_reason=Reason.CALLBACK_TURN if step.binding is None else Reason.BOUND_DESTINATION,
             binding=step.binding,
-            callback=CallbackFacts(delegation=row.id, hand=row.hand, outcome=result.outcome, label=row.label),
+            callback=CallbackFacts(delegation=row.id, hand=row.hand, outcome=done.result.outcome, label=row.label),
             origin=row.origin,
             serves=row.parent,
             depth=row.depth - 1,
+            chain=1 + max(chain, 0 if row.origin is None else row.origin.chain),
         )
 
     async def _announcement(
-        self, row: DelegationRow, result: HandResult, step: CompletionStep, n: int, cause: int | None
+        self, row: DelegationRow, result: HandResult, step: hands.CompletionStep, n: int, cause: int | None
     ) -> IntentRow:
         """The result for one place, or a notice instead of it. A result that is too long is visibly truncated."""
         assert step.address is not None
-        draft = self._drafts.announcement(row, step.address, n, step.binding)
-        text = _fitting(result.text, self._ctx.config.delivery.max_text)
+        draft, answer = self._drafts.announcement(row, step.address, n, step.binding), ModelText(text="")
+        if step.mode == DIRECT:
+            # A hand may be a model, too.
+            answer = self._drafts.sendable(
+                self._ctx.decisions.read_answer(result.text, self._ctx.config.rules), draft.address
+            )
+            draft = msgspec.structs.replace(draft, content=ContentPart(media=answer.media))
+        text = answer.text if answer.media else _fitting(answer.text, self._ctx.config.delivery.max_text)
         if step.mode == NOTICE:
             draft = msgspec.structs.replace(draft, kind=IntentKind.NOTICE)
-            text = f"{row.hand} is done, and its result is not posted here. {step.reason.sentence}"
+            text = _withheld(row, step.reason)
         mark = None if row.origin is None else row.origin.mark_at(draft.address)
         return await self._preparer.prepare(draft, text, cause, mark)
 
@@ -351,12 +342,11 @@ def ids_of_delegation(row: DelegationRow) -> dict[str, str | None]:
 
 
 def _back(row: DelegationRow) -> InboundId:
-    """The id by which a result is in the transcript of its requester."""
     return InboundId(f"{row.id}.back")
 
 
 def _line(
-    row: DelegationRow, result: HandResult, posted: Sequence[CompletionStep], intents: Sequence[IntentRow]
+    row: DelegationRow, result: HandResult, posted: Sequence[hands.CompletionStep], intents: Sequence[IntentRow]
 ) -> str | None:
     """The result for the requester's transcript if it is posted in the work's own thread, which has another session.
 
@@ -372,6 +362,11 @@ def _line(
     return said(intent.content.chunks) if intent.hooks_pending else result.text
 
 
+def _withheld(row: DelegationRow, reason: Reason) -> str:
+    """The words about a withheld result, without the result."""
+    return f"{row.hand} is done, and its result is not posted here. {reason.sentence}"
+
+
 def _fitting(text: str, most: int) -> str:
-    """A text that can be sent: visible, and not longer than allowed."""
+    """A sendable text: visible, and not longer than allowed."""
     return cut(text, most) if text.strip() else "(no text)"

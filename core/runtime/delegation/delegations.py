@@ -1,32 +1,26 @@
 """Runs delegations: functions in the process, and agents of the gateway; workers outside only have a deadline here."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Sequence
 
 import anyio
-import anyio.abc
 import anyio.lowlevel
 import msgspec
 
 from trunkline.core.errors import HandError, IllegalTransition
 from trunkline.core.events.hands import DelegationAccepted, DelegationProgressed, DelegationStarted
 from trunkline.core.hands.deadlines import TimeLimits
-from trunkline.core.hands.port import HandRunner, HandTask
+from trunkline.core.hands.port import HandRunner, HandTask, task_of
 from trunkline.core.hands.result_limits import LONGEST_PROGRESS, bounded_result, cut
 from trunkline.core.keys import SessionKey
 from trunkline.core.reasons import Reason
 from trunkline.core.records.delegations import DelegationRow, HandKind, HandResult
 from trunkline.core.records.reserved_sender import caller_sender
-from trunkline.core.records.rows import Admission, IntentRow, Work
-from trunkline.core.runtime.bindings.service import SessionBindingService
-from trunkline.core.runtime.context import Context
-from trunkline.core.runtime.delegation.completions import Ending, ids_of_delegation
+from trunkline.core.records.rows import Admission, Work
+from trunkline.core.runtime.context import Context, record_admitted
+from trunkline.core.runtime.delegation.completions import CompletionReporter, Ending, ids_of_delegation
 from trunkline.core.runtime.delegation.endings import Endings
-from trunkline.core.runtime.delegation.open_delegations import OpenDelegation, OpenDelegations
+from trunkline.core.runtime.delegation.open_delegations import OpenDelegation
 from trunkline.core.runtime.delegation.posts import Posts
-from trunkline.core.runtime.outbound.prepare import Preparer
-from trunkline.core.runtime.stories import record_admitted
 from trunkline.core.runtime.suspects import Suspects
 from trunkline.core.runtime.turn_queue import TurnQueue
 from trunkline.core.runtime.user_code import UserCode
@@ -38,52 +32,19 @@ from trunkline.core.well_formed import describe, plain_text
 
 
 class DelegationRunner:
-    """Runs delegations concurrently, and recovers those of an earlier process."""
+    """Runs delegations concurrently, and recovers delegations of an earlier process."""
 
     def __init__(
-        self,
-        context: Context,
-        *,
-        deliver: Callable[[IntentRow, int | None], None],
-        preparer: Preparer,
-        bindings: SessionBindingService,
-        suspects: Suspects,
-        posts: Posts,
-        turns: TurnQueue,
+        self, context: Context, *, reporter: CompletionReporter, suspects: Suspects, posts: Posts, turns: TurnQueue
     ) -> None:
         self._ctx = context
         self._suspects = suspects
         self._turns = turns
         self._posts = posts
-        self._group: anyio.abc.TaskGroup | None = None
-        #: delegations that have not ended
-        self.open = OpenDelegations()
-        self.endings = Endings(
-            context,
-            open_delegations=self.open,
-            deliver=deliver,
-            preparer=preparer,
-            bindings=bindings,
-            turns=turns,
-            posts=posts,
-            begin=self._run_in_background,
-        )
-
-    def start(self, group: anyio.abc.TaskGroup) -> None:
-        """Set the gateway's tasks."""
-        self._group = group
-        self.endings.start(group)
-
-    async def watch_deadlines(self) -> None:
-        """Time delegations out, for as long as the gateway runs."""
-        await self.endings.clock.run()
-
-    def begin_waiting(self) -> None:
-        """Begin the runs that wait, as far as there is room: the limit may have changed."""
-        self.endings.slots.fill()
+        self.endings = Endings(context, reporter, posts, self._run_in_background)
+        self.open = self.endings.open
 
     def limits_of(self, row: DelegationRow) -> TimeLimits:
-        """The time limits of a delegation."""
         parent = self.open.find(row.parent)
         return TimeLimits(
             accepted_at=row.accepted_at,
@@ -110,6 +71,8 @@ class DelegationRunner:
 
         `complete`: what is done between the two, and the row after it.
         """
+        if row.kind is HandKind.WORKER:
+            row = msgspec.structs.replace(row, deadline=self.limits_of(row).of_run(row.accepted_at))
         delegation = OpenDelegation(row=row, cause=cause)
         self.open.add(delegation)
         try:
@@ -118,7 +81,7 @@ class DelegationRunner:
             self.open.remove(delegation)
             raise
 
-        body = self._accepted_event(row)
+        body = accepted_event(row, self.limits_of(row).of_run(row.accepted_at))
 
         def story(new: bool) -> int | None:
             return self._ctx.events.record(body, cause, **ids_of_delegation(row)) if new else None
@@ -137,22 +100,6 @@ class DelegationRunner:
             self.open.remove(delegation)
             raise
 
-    def _accepted_event(self, row: DelegationRow) -> DelegationAccepted:
-        origin = row.origin
-        return DelegationAccepted(
-            hand=row.hand,
-            task=row.task,
-            origin=row.reply_to,
-            session_key=row.session_key,
-            deadline=self.limits_of(row).of_run(row.accepted_at),
-            label=row.label,
-            hand_kind=row.kind.value,
-            asked_by=None if origin is None else origin.asked_by,
-            message_id="" if origin is None else origin.message_id,
-            parent=row.parent,
-            depth=row.depth,
-        )
-
     async def cancel(
         self, delegation: OpenDelegation, reason: Reason, by: str, cause: int | None, post: int | None = None
     ) -> bool:
@@ -169,10 +116,8 @@ class DelegationRunner:
         ending = Ending(row=delegation.row, result=result, reason=reason, by=by, cause=after, post=post)
         return await self.endings.end_for(delegation, ending)
 
-    # ------------------------------------------------------------ recovery
-
     def adopt(self, rows: Sequence[DelegationRow], works: Sequence[tuple[Work, SessionId]], cause: int) -> None:
-        """Know the open delegations of an earlier process, before anything of it goes on."""
+        """Know the open delegations of an earlier process, before anything of that process goes on."""
         for row in rows:
             self.open.add(OpenDelegation(row=row, cause=cause, stored=True))
         for work, _ in works:
@@ -233,11 +178,8 @@ class DelegationRunner:
         else:
             self.begin(delegation)
 
-    # ------------------------------------------------------------ runs
-
     def _run_in_background(self, delegation: OpenDelegation) -> None:
-        assert self._group is not None
-        self._group.start_soon(self._run, delegation, name=f"hand {delegation.row.id}")
+        self._ctx.run_apart(self._run, delegation, name=f"hand {delegation.row.id}")
 
     async def _run(self, delegation: OpenDelegation) -> None:
         if self.open.find(delegation.row.id) is not delegation:
@@ -253,7 +195,6 @@ class DelegationRunner:
             return
 
     def _started(self, delegation: OpenDelegation, now: float) -> DelegationRow:
-        """The row of a delegation whose run begins now."""
         deadline = self.limits_of(delegation.row).of_run(now)
         return msgspec.structs.replace(delegation.row, state=WorkState.RUNNING, started_at=now, deadline=deadline)
 
@@ -276,15 +217,7 @@ class DelegationRunner:
         started = await ctx.store.write(command, lambda _: self._record_started(delegation, row))
         if not self._note_started(delegation, row, started):
             return
-        task = HandTask(
-            delegation=row.id,
-            hand=row.hand,
-            task=row.task,
-            label=row.label,
-            asked_by=None if row.origin is None else row.origin.asked_by,
-            timeout=row.timeout,
-            progress=lambda text: self._note_progress(delegation, text),
-        )
+        task = task_of(row, row.timeout, lambda text: self.progress(delegation, text))
         ended: tuple[HandResult, Reason | None] | None = None
         with anyio.CancelScope() as scope:
             delegation.scope = scope
@@ -294,9 +227,6 @@ class DelegationRunner:
             # One that returns although it was cancelled is late: its result is kept.
             result, reason = ended
             await self.endings.end(delegation, Ending(row=row, result=result, reason=reason, cause=started))
-
-    async def _note_progress(self, delegation: OpenDelegation, text: str) -> None:
-        await self.progress(delegation, text)
 
     async def _run_agent(self, delegation: OpenDelegation) -> None:
         """Give the task to the agent, as the first turn of a session of its own."""
@@ -313,6 +243,7 @@ class DelegationRunner:
             origin=row.origin,
             serves=row.id,
             depth=row.depth,
+            chain=0 if row.origin is None else row.origin.chain,
         )
         admit = Admit(work=work, identity=f"task/{row.id}", session=ctx.new_session(key, row.hand, None), now=now)
         delegation.turns += 1
@@ -351,6 +282,23 @@ class DelegationRunner:
             return False
         delegation.row = msgspec.structs.replace(delegation.row, progress=said)
         return True
+
+
+def accepted_event(row: DelegationRow, deadline: float | None) -> DelegationAccepted:
+    origin = row.origin
+    return DelegationAccepted(
+        hand=row.hand,
+        task=row.task,
+        origin=row.reply_to,
+        session_key=row.session_key,
+        deadline=deadline,
+        label=row.label,
+        hand_kind=row.kind.value,
+        asked_by=None if origin is None else origin.asked_by,
+        message_id="" if origin is None else origin.message_id,
+        parent=row.parent,
+        depth=row.depth,
+    )
 
 
 async def _run_hand(hands: HandRunner, task: HandTask, most: int) -> tuple[HandResult, Reason | None]:

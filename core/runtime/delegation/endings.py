@@ -1,12 +1,8 @@
 """Ends delegations: whatever ends one, its first end counts, its children end with it, and what it held is free."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Coroutine
-from typing import Any
+from collections.abc import Callable
 
 import anyio
-import anyio.abc
 
 from trunkline.core.env import Env
 from trunkline.core.errors import StoreError
@@ -14,15 +10,12 @@ from trunkline.core.hands.deadlines import DeadlinePlan
 from trunkline.core.hands.fair_queue import FairQueue
 from trunkline.core.reasons import Reason
 from trunkline.core.records.delegations import DelegationRow, HandKind, HandResult
-from trunkline.core.records.rows import IntentRow, Work
-from trunkline.core.runtime.bindings.service import SessionBindingService
+from trunkline.core.records.rows import Work
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.deadlines import wait_at_most
 from trunkline.core.runtime.delegation.completions import CompletionReporter, Ending
 from trunkline.core.runtime.delegation.open_delegations import OpenDelegation, OpenDelegations
 from trunkline.core.runtime.delegation.posts import Posts
-from trunkline.core.runtime.outbound.prepare import Preparer
-from trunkline.core.runtime.turn_queue import TurnQueue
 from trunkline.core.states.delegation import HandOutcome, WorkState
 from trunkline.core.values import DelegationId, SessionId
 
@@ -36,30 +29,15 @@ class Endings:
     """Ends open delegations and keeps their number, deadlines and places for runs up to date."""
 
     def __init__(
-        self,
-        context: Context,
-        *,
-        open_delegations: OpenDelegations,
-        deliver: Callable[[IntentRow, int | None], None],
-        preparer: Preparer,
-        bindings: SessionBindingService,
-        turns: TurnQueue,
-        posts: Posts,
-        begin: Callable[[OpenDelegation], None],
+        self, context: Context, reporter: CompletionReporter, posts: Posts, begin: Callable[[OpenDelegation], None]
     ) -> None:
         self._ctx = context
-        self._open = open_delegations
+        self.open = OpenDelegations()
         self._posts = posts
-        self.reporter = CompletionReporter(
-            context, deliver=deliver, preparer=preparer, bindings=bindings, turns=turns, ended=self._note_end
-        )
-        self._group: anyio.abc.TaskGroup | None = None
+        self.reporter = reporter
+        reporter.note_end = self._note_end
         self.clock = DeadlineClock(context.env, self._expire_passed)
         self.slots = RunSlots(lambda: context.config.hands.limits.running, begin)
-
-    def start(self, group: anyio.abc.TaskGroup) -> None:
-        """Set the gateway's tasks."""
-        self._group = group
 
     async def end(self, delegation: OpenDelegation, ending: Ending) -> bool:
         """End a delegation, unless it has ended; answers whether this end is the one that counts."""
@@ -83,7 +61,7 @@ class Endings:
             finally:
                 ended.set()
 
-        self.run_apart(store, f"hand {delegation.row.id} ends")
+        self._ctx.run_apart(store, name=f"hand {delegation.row.id} ends")
         await ended.wait()
         if errors:
             raise errors[0]
@@ -96,11 +74,9 @@ class Endings:
         return await self.reporter.report(ending)
 
     def end_soon(self, delegation: OpenDelegation, outcome: HandOutcome, reason: Reason, text: str = "") -> None:
-        """End a delegation in the background."""
-        assert self._group is not None
         result = HandResult(outcome=outcome, text=text or reason.sentence)
         ending = Ending(row=delegation.row, result=result, reason=reason, cause=delegation.cause)
-        self._group.start_soon(self.end, delegation, ending, name=f"hand {delegation.row.id} {outcome}")
+        self._ctx.run_apart(self.end, delegation, ending, name=f"hand {delegation.row.id} {outcome}")
 
     def settle(self, delegation: OpenDelegation) -> None:
         """End the task of an agent that has returned nothing, and that nothing works on any more, with no text."""
@@ -112,21 +88,20 @@ class Endings:
             or delegation.children
         ):
             return
-        assert self._group is not None
         ending = Ending(row=row, result=HandResult(outcome=HandOutcome.OK, text=""), cause=delegation.cause)
-        self._group.start_soon(self.end, delegation, ending, name=f"hand {row.id} empty")
+        self._ctx.run_apart(self.end, delegation, ending, name=f"hand {row.id} empty")
 
     def expire(self, delegation: OpenDelegation) -> None:
         """End a delegation whose deadline has passed; a worker's only if it has left no answer in time."""
         if delegation.row.kind is HandKind.WORKER:
-            self.run_apart(lambda: self._look_first(delegation), f"hand {delegation.row.id} due")
+            self._ctx.run_apart(self._look_first, delegation, name=f"hand {delegation.row.id} due")
         else:
             self._time_out(delegation)
 
     async def _look_first(self, delegation: OpenDelegation) -> None:
         """Time a worker out, unless it has left an answer that is not applied yet."""
         await self._posts.take_all(None)
-        if self._open.find(delegation.row.id) is delegation:
+        if self.open.find(delegation.row.id) is delegation:
             self._time_out(delegation)
 
     def _time_out(self, delegation: OpenDelegation) -> None:
@@ -135,28 +110,23 @@ class Endings:
             delegation, HandOutcome.TIMEOUT, Reason.HAND_DEADLINE, f"no result within {round(seconds, 3):g} s"
         )
 
-    def run_apart(self, work: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
-        """Run work in a task of its own."""
-        assert self._group is not None
-        self._group.start_soon(work, name=name)
-
     def _expire_passed(self, delegation: DelegationId) -> None:
-        known = self._open.find(delegation)
+        known = self.open.find(delegation)
         if known is not None:
             self.expire(known)
 
     def _note_end(self, row: DelegationRow, callback: Work | None) -> None:
         """Forget an ended delegation, and end its children. `callback`: the turn that gets its result."""
-        parent = self._open.find(row.parent)
+        parent = self.open.find(row.parent)
         if callback is not None and parent is not None:
             parent.turns += 1
-        ended = self._open.find(row.id)
+        ended = self.open.find(row.id)
         if ended is not None:
-            self._open.remove(ended)
+            self.open.remove(ended)
             self.clock.remove(row.id)
             self.slots.release(ended)
             for child in tuple(ended.children):
-                left = self._open.find(child)
+                left = self.open.find(child)
                 if left is not None and left.stored:
                     self.end_soon(left, HandOutcome.CANCELLED, Reason.PARENT_ENDED)
         if parent is not None:
@@ -192,7 +162,6 @@ class DeadlineClock:
         self._plan.remove(delegation)
 
     async def run(self) -> None:
-        """Watch the deadlines for as long as the gateway runs."""
         while True:
             for delegation in self._plan.due(self._env.steady()):
                 self._passed(delegation)
@@ -217,12 +186,11 @@ class RunSlots:
         self._running = 0
 
     def enqueue(self, delegation: OpenDelegation) -> None:
-        """Begin a run, or have it wait for its turn."""
         self._waiting.put(delegation.row.session, delegation)
         self.fill()
 
     def occupy(self, delegation: OpenDelegation) -> None:
-        """Count a run that begins in any case."""
+        """Count a run without regard to the limit."""
         if not delegation.runs:
             delegation.runs = True
             self._running += 1

@@ -3,8 +3,6 @@
 What does not fit is refused with `AnswerRefused`, changes nothing, and is recorded.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -12,15 +10,14 @@ from trunkline.core.errors import AnswerRefused, IllegalTransition, UnknownName
 from trunkline.core.events.delivery import OperatorActed
 from trunkline.core.events.gateway import InboundAdmitted
 from trunkline.core.events.hands import AnswerTurnedAway, DelegationStarted
-from trunkline.core.hands.port import HandTask
+from trunkline.core.hands.port import HandTask, task_of
 from trunkline.core.reasons import Reason
 from trunkline.core.records.delegations import DelegationRow, HandKind, HandResult
 from trunkline.core.records.rows import CallbackChange, Work
-from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.context import Context, record_callback
 from trunkline.core.runtime.delegation.completions import Ending, ids_of_delegation
 from trunkline.core.runtime.delegation.delegations import DelegationRunner
 from trunkline.core.runtime.delegation.open_delegations import OpenDelegation
-from trunkline.core.runtime.stories import record_callback
 from trunkline.core.states.delegation import OPEN_WORK, CallbackEvent, HandOutcome
 from trunkline.core.store.delegations import (
     CallbackRetry,
@@ -46,8 +43,6 @@ OPERATOR = "operator"
 
 
 class HandAdmin:
-    """Delegations for workers and operators inside the process."""
-
     def __init__(
         self,
         context: Context,
@@ -56,7 +51,6 @@ class HandAdmin:
         start_turn: Callable[[Work, SessionId, int], None],
         reopened: Callable[[], None],
         discarded: Callable[[DelegationId], None],
-        up: Callable[[], Awaitable[None]],
     ) -> None:
         self._ctx = context
         self._runner = runner
@@ -64,16 +58,13 @@ class HandAdmin:
         self._start_turn = start_turn
         self._reopened = reopened
         self._discarded = discarded
-        self._up = up
-
-    # ------------------------------------------------------------ workers
 
     async def take(self, hand: str, worker: str, cause: int | None = None) -> HandTask | None:
         """Give a worker the next task of its hand; None: there is none. Its answer needs the `ticket` of the task.
 
         Raises `AnswerRefused` for a hand that is not configured as a worker.
         """
-        await self._up()
+        await self._ctx.until_up()
         ctx = self._ctx
         if hand not in ctx.config.hands.each or not ctx.config.hands.each[hand].worker:
             there = (
@@ -92,19 +83,8 @@ class HandAdmin:
         if taken is None:
             return None
         row, _ = taken
-        return HandTask(
-            delegation=row.id,
-            hand=hand,
-            task=row.task,
-            label=row.label,
-            asked_by=None if row.origin is None else row.origin.asked_by,
-            timeout=None if row.deadline is None else row.deadline - now,
-            ticket=ticket,
-            progress=lambda text: self._note_progress(row.id, text, ticket, name),
-        )
-
-    async def _note_progress(self, delegation: DelegationId, text: str, ticket: str, by: str) -> None:
-        await self.progress(delegation, text, ticket=ticket, by=by)
+        left = None if row.deadline is None else row.deadline - now
+        return task_of(row, left, lambda text: self.progress(row.id, text, ticket=ticket, by=name), ticket)
 
     def _record_taken(self, row: DelegationRow, cause: int | None) -> int:
         known = self._open.find(row.id)
@@ -120,7 +100,7 @@ class HandAdmin:
 
     async def progress(self, delegation: str, text: str, *, ticket: str | None = None, by: str = "") -> bool:
         """Store and show how far a worker has come; False if the delegation has ended. Raises `AnswerRefused`."""
-        await self._up()
+        await self._ctx.until_up()
         return await self._recording(PostVerb.PROGRESS, delegation, by, self._progress(delegation, text, ticket))
 
     async def _progress(self, delegation: str, text: str, ticket: str | None, post: int | None = None) -> bool:
@@ -130,16 +110,10 @@ class HandAdmin:
         return known is not None and await self._runner.progress(known, text, ticket=ticket, post=post)
 
     async def answer(
-        self,
-        delegation: str,
-        outcome: HandResult,
-        *,
-        ticket: str | None = None,
-        by: str = "",
-        cause: int | None = None,
+        self, delegation: str, outcome: HandResult, *, ticket: str | None = None, by: str = "", cause: int | None = None
     ) -> bool:
-        """End a worker's delegation with its result; see `Gateway.inject_callback`."""
-        await self._up()
+        """End a worker's delegation with a result; see `Gateway.inject_callback`."""
+        await self._ctx.until_up()
         done = self._answer(delegation, outcome, ticket, by, cause)
         return await self._recording(PostVerb.ANSWER, delegation, by, done)
 
@@ -174,8 +148,6 @@ class HandAdmin:
             return await self._runner.endings.end(known, ending)
         return await self._runner.endings.keep_late_result(ending)
 
-    # ------------------------------------------------------------ operators
-
     async def cancel(
         self,
         delegation: str,
@@ -184,8 +156,8 @@ class HandAdmin:
         reason: Reason = Reason.CANCELLED_BY_OPERATOR,
         cause: int | None = None,
     ) -> bool:
-        """End a delegation, with its children; False if it has ended before. Raises `AnswerRefused`."""
-        await self._up()
+        """End a delegation and the children; False if ended before. Raises `AnswerRefused`."""
+        await self._ctx.until_up()
         done = self._cancel(delegation, by, cause, reason=reason)
         return await self._recording(PostVerb.CANCEL, delegation, by, done)
 
@@ -210,14 +182,14 @@ class HandAdmin:
         limit: int = 100,
     ) -> ListedDelegations:
         """Delegations that match a filter, newest first, without their results. `before`: the oldest already seen."""
-        await self._up()
+        await self._ctx.until_up()
         return await self._ctx.store.read(ListDelegations(which=which, before=before, limit=limit))
 
     async def show(self, delegation: str) -> DelegationDetails:
         """A delegation with everything stored about it. Raises `UnknownName`, or `StoreError` if it is unreadable."""
         if not _may_be_an_id(delegation):
             raise UnknownName(f"no delegation {delegation!r}")
-        await self._up()
+        await self._ctx.until_up()
         return await self._ctx.store.read(ShowDelegation(delegation=delegation))
 
     async def retry_callback(self, delegation: str, *, by: str = OPERATOR, cause: int | None = None) -> CallbackRetry:
@@ -225,7 +197,7 @@ class HandAdmin:
 
         Raises `AnswerRefused`, and `IllegalTransition` where nothing has failed or nothing can be repeated.
         """
-        await self._up()
+        await self._ctx.until_up()
         return await self._recording(PostVerb.RETRY_CALLBACK, delegation, by, self._retry(delegation, by, cause))
 
     async def _retry(self, delegation: str, by: str, cause: int | None, post: int | None = None) -> CallbackRetry:
@@ -259,7 +231,7 @@ class HandAdmin:
 
         Raises `AnswerRefused`, and `IllegalTransition` where there is nothing to give up.
         """
-        await self._up()
+        await self._ctx.until_up()
         return await self._recording(PostVerb.DISCARD, delegation, by, self._discard(delegation, by, cause))
 
     async def _discard(self, delegation: str, by: str, cause: int | None, post: int | None = None) -> CallbackChange:
@@ -287,14 +259,12 @@ class HandAdmin:
         seq = self._ctx.events.record(OperatorActed(verb=verb.value, detail=plain_text(by) or ""), cause, **ids)
         return record_callback(self._ctx.events, change, seq, **ids)
 
-    # ------------------------------------------------------------ other processes
-
     async def post(self, post: HandPost) -> bool:
         """Carry out a request inside the process. False if the delegation has ended, or had an answer, before.
 
         Raises what its verb raises.
         """
-        await self._up()
+        await self._ctx.until_up()
         return await self._recording(post.verb, post.delegation, post.by, self._carry_out(post, None, None))
 
     async def apply(self, post: HandPost, cause: int | None) -> None:
@@ -340,7 +310,7 @@ class HandAdmin:
         return self._open.find(delegation), row
 
     async def _recording(self, verb: PostVerb, delegation: str, by: str, done: Awaitable[T]) -> T:
-        """The result of a request; a refused one is recorded."""
+        """The result of a request; a refusal is recorded."""
         try:
             return await done
         except (AnswerRefused, UnknownName, IllegalTransition) as error:

@@ -1,7 +1,5 @@
 """The tools of turns for hands: delegate, cancel, look. A refused call has no effect, and the agent gets the reason."""
 
-from __future__ import annotations
-
 import msgspec
 
 from trunkline.core.action_names import Action
@@ -11,7 +9,7 @@ from trunkline.core.bindings.bind_request import SPAWN, BindRequest, spawn_reque
 from trunkline.core.errors import AnswerRefused, BindingError, DelegationRefused, UsageError
 from trunkline.core.events.gateway import ToolCalled, ToolRefused
 from trunkline.core.hands.admission import AdmissionFacts
-from trunkline.core.hands.capture import origin_of
+from trunkline.core.hands.capture import delegation_id, origin_of
 from trunkline.core.hands.port import Delegated, DelegationRequest, DelegationStatus
 from trunkline.core.keys import SessionKey
 from trunkline.core.reasons import Reason
@@ -22,27 +20,33 @@ from trunkline.core.runtime.bindings.service import SessionBindingService
 from trunkline.core.runtime.client_sends.target_resolution import TargetResolver, ToolSend, refusal
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.delegation.delegations import DelegationRunner
-from trunkline.core.runtime.delegation.known_hands import hands_for, kind_of
-from trunkline.core.runtime.message_tool.tool_call import ToolCall
+from trunkline.core.runtime.delegation.known_hands import admit, hands_for, kind_of
+from trunkline.core.runtime.message_tool.results import ToolCall, record_refusal
 from trunkline.core.runtime.outbound.context_policy import ContextPolicy
-from trunkline.core.store.delegations import FindDelegation
+from trunkline.core.runtime.outbound.own_notices import ChainEnd
+from trunkline.core.store.delegations import CountCaused, FindDelegation
 from trunkline.core.values import Address, ChatKind, DelegationId, SessionId
 
 #: how much of a task that is too long is kept in the events
 _SHOWN = 200
 #: the calls of a turn among which those of earlier runs are looked for
 _NUMBERS = 200
-#: names of the tools in events
+#: the place in a chain from which on the delegations of all its turns are counted
+_COUNTED = 3
 DELEGATE, CANCEL = "delegate", "cancel"
 
 
 class HandTools:
-    """The tools of turns for hands."""
-
     def __init__(
-        self, context: Context, runner: DelegationRunner, bindings: SessionBindingService, targets: TargetResolver
+        self,
+        context: Context,
+        runner: DelegationRunner,
+        bindings: SessionBindingService,
+        targets: TargetResolver,
+        chain_end: ChainEnd,
     ) -> None:
         self._ctx = context
+        self._chain_end = chain_end
         self._runner = runner
         self._open = runner.open
         self._bindings = bindings
@@ -50,14 +54,11 @@ class HandTools:
         self._policy = ContextPolicy(context)
 
     def open_of(self, session: SessionId) -> tuple[DelegationStatus, ...]:
-        """The open delegations of a session."""
         return tuple(delegation.status for delegation in self._open.of_session(session))
 
     def names_for(self, agent: str) -> tuple[str, ...]:
         """The hands that an agent may use, as far as their names are known."""
         return hands_for(self._ctx, agent)
-
-    # ------------------------------------------------------------ delegate
 
     async def delegate(self, call: ToolCall, asked: DelegationRequest) -> Delegated:
         """Refuse a task, or store it with its session and its fixed origin, then have the hand begin.
@@ -68,22 +69,23 @@ class HandTools:
         # What is too long is refused below, and is not kept in the events either.
         task = asked.task if len(asked.task) <= ctx.config.hands.limits.max_task else f"{asked.task[:_SHOWN]}…"
         called = ctx.events.record(ToolCalled(tool=DELEGATE, detail=f"{asked.hand}: {task}"), call.cause, **call.ids)
-        accepted = Delegated(delegation=_name_of(work, call.number), hand=asked.hand)
+        accepted = Delegated(delegation=delegation_id(work, call.number), hand=asked.hand)
         before = await self._of_earlier_run(accepted.delegation) if call.again else None
         if before is not None:
             self._compare(call, asked, before, called)
             return msgspec.structs.replace(accepted, hand=before.hand)
         try:
-            kind = self._admit(call, asked)
+            kind = self._admit(call, asked, chain_over=await self._is_chain_over(work))
             await self._accept(call, asked, kind, accepted.delegation, called)
         except (DelegationRefused, BindingError) as error:
-            self._refuse(call, DELEGATE, error, error.reason, called)
+            record_refusal(ctx, work, DELEGATE, error, error.reason, called)
+            if error.reason is Reason.CHAIN_EXCEEDED:
+                await self._chain_end.post_notice(work, call.session, called)
             raise
         return accepted
 
     async def of_earlier_runs(self, work: Work) -> tuple[GivenTask, ...]:
-        """The tasks that earlier runs of a turn have delegated, in the order of its calls."""
-        rows = [await self._of_earlier_run(_name_of(work, number)) for number in range(1, _NUMBERS + 1)]
+        rows = [await self._of_earlier_run(delegation_id(work, number)) for number in range(1, _NUMBERS + 1)]
         return tuple(GivenTask(delegation=row.id, hand=row.hand, task=row.task) for row in rows if row is not None)
 
     async def _of_earlier_run(self, delegation: DelegationId) -> DelegationRow | None:
@@ -99,8 +101,8 @@ class HandTools:
         body = ToolRefused(tool=DELEGATE, reason=Reason.CALL_CHANGED, detail=facts)
         self._ctx.events.record(body, called, **{**call.ids, "delegation": before.id})
 
-    def _admit(self, call: ToolCall, asked: DelegationRequest) -> HandKind:
-        """The kind of hand that will work on a task. Raises `DelegationRefused`."""
+    def _admit(self, call: ToolCall, asked: DelegationRequest, *, chain_over: bool) -> HandKind:
+        """The kind of hand for a task. Raises `DelegationRefused`."""
         ctx, work = self._ctx, call.work
         own = asked.hand == work.agent
         facts = AdmissionFacts(
@@ -108,19 +110,21 @@ class HandTools:
             kind=None if own else kind_of(ctx, asked.hand),
             known=hands_for(ctx, work.agent),
             depth=work.depth,
+            chain=work.chain,
+            chain_over=chain_over,
             in_session=self._open.count_of(call.session),
             in_all=len(self._open),
             has_place=work.reply_to is not None,
             serves=work.serves is not None,
             over=work.serves is not None and self._open.find(work.serves) is None,
         )
-        refused = ctx.decisions.admit_delegation(asked, facts, ctx.config.hands)
-        if refused is not None:
-            raise DelegationRefused(refused.detail, refused.reason)
-        if facts.kind is None:
-            # A custom decision: nothing would ever work on it.
-            raise DelegationRefused(f"no hand {asked.hand!r}", Reason.UNKNOWN_HAND)
-        return facts.kind
+        return admit(ctx, asked, facts)
+
+    async def _is_chain_over(self, work: Work) -> bool:
+        caused = 0
+        if work.chain >= _COUNTED and work.origin is not None:
+            caused = await self._ctx.store.read(CountCaused(inbound=work.origin.inbound))
+        return self._ctx.decisions.is_chain_over(work.chain, caused, self._ctx.config)
 
     async def _accept(
         self, call: ToolCall, asked: DelegationRequest, kind: HandKind, delegation: DelegationId, called: int
@@ -134,10 +138,9 @@ class HandTools:
         await self._runner.accept(row, called, complete)
 
     def _row(self, call: ToolCall, asked: DelegationRequest, kind: HandKind, delegation: DelegationId) -> DelegationRow:
-        """The row of a task, with everything that is fixed at the call."""
         ctx, work, now = self._ctx, call.work, self._ctx.env.now()
         timeout = ctx.config.hands.of(asked.hand).deadline if asked.timeout is None else asked.timeout
-        row = DelegationRow(
+        return DelegationRow(
             id=delegation,
             kind=kind,
             hand=asked.hand,
@@ -157,9 +160,6 @@ class HandTools:
             max_result=ctx.config.hands.limits.max_result,
             accepted_at=now,
         )
-        if kind is not HandKind.WORKER:
-            return row
-        return msgspec.structs.replace(row, deadline=self._runner.limits_of(row).of_run(now))
 
     async def _place_row(
         self, call: ToolCall, asked: DelegationRequest, row: DelegationRow, called: int
@@ -214,8 +214,6 @@ class HandTools:
         await self._bindings.bind(request, cause)
         return key
 
-    # ------------------------------------------------------------ cancel
-
     async def cancel(self, call: ToolCall, delegation: str) -> bool:
         """End a delegation of the session; False if it has ended. Raises `AnswerRefused` for any other."""
         ctx = self._ctx
@@ -229,14 +227,5 @@ class HandTools:
             by = f"agent:{call.work.agent}"
             return await self._runner.cancel(known, Reason.CANCELLED_BY_AGENT, by, called)
         error = AnswerRefused(f"this session has no delegation {delegation!r}")
-        self._refuse(call, CANCEL, error, error.reason, called)
+        record_refusal(ctx, call.work, CANCEL, error, error.reason, called)
         raise error
-
-    def _refuse(self, call: ToolCall, tool: str, error: UsageError, reason: Reason, cause: int) -> None:
-        """Record a refused call."""
-        self._ctx.events.record(ToolRefused(tool=tool, reason=reason, detail=error.facts), cause, **call.ids)
-
-
-def _name_of(work: Work, number: int) -> DelegationId:
-    """The id of what a turn delegates with a call, the same in every run."""
-    return DelegationId(f"{work.id}.hand{number}")

@@ -1,13 +1,12 @@
 """Which hands there are: functions of the runner, agents of the gateway, and workers of the configuration."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from trunkline.core.agent import Agent
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import ConfigError, DelegationRefused
-from trunkline.core.hands.port import HandRunner, ListsHands
+from trunkline.core.hands.admission import AdmissionFacts
+from trunkline.core.hands.port import DelegationRequest, HandRunner, ListsHands
 from trunkline.core.reasons import Reason
 from trunkline.core.records.delegations import HandKind
 from trunkline.core.runtime.context import Context
@@ -26,6 +25,17 @@ def kind_of(ctx: Context, hand: str) -> HandKind | None:
         return HandKind.FUNCTION if _has(ctx.hands, hand) else None
     except Exception as error:
         raise DelegationRefused(f"no hand {hand!r}: {describe(error)}", Reason.UNKNOWN_HAND) from error
+
+
+def admit(ctx: Context, request: DelegationRequest, facts: AdmissionFacts) -> HandKind:
+    """The kind of hand for a task. Raises `DelegationRefused`."""
+    refused = ctx.decisions.admit_delegation(request, facts, ctx.config.hands)
+    if refused is not None:
+        raise refused
+    if facts.kind is None:
+        # A custom decision: nothing would ever work on it.
+        raise DelegationRefused(f"no hand {request.hand!r}", Reason.UNKNOWN_HAND)
+    return facts.kind
 
 
 def hands_for(ctx: Context, agent: str) -> tuple[str, ...]:

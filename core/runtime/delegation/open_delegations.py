@@ -1,6 +1,6 @@
 """The delegations that have not ended, in memory: found and counted in constant time, however many there are."""
 
-from __future__ import annotations
+from dataclasses import dataclass, field
 
 import anyio
 
@@ -9,31 +9,28 @@ from trunkline.core.records.delegations import DelegationRow, HandKind
 from trunkline.core.values import DelegationId, SessionId
 
 
+@dataclass(slots=True, kw_only=True, eq=False)
 class OpenDelegation:
-    """A delegation whose work has not ended, as this process knows it."""
+    """A delegation with work that has not ended, as known to this process."""
 
-    __slots__ = ("cause", "children", "ending", "row", "runs", "scope", "stored", "turns")
-
-    def __init__(self, *, row: DelegationRow, cause: int, stored: bool = False) -> None:
-        self.row = row
-        #: seq of the event that it goes on from
-        self.cause = cause
-        #: it is durable; until then it only counts
-        self.stored = stored
-        #: cancels the run of a function, or the turn of an agent that works on it
-        self.scope: anyio.CancelScope | None = None
-        #: held while an end of it is being stored: of two, the first counts
-        self.ending = anyio.Lock()
-        #: it holds one of the places for runs at the same time
-        self.runs = False
-        #: how many turns that work on it are due or running; a task that is being stored counts, too
-        self.turns = 0
-        #: the delegations of those turns that have not ended
-        self.children: dict[DelegationId, None] = {}
+    row: DelegationRow
+    #: seq of the event that it goes on from
+    cause: int
+    #: it is durable; until then it only counts
+    stored: bool = False
+    #: cancels the run of a function, or the turn of an agent that works on it
+    scope: anyio.CancelScope | None = None
+    #: held while an end of it is being stored: of two, the first counts
+    ending: anyio.Lock = field(default_factory=anyio.Lock)
+    #: it holds one of the places for runs at the same time
+    runs: bool = False
+    #: how many turns that work on it are due or running; a task that is being stored counts, too
+    turns: int = 0
+    #: the delegations of those turns that have not ended
+    children: dict[DelegationId, None] = field(default_factory=dict[DelegationId, None])
 
     @property
     def status(self) -> DelegationStatus:
-        """The delegation as an agent sees it."""
         row = self.row
         return DelegationStatus(
             delegation=row.id,
@@ -48,8 +45,6 @@ class OpenDelegation:
 
 
 class OpenDelegations:
-    """All open delegations, by id and by the session that started them."""
-
     def __init__(self) -> None:
         self._all: dict[DelegationId, OpenDelegation] = {}
         self._of_session: dict[SessionId | None, dict[DelegationId, OpenDelegation]] = {}
@@ -88,7 +83,6 @@ class OpenDelegations:
             parent.children.pop(row.id, None)
 
     async def wait_for_worker(self) -> None:
-        """Wait until a task of a worker is open."""
         await self._some_worker.wait()
 
     def find(self, delegation: str | None) -> OpenDelegation | None:
@@ -96,13 +90,10 @@ class OpenDelegations:
         return None if delegation is None else self._all.get(DelegationId(delegation))
 
     def count_of(self, session: SessionId) -> int:
-        """How many a session has."""
         return len(self._of_session.get(session, ()))
 
     def of_session(self, session: SessionId) -> tuple[OpenDelegation, ...]:
-        """The stored ones of a session, in order of acceptance."""
         return tuple(delegation for delegation in self._of_session.get(session, {}).values() if delegation.stored)
 
     def all(self) -> tuple[OpenDelegation, ...]:
-        """Every stored one, in order of acceptance."""
         return tuple(delegation for delegation in self._all.values() if delegation.stored)

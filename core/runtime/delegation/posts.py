@@ -3,8 +3,6 @@
 A post is removed by the transaction that applies it. What is refused is recorded, and removed with that.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 
 import anyio
@@ -22,8 +20,6 @@ Apply = Callable[[HandPost, int | None], Awaitable[None]]
 
 
 class Posts:
-    """Applies the posts of other processes."""
-
     def __init__(self, context: Context) -> None:
         self._ctx = context
         self._apply: Apply | None = None
@@ -38,7 +34,6 @@ class Posts:
         self._apply = apply
 
     async def take_all(self, cause: int | None) -> None:
-        """Apply everything that is there."""
         if self._apply is None or not await self._ctx.store.read(HasPosts()):
             return
         async with self._one:

@@ -4,11 +4,8 @@ A turn that returns nothing while the task has open delegations of its own leave
 session may give the result.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any
 
 import anyio
 
@@ -18,10 +15,9 @@ from trunkline.core.hands.result_limits import bounded_result
 from trunkline.core.reasons import Reason
 from trunkline.core.records.delegations import HandResult
 from trunkline.core.records.rows import Work
-from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.context import Context, record_callback
 from trunkline.core.runtime.delegation.completions import Ending
 from trunkline.core.runtime.delegation.delegations import DelegationRunner
-from trunkline.core.runtime.stories import record_callback
 from trunkline.core.states.delegation import CallbackEvent, HandOutcome
 from trunkline.core.store.commands import FinishTurn, TurnFinish
 from trunkline.core.store.delegations import FindDelegation
@@ -29,8 +25,6 @@ from trunkline.core.values import WorkKind
 
 
 class TaskTurns:
-    """Ends turns that work on delegations together with these."""
-
     def __init__(self, context: Context, runner: DelegationRunner) -> None:
         self._ctx = context
         self._open = runner.open
@@ -41,13 +35,9 @@ class TaskTurns:
         served = self._open.find(work.serves)
         return served is None or served.ending.locked()
 
-    def run_apart(self, work: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
-        """Run a turn in a task of its own, so that it takes no place of people's turns."""
-        self._endings.run_apart(work, name)
-
     @contextmanager
     def running(self, work: Work) -> Generator[anyio.CancelScope]:
-        """A scope around the agent of a turn, which is cancelled when its delegation ends."""
+        """A scope around the agent of a turn, cancelled when the delegation ends."""
         served = self._open.find(work.serves)
         with anyio.CancelScope() as scope:
             if served is not None:
@@ -59,7 +49,6 @@ class TaskTurns:
                     served.scope = None
 
     async def drop(self, work: Work, cause: int) -> None:
-        """End a turn without running it, because its delegation has ended."""
         ended = TurnEnded(outcome="silent", reason=Reason.PARENT_ENDED)
         await self._ctx.store.write(self._finish_of(work, ended), lambda done: self._record(work, ended, done, cause))
 
@@ -71,7 +60,6 @@ class TaskTurns:
             self._endings.settle(served)
 
     async def finish(self, work: Work, answer: str | None, failure: TurnEnded | None, cause: int) -> None:
-        """End a turn with what its agent returned, or with how it failed."""
         over = failure is not None and failure.reason is Reason.PARENT_ENDED
         result, reason = (None, None) if over else self._result_of(answer, failure)
         ended = failure or TurnEnded(outcome="silent" if result is None else "replied")
@@ -129,7 +117,6 @@ class TaskTurns:
         )
 
     def _record(self, work: Work, ended: TurnEnded, done: TurnFinish, cause: int) -> int:
-        """Record the end of a turn, and what it means for the callback that it worked on."""
         events = self._ctx.events
         seq = events.record(ended, cause, inbound=work.id, turn=work.turn, delegation=work.serves)
         record_callback(events, done.callback, seq, inbound=work.id, turn=work.turn)

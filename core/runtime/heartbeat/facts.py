@@ -3,14 +3,13 @@
 Files and adapters are user code: each gets a deadline, and a failure is a fact like any other.
 """
 
-from __future__ import annotations
-
 from typing import cast
 
 import anyio
 import msgspec
 
-from trunkline.core.channels import Readiness, Ready, Recipients, rules_for
+from trunkline.core.channels import Readiness, Ready, rules_for
+from trunkline.core.channels.adapter import Recipients
 from trunkline.core.config.heartbeat import LAST, HeartbeatConfig
 from trunkline.core.config.schedule import CronConfig
 from trunkline.core.env import Files
@@ -48,7 +47,6 @@ class Destination(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 async def instructions_of(heartbeat: HeartbeatConfig, files: Files) -> Instructions:
-    """The text of the configuration, else that of the file."""
     if heartbeat.text is not None:
         return Instructions(text=heartbeat.text)
     if heartbeat.file is None:
@@ -111,7 +109,6 @@ class Destinations:
         return found
 
     async def _address(self, agent: str, found: HeartbeatTarget, cause: int | None) -> Destination:
-        """The target as an address."""
         channel = found.channel or ""
         if channel not in self._ctx.channels:
             return Destination(reason=Reason.UNKNOWN_CHANNEL, detail=channel)
@@ -139,7 +136,6 @@ def _uncertain(question: TargetQuestion, reason: Reason | None) -> str:
 
 
 async def _people(adapter: Recipients) -> tuple[str, ...]:
-    """The people that an adapter names."""
     try:
         with anyio.fail_after(_TIMEOUT), UserCode():
             named = cast("object", await adapter.resolve_recipients())

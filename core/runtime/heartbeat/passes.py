@@ -1,6 +1,4 @@
-"""One try to run a heartbeat: ask the guards, find the destination, and store the run with what it deals with."""
-
-from __future__ import annotations
+"""A try to run a heartbeat: ask the guards, find the destination, and store the run with the input."""
 
 from collections import deque
 from functools import partial
@@ -8,11 +6,12 @@ from functools import partial
 import msgspec
 
 from trunkline.core.config.heartbeat import HeartbeatConfig
+from trunkline.core.decisions import Decisions
 from trunkline.core.errors import StoreError
 from trunkline.core.events.heartbeat import HeartbeatDue, HeartbeatSkipped, HeartbeatStarted
 from trunkline.core.heartbeat.guards import BUSY, GuardFacts, RunDecision
 from trunkline.core.heartbeat.prompts import PromptFacts, heartbeat_prompt
-from trunkline.core.heartbeat.schedule import Plan, first_active, next_due
+from trunkline.core.heartbeat.schedule import first_active, next_due
 from trunkline.core.heartbeat.settings import heartbeat_of
 from trunkline.core.heartbeat.tasks import Assignment, assignment
 from trunkline.core.heartbeat.wake import FLOOD_WINDOW, WakeKind, WakeRequest
@@ -22,7 +21,6 @@ from trunkline.core.records.heartbeat import HeartbeatRun, SystemEvent
 from trunkline.core.records.rows import Work
 from trunkline.core.routing.key_text import config_key
 from trunkline.core.runtime.context import Context
-from trunkline.core.runtime.heartbeat.admissions import Admissions
 from trunkline.core.runtime.heartbeat.facts import Destination, Destinations, Instructions, instructions_of
 from trunkline.core.runtime.heartbeat.timers import HEARTBEAT, Timers, moved, stamp
 from trunkline.core.runtime.outbound.heartbeat_outcome import in_hours, visibility_of
@@ -44,8 +42,6 @@ class Later(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class _Pass(msgspec.Struct, frozen=True, kw_only=True):
-    """The facts of one try."""
-
     wake: WakeRequest
     heartbeat: HeartbeatConfig
     session_key: str
@@ -61,23 +57,18 @@ class _Pass(msgspec.Struct, frozen=True, kw_only=True):
     assignment: Assignment = Assignment(text=None)
     destination: Destination = Destination()
 
-    def next_at(self) -> float | None:
+    def next_at(self, by: Decisions) -> float | None:
         """The next time of the schedule, once this try is over."""
         if self.due is None or self.heartbeat.every <= 0:
             return None if self.timer is None else self.timer.next_at
-        return next_due(self.due, self.heartbeat.every, self.now)
+        return by.next_heartbeat(self.due, self.heartbeat.every, self.now)
 
 
 class Passes:
-    """Tries to run heartbeats."""
-
-    def __init__(
-        self, context: Context, *, timers: Timers, destinations: Destinations, admissions: Admissions, turns: TurnQueue
-    ) -> None:
+    def __init__(self, context: Context, timers: Timers, destinations: Destinations, turns: TurnQueue) -> None:
         self._ctx = context
         self._timers = timers
         self._destinations = destinations
-        self._admissions = admissions
         self._turns = turns
         #: when the last runs of each agent began, on the steady clock
         self._starts: dict[str, deque[float]] = {}
@@ -194,32 +185,27 @@ class Passes:
         )
 
     def active(self, agent: str, now: float) -> bool:
-        """Whether a time of the wall clock is within the active hours of an agent."""
         return in_hours(self._ctx, agent, now)
 
-    def first_in_hours(self, agent: str, plan: Plan) -> float | None:
-        """The time of a plan; of one in the quiet hours, the first of its times in the active hours."""
+    def first_in_hours(self, agent: str, next_at: float | None) -> float | None:
+        """The next time of a heartbeat; if that is in the quiet hours, the first of its times in the active hours."""
         heartbeat = heartbeat_of(self._ctx.config, agent)
-        if plan.next_at is None or heartbeat is None or heartbeat.every <= 0:
+        if next_at is None or heartbeat is None or heartbeat.every <= 0:
             return None
-        return first_active(plan.next_at, heartbeat.every, partial(self.active, agent))
+        return first_active(next_at, heartbeat.every, partial(self.active, agent))
 
     def _recent(self, agent: str) -> deque[float]:
-        """When the last runs of an agent began."""
         starts, now = self._starts.setdefault(agent, deque()), self._ctx.env.steady()
         while starts and now - starts[0] >= FLOOD_WINDOW:
             starts.popleft()
         return starts
 
     def _moved(self, tried: _Pass, *, fired: bool) -> Timer | None:
-        """The timer after this try; none: it stays."""
+        """The timer after this try; none: the timer stays."""
         if tried.timer is None or tried.due is None:
             return None
-        plan = Plan(next_at=tried.next_at())
-        at = self.first_in_hours(tried.wake.agent, plan)
+        at = self.first_in_hours(tried.wake.agent, tried.next_at(self._ctx.decisions))
         return moved(tried.timer, at, tried.due if fired else None)
-
-    # ------------------------------------------------------------ outcomes
 
     async def _start(self, tried: _Pass, decision: RunDecision) -> None:
         """Store the run, once: a run of the schedule is known by its time."""
@@ -249,7 +235,7 @@ class Passes:
             guards=decision.guards,
             wake=wake.reason,
             due=due,
-            next_at=tried.next_at() if timer is None else timer.next_at,
+            next_at=tried.next_at(ctx.decisions) if timer is None else timer.next_at,
             to=place,
             reason=tried.destination.reason,
             events=len(tried.events),
@@ -259,7 +245,7 @@ class Passes:
         ctx.heartbeats[work.id] = ctx.env.now()
         again = HeartbeatSkipped(agent=agent, reason=Reason.NOT_DUE, wake=wake.reason, due=due, next_at=started.next_at)
         taken = tried.events[-1].n if tried.events else 0
-        await self._admissions.start(work, started, again, tried.cause, timer=timer, taken=taken)
+        await self._timers.start(work, started, again, tried.cause, timer=timer, taken=taken)
 
     async def _skip(self, tried: _Pass, decision: RunDecision) -> Later:
         """Record why a run does not take place; what only has to wait is recorded once for a reason."""
@@ -295,7 +281,7 @@ class Passes:
 
 
 def _passed(timer: Timer | None, due: float | None, heartbeat: HeartbeatConfig, now: float) -> Timer | None:
-    """The timer behind a time that is over; none: it stays."""
+    """The timer behind a time whose try raised, by our rule: a decision may have raised. None: the timer stays."""
     if timer is None or due is None or heartbeat.every <= 0:
         return None
     return moved(timer, next_due(due, heartbeat.every, now))

@@ -4,29 +4,127 @@ Each agent has its own queue of wake requests, so a busy agent delays no other. 
 takes place in the lane of its session, so a hanging agent does not stop the clock.
 """
 
-from __future__ import annotations
-
 import anyio
 import anyio.abc
 import msgspec
 
 from trunkline.core.config.gateway import GatewayConfig, heartbeat_agents
-from trunkline.core.errors import InvalidCall, UnknownName
-from trunkline.core.events.heartbeat import HeartbeatScheduled, SystemEventAdded
-from trunkline.core.heartbeat.schedule import Plan, next_due, plan_at_start
-from trunkline.core.heartbeat.settings import heartbeat_of
-from trunkline.core.heartbeat.wake import WakeKind, WakeQueue, WakeRequest, finished, request, take
+from trunkline.core.config.schedule import CronConfig
+from trunkline.core.decisions import Decisions
+from trunkline.core.errors import InvalidCall, StoreError, UnknownName
+from trunkline.core.events.heartbeat import CronDue, CronScheduled, HeartbeatScheduled, SystemEventAdded
+from trunkline.core.heartbeat.prompts import cron_prompt
+from trunkline.core.heartbeat.settings import agent_of, heartbeat_of, zones_of
+from trunkline.core.heartbeat.wake import WakeKind, WakeQueue, WakeRequest, finished, request, take_due
+from trunkline.core.keys import SessionKey
+from trunkline.core.reasons import Reason
+from trunkline.core.records.heartbeat import HeartbeatRun
+from trunkline.core.records.rows import Work
+from trunkline.core.routing.key_text import config_key
 from trunkline.core.runtime.client_sends.target_resolution import TargetResolver
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.deadlines import wait_at_most
-from trunkline.core.runtime.heartbeat.admissions import Admissions
-from trunkline.core.runtime.heartbeat.facts import Destinations
+from trunkline.core.runtime.heartbeat.facts import Destination, Destinations
 from trunkline.core.runtime.heartbeat.passes import Passes
-from trunkline.core.runtime.heartbeat.schedule_entries import ScheduleEntries
-from trunkline.core.runtime.heartbeat.timers import CRON, HEARTBEAT, Timers
+from trunkline.core.runtime.heartbeat.timers import CRON, HEARTBEAT, Timers, moved, stamp
 from trunkline.core.runtime.turn_queue import TurnQueue
-from trunkline.core.store.schedule import AddSystemEvent, ListWaitingAgents, NewSystemEvent, Timer
+from trunkline.core.store.schedule import AddSystemEvent, Fire, ListWaitingAgents, NewSystemEvent, Timer
 from trunkline.core.untrusted import check_texts
+from trunkline.core.values import InboundId, Peer, WorkKind
+
+
+class ScheduleEntries:
+    def __init__(self, context: Context, timers: Timers, destinations: Destinations) -> None:
+        self._ctx = context
+        self._timers = timers
+        self._destinations = destinations
+        #: what fires later than this was missed, on the wall clock; set when the process begins
+        self._began: float | None = None
+
+    async def plan(self, cause: int | None) -> None:
+        """Plan entries that are new or have another schedule. One that has fired for good stays so."""
+        ctx = self._ctx
+        now = ctx.env.now()
+        if self._began is None:
+            self._began = now
+        for entry in ctx.config.cron:
+            name, spec = f"{CRON}{entry.id}", _spec(entry)
+            stored = self._timers.find(name)
+            if stored is not None and stored.spec == spec:
+                continue
+            at = self._next(entry, now, now)
+            timer = Timer(name=name, spec=spec, next_at=at)
+            reason = None if at is not None else Reason.CRON_PAST
+            await self._timers.store(timer, CronScheduled(entry=entry.id, next_at=at, reason=reason), cause)
+
+    def _next(self, entry: CronConfig, after: float, since: float) -> float | None:
+        zones = zones_of(self._ctx.config, agent_of(entry, self._ctx.config), self._ctx.env.timezone)
+        return self._ctx.decisions.next_fire(entry.timing, after, zones, since=since)
+
+    async def fire(self, timer: Timer) -> str | None:
+        """Fire an entry once, however often it was due. Returns the agent whose heartbeat it wakes, if any."""
+        ctx = self._ctx
+        entry = next((configured for configured in ctx.config.cron if f"{CRON}{configured.id}" == timer.name), None)
+        now, due = ctx.env.now(), timer.next_at
+        if entry is None or due is None or due > now:
+            return None
+        # The planned time keeps the phase of an interval.
+        after = moved(timer, self._next(entry, now, due), due)
+        missed = self._began is not None and due < self._began
+        body = CronDue(
+            entry=entry.id,
+            agent=agent_of(entry, ctx.config),
+            reason=Reason.CRON_MISSED if missed else Reason.CRON_DUE,
+            due=due,
+            next_at=after.next_at,
+            starts="turn" if entry.wake is None else "heartbeat",
+        )
+        if entry.wake is None:
+            await self._start(entry, after, body)
+            return None
+        await self._tell(entry, after, body)
+        return body.agent if entry.wake == "now" else None
+
+    async def _start(self, entry: CronConfig, timer: Timer, body: CronDue) -> None:
+        ctx = self._ctx
+        try:
+            place = await self._destinations.for_agent(body.agent, None, None, entry=entry)
+        except StoreError:
+            raise
+        except Exception:  # noqa: BLE001 -- adapters and decisions may be user code; the turn takes place anyway
+            place = Destination(reason=Reason.NO_TARGET)
+        name = f"cron-{entry.id}-{stamp(body.due)}"
+        work = Work(
+            id=InboundId(name),
+            kind=WorkKind.CRON,
+            agent=body.agent,
+            session_key=config_key(SessionKey(agent=body.agent), ctx.config),
+            peer=Peer(id=f"cron:{entry.id}", name=entry.id),
+            text=cron_prompt(entry.text, None if place.address is None else str(place.address)),
+            heartbeat=HeartbeatRun(wake=f"cron:{entry.id}", due=body.due, target=place.address, why=place.reason),
+        )
+        await self._timers.start(work, body, body, None, timer=timer)
+
+    async def _tell(self, entry: CronConfig, timer: Timer, body: CronDue) -> None:
+        ctx = self._ctx
+        event = NewSystemEvent(
+            identity=f"{timer.name}/{body.due!r}",
+            agent=body.agent,
+            text=entry.text,
+            source=f"cron:{entry.id}",
+            wakes=entry.wake == "now",
+        )
+
+        def story(_: object) -> None:
+            self._timers.keep(timer)
+            ctx.events.record(body)
+
+        await ctx.store.write(Fire(timer=timer, event=event, now=ctx.env.now()), story)
+
+
+def _spec(entry: CronConfig) -> str:
+    return f"{entry.at or ''}|{entry.every or ''}|{entry.cron or ''}|{entry.timezone}"
+
 
 #: seconds after which the wall clock is looked at again: it may have been set
 _LOOK = 300.0
@@ -39,11 +137,11 @@ _INTERNAL = (WakeKind.RETRY, WakeKind.INTERVAL)
 class Scheduler:
     """Starts heartbeats and entries of the schedule when they are due."""
 
-    def __init__(self, context: Context, timers: Timers, passes: Passes, entries: ScheduleEntries) -> None:
+    def __init__(self, context: Context, targets: TargetResolver, turns: TurnQueue) -> None:
         self._ctx = context
-        self._timers = timers
-        self._passes = passes
-        self._entries = entries
+        self._timers, destinations = Timers(context, turns), Destinations(context, targets)
+        self._passes = Passes(context, self._timers, destinations, turns)
+        self._entries = ScheduleEntries(context, self._timers, destinations)
         self._changed = anyio.Event()
         self._queues: dict[str, WakeQueue] = {}
         #: entries of the schedule that are being started
@@ -52,17 +150,6 @@ class Scheduler:
         self._planned: GatewayConfig | None = None
         #: by how much the wall clock is ahead of the steady clock
         self._clock: float | None = None
-
-    @classmethod
-    def with_parts(cls, context: Context, targets: TargetResolver, turns: TurnQueue) -> Scheduler:
-        """A scheduler with its parts."""
-        timers, destinations = Timers(context), Destinations(context, targets)
-        admissions = Admissions(context, timers, turns)
-        passes = Passes(context, timers=timers, destinations=destinations, admissions=admissions, turns=turns)
-        entries = ScheduleEntries(context, timers=timers, destinations=destinations, admissions=admissions)
-        return cls(context, timers, passes, entries)
-
-    # ------------------------------------------------------------ requests
 
     def wake(self, agent: str, reason: str) -> None:
         """Ask for a heartbeat; `reason` is ``manual``, ``cron:<id>``, ... or any word. Raises `UnknownName`."""
@@ -103,8 +190,6 @@ class Scheduler:
         """The configuration has changed."""
         self._changed.set()
 
-    # ------------------------------------------------------------ the clock
-
     async def run(self, started: int) -> None:
         """Start what is due, for as long as the gateway runs. Without heartbeats and entries it does nothing."""
         loaded = False
@@ -126,7 +211,6 @@ class Scheduler:
                 await self._wait()
 
     def _clock_was_set(self) -> bool:
-        """Whether the wall clock was set since this was asked last."""
         env, before = self._ctx.env, self._clock
         self._clock = env.now() - env.steady()
         return before is not None and abs(self._clock - before) > _DRIFT
@@ -140,7 +224,9 @@ class Scheduler:
         if at is not None:
             waits += [at - env.now(), _LOOK]
         if waits:
-            await wait_at_most(self._changed, max(0.0, min(waits)))
+            soon = min(waits)
+            # Two clocks differ in their last digits: a wait that neither of them can show would be one for ever.
+            await wait_at_most(self._changed, max(soon, 0.001) if soon > 0 else 0.0)
         else:
             await self._changed.wait()
 
@@ -153,7 +239,8 @@ class Scheduler:
         for agent in agents:
             heartbeat, stored = heartbeat_of(config, agent), self._timers.find(_timer(agent))
             assert heartbeat is not None
-            planned = self._passes.first_in_hours(agent, _plan_of(stored, heartbeat.every, ctx.env.now()))
+            next_at = _next_of(stored, heartbeat.every, ctx.env.now(), ctx.decisions)
+            planned = self._passes.first_in_hours(agent, next_at)
             if stored is None or (stored.next_at, float(stored.spec)) != (planned, heartbeat.every):
                 timer = Timer(
                     name=_timer(agent),
@@ -165,7 +252,6 @@ class Scheduler:
         await self._entries.plan(cause)
 
     def _start_due(self, group: anyio.abc.TaskGroup) -> None:
-        """Start the entries and the heartbeats that are due."""
         env = self._ctx.env
         for timer in self._timers.due(env.now()):
             if timer.name.startswith(CRON):
@@ -179,7 +265,7 @@ class Scheduler:
                 wake = WakeRequest(agent=agent, kind=WakeKind.INTERVAL, at=env.steady())
                 self._queues[agent] = request(queue, wake, delay=0.0)
         for agent, queue in sorted(self._queues.items()):
-            self._queues[agent], wakes = take(queue, env.steady())
+            self._queues[agent], wakes = take_due(queue, env.steady())
             for wake in wakes:
                 group.start_soon(self._pass, wake, name=f"heartbeat {agent}")
 
@@ -193,7 +279,6 @@ class Scheduler:
             self._request(_request_of(woken, timer.name.replace("/", ":"), self._ctx.env.steady()))
 
     async def _pass(self, wake: WakeRequest) -> None:
-        """Try to run a heartbeat; it may have to wait."""
         later = await self._passes.run(wake)
         env, queue = self._ctx.env, self._queues[wake.agent]
         self._queues[wake.agent] = finished(queue, env.steady(), (wake,) if later.busy else ())
@@ -204,12 +289,12 @@ class Scheduler:
         self._changed.set()
 
 
-def _plan_of(stored: Timer | None, every: float, now: float) -> Plan:
+def _next_of(stored: Timer | None, every: float, now: float, by: Decisions) -> float | None:
     """The next time of a heartbeat. One that is stored keeps its phase, also after the clock was set back."""
     at, before = (None, None) if stored is None else (stored.next_at, float(stored.spec))
     if at is None or before != every or every <= 0 or at <= now:
-        return plan_at_start(every, now, stored=at, stored_every=before)
-    return Plan(next_at=next_due(now - (now - at) % every, every, now))
+        return by.plan_heartbeat(every, now, stored=at, stored_every=before)
+    return by.next_heartbeat(now - (now - at) % every, every, now)
 
 
 def _timer(agent: str) -> str:

@@ -3,8 +3,6 @@
 A command that runs again after a crash finds its earlier result and gives the same reply.
 """
 
-from __future__ import annotations
-
 from trunkline.core.bindings.bind_request import BindRequest
 from trunkline.core.chat_commands import permissions as decide
 from trunkline.core.chat_commands import tasks
@@ -24,8 +22,6 @@ from trunkline.core.well_formed import well_formed
 
 
 class CommandRunner:
-    """Executes peers' commands to the gateway."""
-
     def __init__(self, context: Context, bindings: SessionBindingService, runner: DelegationRunner) -> None:
         self._ctx = context
         self._bindings = bindings
@@ -57,15 +53,17 @@ class CommandRunner:
         here = self._bindings.resolve_by_conversation(work.place)
         config = self._ctx.config.control
         if command.name is CommandName.AGENTS:
-            return decide.bindings_reply(self._bindings.all(), here, all_of_them=decide.is_owner(who, config))
+            return decide.bindings_reply(
+                self._bindings.all(), here, all_of_them=decide.is_owner(who, config, claimed=work.claimed)
+            )
         if command.name is CommandName.FOCUS:
-            decide.check_focus(who, config)
+            decide.check_focus(who, config, claimed=work.claimed)
             return decide.focus_reply(await self._focus(command, work, who, cause))
         if here is None:
             # It was done before the process died, or nothing was bound.
             done = await self._done_by(work)
             return decide.unfocus_reply(() if done is None else (done,))
-        decide.check_unfocus(who, here, config)
+        decide.check_unfocus(who, here, config, claimed=work.claimed)
         ended = await self._bindings.unbind(
             binding_id=here.binding_id, note=command.argument, by=who, request=work.id, cause=cause
         )
@@ -73,7 +71,8 @@ class CommandRunner:
 
     async def _do_with_tasks(self, command: Command, work: Work, who: str, cause: int) -> str:
         assert work.place is not None
-        owner, now = decide.is_owner(who, self._ctx.config.control), self._ctx.env.now()
+        owner = decide.is_owner(who, self._ctx.config.control, claimed=work.claimed)
+        now = self._ctx.env.now()
         rows = tuple(one.row for one in self._runner.open.all())
         # Origins name people as agents see them.
         seen = tasks.visible_tasks(rows, work.place, work.sender, owner=owner)
@@ -100,7 +99,6 @@ class CommandRunner:
         return await self._bindings.bind(request, cause)
 
     async def _done_by(self, work: Work) -> SessionBindingRecord | None:
-        """The binding that this command already ended before a crash."""
         for record in (await self._ctx.store.read(ListBindings(ended=True))).rows:
             if record.metadata.get(ENDED_BY) == work.id:
                 return record

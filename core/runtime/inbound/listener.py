@@ -1,18 +1,16 @@
 """The connections of adapters: opened, and reopened after failures; their messages go to the intake."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import anyio
 
-from trunkline.core.channels import ChannelAdapter
+from trunkline.core.channels import ChannelAdapter, Reopenings
 from trunkline.core.errors import PlatformError
 from trunkline.core.events.gateway import AdapterEnded, AdapterFailed
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.user_code import UserCode
-from trunkline.core.values import Envelope
+from trunkline.core.values import Address, Envelope
 from trunkline.core.well_formed import describe
 
 #: seconds until a failed connection is reopened; doubles up to the last
@@ -23,17 +21,22 @@ _GOOD_AFTER = 60.0
 
 
 class Listener:
-    """Listens to adapters. `take` gets their messages, `broken` the accounts whose connection failed."""
+    """Listens to adapters. `take` gets their messages, `broken` the accounts whose connection failed.
+
+    `reopened` gets an account with a place that is open again; None: it has connected, and any may be.
+    """
 
     def __init__(
         self,
         context: Context,
         take: Callable[[ChannelAdapter, Envelope], None],
         broken: Callable[[str, str], None],
+        reopened: Callable[[ChannelAdapter, Address | None], None],
     ) -> None:
         self._ctx = context
         self._take = take
         self._broken = broken
+        self._reopened = reopened
         #: accounts that have neither connected nor failed to since the start; see `connected`
         self._untried: set[tuple[str, str]] = set(context.adapters)
         #: set once every adapter of the start has tried to connect
@@ -42,8 +45,10 @@ class Listener:
             self.connected.set()
 
     async def listen(self, adapter: ChannelAdapter) -> None:
-        """Receive from an adapter, reconnecting after failures, until its stream ends."""
+        """Receive from an adapter, reconnecting after failures, until the stream ends."""
         wait = _RECONNECT_FIRST
+        if isinstance(adapter, Reopenings):
+            adapter.connect_reopened(lambda place: self._reopened(adapter, place))
         while True:
             # A process that was frozen takes no connection from the one that has taken over.
             await self._ctx.lease.assure()
@@ -53,6 +58,7 @@ class Listener:
                     async with adapter.connect() as envelopes:
                         connected = anyio.current_time()
                         self._tried(adapter)
+                        self._reopened(adapter, None)
                         async for envelope in envelopes:
                             wait = _RECONNECT_FIRST
                             self._take(adapter, envelope)

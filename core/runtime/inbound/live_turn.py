@@ -1,15 +1,13 @@
 """The turn that a running agent holds. It checks what the agent passes in, and refuses its tools once it has ended."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from trunkline.core.action_names import Action
 from trunkline.core.actions.result import ActionResult
-from trunkline.core.agent import DoneBefore, GivenTask
+from trunkline.core.agent import DoneBefore
 from trunkline.core.delivery.answers import SaidInTurn
-from trunkline.core.errors import InvalidCall, TurnOver, UsageError
+from trunkline.core.errors import InvalidCall, TurnOver
 from trunkline.core.hands.callback_message import callback_message
 from trunkline.core.hands.port import Delegated, DelegationRequest, DelegationStatus
 from trunkline.core.hands.tool import (
@@ -21,47 +19,26 @@ from trunkline.core.hands.tool import (
     text_of_list,
     text_of_status,
 )
-from trunkline.core.message_parts import Button, MessageParts
+from trunkline.core.message_parts import Button, MessageParts, Part
 from trunkline.core.message_tool.schema import SchemaForm
 from trunkline.core.prompts import Prompt, joined
 from trunkline.core.reasons import Reason
 from trunkline.core.records.origin import Origin
 from trunkline.core.records.rows import CallbackFacts, Work
 from trunkline.core.runtime.client_sends.target_resolution import ToolSend
+from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.delegation.hand_tools import CANCEL, DELEGATE, HandTools
 from trunkline.core.runtime.message_tool.message_tool import TOOL, MessageTool
-from trunkline.core.runtime.message_tool.tool_call import ToolCall, ToolMessage
+from trunkline.core.runtime.message_tool.results import ToolCall, ToolMessage, record_refusal
+from trunkline.core.store.queries import ReadTranscript
 from trunkline.core.untrusted import check_address, check_texts
 from trunkline.core.values import Address, DelegationId, Peer, Poll, SessionId, TranscriptLine, TurnId, WorkKind
 from trunkline.core.well_formed import plain_text
 
 #: characters of the name of a tool that there is not, in its event
 _SHOWN = 100
-#: names of the tools for hands, in events
-SEND_ASYNC, CANCEL, LIST = "delegate", "cancel", "delegations"
-
-
-class Tools(Protocol):
-    """The tools of a turn that the part which runs it provides."""
-
-    async def history(self, session: SessionId, last: int | None) -> tuple[TranscriptLine, ...]: ...
-
-    def refuse(self, work: Work, tool: str, error: UsageError, reason: Reason, cause: int) -> None:
-        """Record a refused tool call."""
-        ...
-
-
-class Hands(Protocol):
-    """The tools of a turn for hands; `trunkline.core.agent.Turn` says what each call promises."""
-
-    async def delegate(self, call: ToolCall, asked: DelegationRequest) -> Delegated: ...
-
-    async def cancel(self, call: ToolCall, delegation: str) -> bool: ...
-
-    async def of_earlier_runs(self, work: Work) -> tuple[GivenTask, ...]: ...
-
-    def open_of(self, session: SessionId) -> tuple[DelegationStatus, ...]: ...
-
-    def names_for(self, agent: str) -> tuple[str, ...]: ...
+#: the tool that lists delegations, in events
+LIST = "delegations"
 
 
 class LiveTurn:
@@ -69,9 +46,9 @@ class LiveTurn:
 
     def __init__(
         self,
-        tools: Tools,
+        context: Context,
         message_tool: MessageTool,
-        hands: Hands,
+        hands: HandTools,
         work: Work,
         started: int,
         session_id: SessionId,
@@ -80,7 +57,7 @@ class LiveTurn:
         prompts: tuple[Prompt, ...] = (),
         said: list[SaidInTurn] | None = None,
     ) -> None:
-        self._tools = tools
+        self._ctx = context
         self._message_tool = message_tool
         self._hands = hands
         self._work = work
@@ -97,6 +74,7 @@ class LiveTurn:
         self.session_id: SessionId = session_id
         self.work: WorkKind = work.kind
         self.text: str = work.text
+        self.parts: tuple[Part, ...] = work.parts
         self.peer: Peer = work.sender
         self.asked_by: Peer | None = work.asked_by
         self.origin: Origin | None = work.origin
@@ -115,7 +93,7 @@ class LiveTurn:
         )
 
     def end(self) -> None:
-        """The agent has returned: its tools are refused from now on."""
+        """The agent has returned: the tools are refused from now on."""
         self._over = True
 
     async def send(  # noqa: PLR0913 -- one keyword for each thing that an agent may say of a message
@@ -134,7 +112,7 @@ class LiveTurn:
         silent: bool = False,
         dry_run: bool = False,
     ) -> ActionResult:
-        call = self._begin_message()
+        call = self._begin_call(TOOL)
         named = {"channel": channel, "account": account, "thread": thread, "session": session, "reply_to": reply_to}
         exact = isinstance(to, Address)
         wrong = check_address(to) if exact else check_texts((("to", to),))
@@ -156,7 +134,7 @@ class LiveTurn:
         return await self._message_tool.send(call, message)
 
     async def message(self, params: Mapping[str, object]) -> ActionResult:
-        call = self._begin_message()
+        call = self._begin_call(TOOL)
         given = plain_params(params)
         if given is None:
             what = f"{type(params).__name__} instead of a mapping from the names of parameters to their values"
@@ -182,7 +160,7 @@ class LiveTurn:
         reply_to: Address | str | None = None,
         thread: bool | None = None,
     ) -> Delegated:
-        call = self._begin_call(SEND_ASYNC)
+        call = self._begin_call(DELEGATE)
         wrong = "" if thread in (None, True, False) else "thread is not a bool"
         if not wrong and isinstance(reply_to, Address):
             wrong = check_address(reply_to)
@@ -191,11 +169,11 @@ class LiveTurn:
         if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, int | float)):  # pyright: ignore[reportUnnecessaryIsInstance]
             wrong = wrong or f"timeout is of type {type(timeout).__name__} instead of a number of seconds"
         asked = DelegationRequest(
-            hand=self._text(SEND_ASYNC, "agent_id", agent_id, wrong),
-            task=self._text(SEND_ASYNC, "message", message, ""),
+            hand=self._text(DELEGATE, "agent_id", agent_id, wrong),
+            task=self._text(DELEGATE, "message", message, ""),
             thread=thread,
             timeout=timeout,
-            label=self._text(SEND_ASYNC, "label", label, ""),
+            label=self._text(DELEGATE, "label", label, ""),
             reply_to=reply_to,
         )
         return await self._hands.delegate(call, asked)
@@ -237,7 +215,7 @@ class LiveTurn:
         try:
             return read_call(said, given, homeless=self._is_homeless)
         except InvalidCall as error:
-            self._tools.refuse(self._work, said[:_SHOWN], error, Reason.BAD_ARGUMENT, self._started)
+            record_refusal(self._ctx, self._work, said[:_SHOWN], error, Reason.BAD_ARGUMENT, self._started)
             raise
 
     @property
@@ -246,11 +224,7 @@ class LiveTurn:
         return self._work.reply_to is None and self._work.serves is None
 
     async def history(self, last: int | None = None) -> tuple[TranscriptLine, ...]:
-        return await self._tools.history(self.session_id, last)
-
-    def _begin_message(self) -> ToolCall:
-        """A call of the message tool. Raises `TurnOver`."""
-        return self._begin_call(TOOL)
+        return await self._ctx.store.read(ReadTranscript(session=self.session_id, last=last, authors=True))
 
     def _begin_call(self, tool: str) -> ToolCall:
         """A call of a tool. Raises `TurnOver`."""
@@ -269,7 +243,7 @@ class LiveTurn:
         self._calls += 1
         if self._over:
             error = TurnOver(f"{tool} of turn {self.id}: call its tools before you return from `turn`")
-            self._tools.refuse(self._work, tool, error, Reason.TURN_OVER, self._started)
+            record_refusal(self._ctx, self._work, tool, error, Reason.TURN_OVER, self._started)
             raise error
 
     def _text(self, tool: str, name: str, value: object, wrong: str) -> str:
@@ -280,9 +254,9 @@ class LiveTurn:
         return said
 
     def _wrong(self, tool: str, what: str) -> InvalidCall:
-        """Record a call with wrong arguments; returns its error."""
+        """Record a call with wrong arguments; returns the error."""
         error = InvalidCall(f"{tool}: {what}")
-        self._tools.refuse(self._work, tool, error, Reason.BAD_ARGUMENT, self._started)
+        record_refusal(self._ctx, self._work, tool, error, Reason.BAD_ARGUMENT, self._started)
         return error
 
 
@@ -316,7 +290,6 @@ def plain_params(params: object) -> dict[str, object] | None:
 
 
 def _check_buttons(rows: Sequence[object]) -> Iterator[str]:
-    """The problems with rows of buttons."""
     for number, row in enumerate(rows):
         if not isinstance(row, list | tuple):
             yield f"buttons[{number}] is of type {type(row).__name__} instead of a row of buttons"
@@ -331,6 +304,5 @@ def _check_buttons(rows: Sequence[object]) -> Iterator[str]:
 
 
 def parts_of(buttons: Sequence[Sequence[Button]], *, silent: bool) -> MessageParts | None:
-    """The parts of a send; None: none of them."""
     rows = tuple(tuple(row) for row in buttons if row)
     return MessageParts(silent=bool(silent), buttons=rows) if rows or silent else None

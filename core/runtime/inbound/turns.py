@@ -1,7 +1,5 @@
 """Runs turns, one at a time per session in the order of admission; the agent's messages become intents."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Sequence
 from typing import cast
 
@@ -10,41 +8,36 @@ import anyio.abc
 import anyio.lowlevel
 import msgspec
 
-from trunkline.core.delivery.answers import AnswerFacts, SaidInTurn
+from trunkline.core.delivery.answers import AnswerFacts, SaidInTurn, undecided
 from trunkline.core.delivery.notes import NOTICE_SUFFIX
-from trunkline.core.errors import AgentFailed, InvalidSend, StoreError, TrunklineError, UsageError
+from trunkline.core.errors import AgentFailed, InvalidSend, StoreError, TrunklineError
 from trunkline.core.events.delivery import IntentSuppressed
-from trunkline.core.events.gateway import ToolRefused, TurnEnded, TurnStarted
+from trunkline.core.events.gateway import TurnEnded, TurnStarted
 from trunkline.core.prompts import Prompt, PromptQuestion, check_prompts
 from trunkline.core.reasons import Reason
 from trunkline.core.records.inbound import TurnNote
 from trunkline.core.records.rows import IntentRow, Work
-from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.context import Context, record_callback
+from trunkline.core.runtime.delegation.hand_tools import HandTools
 from trunkline.core.runtime.delegation.task_turns import TaskTurns
 from trunkline.core.runtime.heartbeat.replies import Replies
-from trunkline.core.runtime.inbound.live_turn import Hands, LiveTurn
-from trunkline.core.runtime.intent_drafts import IntentDrafts, TurnMessage
+from trunkline.core.runtime.inbound.live_turn import LiveTurn
+from trunkline.core.runtime.intent_drafts import TurnMessage
 from trunkline.core.runtime.lanes import HELD
 from trunkline.core.runtime.message_tool.message_tool import MessageTool
+from trunkline.core.runtime.message_tool.results import SaidInTurns, TurnReply
 from trunkline.core.runtime.outbound.open_intents import OpenIntents
 from trunkline.core.runtime.outbound.prepare import Preparer
-from trunkline.core.runtime.stories import record_callback
-from trunkline.core.runtime.suspects import Suspects
+from trunkline.core.runtime.suspects import PROBATION, Suspects
 from trunkline.core.runtime.turn_queue import QueuedTurn, TurnQueue
 from trunkline.core.runtime.user_code import UserCode
 from trunkline.core.states.delegation import CallbackEvent
 from trunkline.core.store.commands import BeginRun, FinishTurn, TurnFinish
 from trunkline.core.store.delegations import BeginCallback, CallbackBegun
 from trunkline.core.store.port import answer
-from trunkline.core.store.queries import OpenIntent, ReadTranscript
-from trunkline.core.values import (
-    Address,
-    IntentId,
-    IntentKind,
-    SessionId,
-    TranscriptLine,
-    WorkKind,
-)
+from trunkline.core.store.queries import OpenIntent
+from trunkline.core.text.model_text import ModelText
+from trunkline.core.values import Address, IntentId, IntentKind, IntentState, SessionId, WorkKind
 from trunkline.core.well_formed import describe, plain_text
 
 #: answers on their way at which those that have ended are forgotten
@@ -55,14 +48,6 @@ _REASONS = {WorkKind.CALLBACK: Reason.CALLBACK_TURN, WorkKind.CONTROL: Reason.CO
 
 class UnusablePrompts(TrunklineError):
     """The system prompts of a turn cannot be composed."""
-
-
-class _Reply(msgspec.Struct, frozen=True, kw_only=True):
-    """The reply of an agent, or how its run failed; and what it has sent with the message tool."""
-
-    text: str | None = None
-    failure: TurnEnded | None = None
-    said: Sequence[SaidInTurn] = ()
 
 
 class _TurnEnd(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,7 +68,6 @@ class _TurnEnd(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def note(self) -> TurnNote:
-        """How the turn ended, as it is stored with its message."""
         # A turn that failed has its reason also if the person got a notice.
         return TurnNote(
             outcome=self.ended.outcome, reason=self.ended.reason or self.suppressed, detail=self.ended.detail
@@ -91,22 +75,19 @@ class _TurnEnd(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def callback_event(self) -> CallbackEvent:
-        """The event of the callback that a callback turn ends with."""
         if self.failed:
             return CallbackEvent.FAIL
         return CallbackEvent.SUPPRESS if self.row is None else CallbackEvent.ENQUEUE
 
 
 class Turns:
-    """Runs turns and stores their messages as intents."""
-
     def __init__(
         self,
         context: Context,
         *,
         queue: TurnQueue,
         intents: OpenIntents,
-        hands: Hands,
+        hands: HandTools,
         tasks: TaskTurns,
         control: Callable[[Work, int], Awaitable[str]],
         message_tool: MessageTool,
@@ -119,16 +100,15 @@ class Turns:
         self._control = control
         self._message_tool = message_tool
         self._preparer = preparer
-        self._drafts = IntentDrafts(context)
-        self._deliver = intents.enqueue
+        self._drafts = preparer.drafts
         self._hands = hands
         self._tasks = tasks
         self._suspects = suspects
         self._replies = replies
+        self._said = SaidInTurns(context, intents)
         self.answers = LastAnswers(context, intents)
 
     def start(self, group: anyio.abc.TaskGroup) -> None:
-        """Start to run turns."""
         self._queue.lanes.start(group, self._handle)
 
     async def _handle(self, lane: str, turn: QueuedTurn) -> float | None:
@@ -137,7 +117,7 @@ class Turns:
         A first run and a later one are runs; a turn that every allowed run has ended with its process is given up.
         """
         most, serves = self._ctx.config.turns.max_attempts, turn.work.serves
-        given_up = turn.runs is not None and turn.attempts >= most
+        given_up = turn.excess(most) is not None
         end_or_run = self._give_up if given_up else self._run
 
         async def run_apart() -> None:
@@ -146,11 +126,11 @@ class Turns:
             self._queue.lanes.finish_head(lane)
 
         name = f"turn {turn.work.turn}"
-        if turn.runs and not given_up:
-            self._suspects.run(run_apart, name=name, runs=turn.runs, most=most)
+        if turn.runs is not None and turn.runs.ended and not given_up:
+            self._suspects.run(run_apart, name=name, runs=turn.runs.ended, most=most)
         elif serves is not None:
             # Tasks of hands are bounded by `hands.limits`, and do not take the places of people's turns.
-            self._tasks.run_apart(run_apart, name)
+            self._ctx.run_apart(run_apart, name=name)
         else:
             await end_or_run(turn)
             return None
@@ -159,14 +139,16 @@ class Turns:
     async def _run(self, turn: QueuedTurn) -> None:
         """Run a turn: from what has to be known before it, to its end with everything that it says."""
         ctx, session, cause, attempt = self._ctx, turn.session, turn.cause, turn.attempts + 1
+        # A process that ends in this wait has not run the turn.
+        await self.answers.wait_for_last(session)
         if turn.runs is not None:
             # Stored before the run, which may end the process. A first run has no mark, which would cost a commit.
             await ctx.store.write(BeginRun(work=turn.work.id), answer)
+            self._note_outlived(turn)
         if turn.work.serves is not None and self._tasks.is_over(turn.work):
             with turn.hold:
                 await self._tasks.drop(turn.work, cause)
             return
-        await self.answers.wait_for_last(session)
         work = await self._begin_callback(turn.work, cause)
         if work is None:
             turn.hold.release(cause)
@@ -186,11 +168,23 @@ class Turns:
             hold.cause = started
             reply = await self._ask_agent(work, session, started, again=attempt > 1)
             if work.serves is not None:
-                await self._tasks.finish(work, reply.text, reply.failure, started)
+                result = None if reply.answer is None else reply.answer.as_result
+                await self._tasks.finish(work, result, reply.failure, started)
             elif work.heartbeat is not None:
-                await self._replies.finish(work, session, reply.text, reply.failure, started)
+                await self._replies.finish(work, session, reply, started)
             else:
                 await self._store_end(work, session, await self._end_of(work, session, reply, started), started)
+
+    def _note_outlived(self, turn: QueuedTurn) -> None:
+        """Note in the background when a run has lasted for a while: a later death does not follow the start at once."""
+        work = turn.work.id
+
+        async def note() -> None:
+            await anyio.sleep(PROBATION)
+            if self._queue.has_session(turn.session):
+                self._ctx.store.submit(BeginRun(work=work, outlived=True), answer)
+
+        self._ctx.run_apart(note, name=f"outlived {work}")
 
     async def _give_up(self, turn: QueuedTurn) -> None:
         """End a turn that every run of it has ended with the process, and notify the person."""
@@ -200,16 +194,20 @@ class Turns:
             with turn.hold:
                 await self._tasks.finish(work, None, ended, cause)
             return
+        if await self._begin_callback(work, cause) is None:
+            # Nobody waits for a discarded report.
+            turn.hold.release(cause)
+            return
         row = None
-        if turn.attempts == ctx.config.turns.max_attempts:
+        if turn.excess(ctx.config.turns.max_attempts) == 0:
             # Hooks run on the notice too. If a hook ends the process, the next process sends no notice.
             await ctx.store.write(BeginRun(work=work.id), answer)
-            row = await self._notice(work, turn.session, ctx.config.turns.failed_notice, cause)
+            row = await self._prepare_notice(
+                work, turn.session, ctx.config.turns.failed_notice, cause, Reason.RUNS_EXHAUSTED
+            )
         with turn.hold as hold:
             hold.cause = cause
             await self._store_end(work, turn.session, _TurnEnd(ended=ended, row=row, reason=Reason.RUNS_NOTICE), cause)
-
-    # ------------------------------------------------------------ the run
 
     async def _begin_callback(self, work: Work, cause: int) -> Work | None:
         """Put a report into the hands of its agent; returns its work with the whole text of the result.
@@ -219,19 +217,24 @@ class Turns:
         if work.callback is None:
             return work
 
+        delegation = work.callback.delegation
+
         def story(begun: CallbackBegun) -> CallbackBegun:
             record_callback(self._ctx.events, begun.change, cause, inbound=work.id, turn=work.turn)
+            if not begun.due:
+                ended = TurnEnded(outcome="silent", reason=Reason.DISCARDED)
+                self._ctx.events.record(ended, cause, inbound=work.id, turn=work.turn, delegation=delegation)
             return begun
 
-        begun = await self._ctx.store.write(BeginCallback(delegation=work.callback.delegation, work=work), story)
+        begun = await self._ctx.store.write(BeginCallback(delegation=delegation, work=work), story)
         if not begun.due:
             return None
         return work if begun.text is None else msgspec.structs.replace(work, text=begun.text)
 
-    async def _ask_agent(self, work: Work, session: SessionId, started: int, *, again: bool) -> _Reply:
+    async def _ask_agent(self, work: Work, session: SessionId, started: int, *, again: bool) -> TurnReply:
         """Run the agent. `again`: an earlier process may have made the calls of this turn."""
         if work.kind is WorkKind.CONTROL:
-            return _Reply(text=await self._control(work, started))
+            return TurnReply(answer=ModelText(text=await self._control(work, started)))
         agent = self._ctx.agents.get(work.agent)
         if agent is None:
             return _failed(Reason.UNKNOWN_AGENT, work.agent)
@@ -242,7 +245,7 @@ class Turns:
             return _failed(Reason.PROMPT_FAILED, error.facts)
         said: list[SaidInTurn] = []
         turn = LiveTurn(
-            self, self._message_tool, self._hands, work, started, session, again=again, prompts=prompts, said=said
+            self._ctx, self._message_tool, self._hands, work, started, session, again=again, prompts=prompts, said=said
         )
         reply: object = None
         try:
@@ -253,7 +256,7 @@ class Turns:
                 with self._tasks.running(work) as scope, UserCode():
                     reply = await agent.turn(turn)
                 if scope.cancelled_caught:
-                    return _Reply(failure=TurnEnded(outcome="silent", reason=Reason.PARENT_ENDED))
+                    return TurnReply(failure=TurnEnded(outcome="silent", reason=Reason.PARENT_ENDED))
         except Exception as error:  # noqa: BLE001 -- any error of an agent is recorded and ends the turn
             # An agent may turn the cancellation of a stopping gateway into an error: then the turn has not failed.
             await anyio.lowlevel.checkpoint_if_cancelled()
@@ -266,7 +269,18 @@ class Turns:
         if text is None and reply is not None:
             what = f"the agent returned a value of type {type(reply).__name__} instead of a str or None"
             return _failed(Reason.BAD_ANSWER, what)
-        return _Reply(text=text, said=said)
+        return self._read_answer(text, said, again=again)
+
+    def _read_answer(self, text: str | None, said: Sequence[SaidInTurn], *, again: bool) -> TurnReply:
+        if text is None:
+            return TurnReply(said=said, again=again)
+        try:
+            answer = cast("object", self._ctx.decisions.read_answer(text, self._ctx.config.rules))
+        except Exception as error:  # noqa: BLE001 -- a decision may be user code; the turn must end anyway
+            return _failed(Reason.BAD_ANSWER, describe(error))
+        if not isinstance(answer, ModelText):
+            return _failed(Reason.BAD_ANSWER, f"the answer was read as a {type(answer).__name__}")
+        return TurnReply(answer=answer, said=said, again=again)
 
     def _compose_prompts(self, work: Work) -> tuple[Prompt, ...]:
         """The prompts of a turn from the configuration of this moment. Raises `UnusablePrompts`."""
@@ -284,17 +298,31 @@ class Turns:
         assert isinstance(prompts, tuple)
         return prompts
 
-    # ------------------------------------------------------------ the end
-
-    async def _end_of(self, work: Work, session: SessionId, reply: _Reply, started: int) -> _TurnEnd:
+    async def _end_of(self, work: Work, session: SessionId, reply: TurnReply, started: int) -> _TurnEnd:
         """The end of a turn by the reply of its agent: with an answer, silent, or failed, perhaps with a notice."""
         failure, suppressed, row = reply.failure, None, None
+        unless: tuple[IntentId, ...] = ()
         if failure is None:
-            suppressed, failure = self._why_suppressed(work, reply)
-        if failure is None and suppressed is None and reply.text is not None and work.reply_to is not None:
-            row, failure = await self._prepare_answer(work, session, reply.text, work.reply_to, started)
+            said = await self._said.find_repeated(work, reply, reply.answer, work.reply_to)
+            unless = undecided(said)
+            suppressed, failure = self._why_suppressed(work, reply, () if unless else said)
+            if suppressed is Reason.ALREADY_SENT and said and all(sent.state is IntentState.UNKNOWN for sent in said):
+                row = await self._prepare_notice(
+                    work, session, self._ctx.config.delivery.doubt_notice, started, suppressed
+                )
+                return _TurnEnd(
+                    ended=TurnEnded(outcome="silent"),
+                    row=row,
+                    reason=Reason.DOUBT_NOTICE,
+                    suppressed=suppressed,
+                    text=reply.text or "",
+                )
+        if failure is None and suppressed is None and reply.answer is not None and work.reply_to is not None:
+            row, failure = await self._prepare_answer(work, session, reply.answer, work.reply_to, started, unless)
         if failure is not None:
-            row = await self._notice(work, session, self._ctx.config.turns.error_notice, started)
+            row = await self._prepare_notice(
+                work, session, self._ctx.config.turns.error_notice, started, failure.reason
+            )
             return _TurnEnd(ended=failure, row=row, reason=Reason.ERROR_NOTICE)
         if row is None:
             suppressed = suppressed or Reason.NO_REPLY
@@ -304,9 +332,12 @@ class Turns:
             reason = work.reply_reason
         return _TurnEnd(ended=TurnEnded(outcome="replied"), row=row, reason=reason)
 
-    def _why_suppressed(self, work: Work, reply: _Reply) -> tuple[Reason | None, TurnEnded | None]:
+    def _why_suppressed(
+        self, work: Work, reply: TurnReply, said: Sequence[SaidInTurn]
+    ) -> tuple[Reason | None, TurnEnded | None]:
         """Why the answer of a turn is not sent, if it is not; or how deciding on it failed."""
-        facts = AnswerFacts(work=work.kind, answer=reply.text, reply_to=work.reply_to, said=reply.said)
+        media = () if reply.answer is None else reply.answer.media
+        facts = AnswerFacts(work=work.kind, answer=reply.text, media=media, reply_to=work.reply_to, said=said)
         try:
             why = cast("object", self._ctx.decisions.decide_answer(facts))
         except Exception as error:  # noqa: BLE001 -- a decision may be user code; the turn must end anyway
@@ -317,11 +348,11 @@ class Turns:
         return None, _failed(Reason.BAD_ANSWER, what).failure
 
     async def _prepare_answer(
-        self, work: Work, session: SessionId, text: str, to: Address, cause: int
+        self, work: Work, session: SessionId, answer: ModelText, to: Address, cause: int, unless: tuple[IntentId, ...]
     ) -> tuple[IntentRow | None, TurnEnded | None]:
         """The prepared answer, None if nothing of it is visible; or how preparing it failed."""
-        what = TurnMessage(kind=IntentKind.REPLY, id=IntentId(f"{work.id}.reply"), text=text, to=to)
         try:
+            what = await self._drafts.make_answer(work, answer, to, unless=unless)
             return await self._prepare(work, session, what, cause), None
         except InvalidSend as error:
             return None, _failed(error.reason, error.facts).failure
@@ -330,7 +361,9 @@ class Turns:
         except Exception as error:  # noqa: BLE001 -- a decision may be user code; the turn must end anyway
             return None, _failed(Reason.BAD_ANSWER, describe(error)).failure
 
-    async def _notice(self, work: Work, session: SessionId, text: str, cause: int) -> IntentRow | None:
+    async def _prepare_notice(
+        self, work: Work, session: SessionId, text: str, cause: int, why: Reason | None
+    ) -> IntentRow | None:
         """A notice to the person whose message is not answered; None if there is nothing to say, or no place for it."""
         if work.reply_to is None or not text.strip():
             return None
@@ -340,7 +373,12 @@ class Turns:
             return await self._prepare(work, session, what, cause)
         except StoreError:
             raise
-        except Exception:  # noqa: BLE001 -- what makes answers unusable may do so with notices; the turn must end anyway
+        except Exception as error:  # noqa: BLE001 -- what makes answers unusable may do so with notices
+            # The turn must end anyway, and the operator learns why nobody was notified.
+            failed = IntentSuppressed(
+                reason=why or Reason.BAD_ANSWER, text=text, detail=f"no notice: {describe(error)}"
+            )
+            self._ctx.events.record(failed, cause, inbound=work.id, turn=work.turn, intent=name)
             return None
 
     async def _prepare(self, work: Work, session: SessionId, what: TurnMessage, cause: int) -> IntentRow | None:
@@ -351,7 +389,7 @@ class Turns:
         return None if row.is_invisible else row
 
     async def _store_end(self, work: Work, session: SessionId, end: _TurnEnd, cause: int) -> None:
-        """Store the end of a turn together with its message, record both, and queue the message."""
+        """Store the end of a turn together with the message, record both, and queue the message."""
         ctx, row = self._ctx, end.row
 
         def story(done: TurnFinish) -> tuple[IntentRow, int] | None:
@@ -368,7 +406,7 @@ class Turns:
         def then(prepared: tuple[IntentRow, int] | None) -> None:
             if prepared is not None:
                 self.answers.note_queued(session, prepared[0])
-                self._deliver(*prepared)
+                self._preparer.deliver(*prepared)
 
         finish = FinishTurn(
             work=work,
@@ -380,19 +418,9 @@ class Turns:
         )
         await ctx.store.write(finish, story, then=then)
 
-    # ------------------------------------------------------------ the tools of a running turn
 
-    def refuse(self, work: Work, tool: str, error: UsageError, reason: Reason, cause: int) -> None:
-        """Record a refused tool call."""
-        refused = ToolRefused(tool=tool, reason=reason, detail=error.facts)
-        self._ctx.events.record(refused, cause, inbound=work.id, turn=work.turn)
-
-    async def history(self, session: SessionId, last: int | None) -> tuple[TranscriptLine, ...]:
-        return await self._ctx.store.read(ReadTranscript(session=session, last=last, authors=True))
-
-
-def _failed(reason: Reason, detail: str) -> _Reply:
-    return _Reply(failure=TurnEnded(outcome="failed", reason=reason, detail=detail))
+def _failed(reason: Reason, detail: str) -> TurnReply:
+    return TurnReply(failure=TurnEnded(outcome="failed", reason=reason, detail=detail))
 
 
 class LastAnswers:
@@ -408,7 +436,6 @@ class LastAnswers:
         self._many = _MANY
 
     def note_queued(self, session: SessionId, row: IntentRow) -> None:
-        """Remember that an answer of a session is about to be sent."""
         if not row.is_cancelled:
             self._remember(session, row.id)
 

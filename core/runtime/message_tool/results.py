@@ -1,20 +1,82 @@
-"""The results of actions, and the events that go with them."""
+"""The results of actions, with the events of each; and how the sends of a turn have ended, before its answer."""
 
-from __future__ import annotations
+from collections.abc import Sequence
 
+import anyio
 import msgspec
 
 from trunkline.core.action_names import Action
+from trunkline.core.actions.marker import unmarked
 from trunkline.core.actions.result import ActionResult, ActionStatus
-from trunkline.core.delivery.mirror_text import said
+from trunkline.core.delivery.answers import SaidInTurn, repeated_by
+from trunkline.core.errors import UsageError
 from trunkline.core.events.actions import ActionPreviewed
 from trunkline.core.events.delivery import IntentSuppressed
+from trunkline.core.events.gateway import ToolRefused, TurnEnded
+from trunkline.core.message_parts import MessageParts
+from trunkline.core.message_tool.calls import PlannedCall
 from trunkline.core.reasons import Reason
 from trunkline.core.records.rows import IntentRow, Work
+from trunkline.core.runtime.client_sends.target_resolution import ToolSend
 from trunkline.core.runtime.context import Context
-from trunkline.core.runtime.message_tool.tool_call import ToolCall
-from trunkline.core.store.queries import LoadIntents
-from trunkline.core.values import Address, IntentId
+from trunkline.core.runtime.outbound.open_intents import OpenIntents
+from trunkline.core.states.intent import is_final
+from trunkline.core.store.queries import FindIntentFate, LoadIntents
+from trunkline.core.text.mirror_text import said
+from trunkline.core.text.model_text import ModelText
+from trunkline.core.values import Address, IntentId, IntentState, Poll, SessionId
+
+# A call of a tool as the runtime sees it: which turn makes it, what a message says, and where; and its refusal.
+
+
+class ToolCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    work: Work
+    session: SessionId
+    #: its number in the turn: a turn that runs again makes the same calls
+    number: int
+    #: seq of the start of the turn
+    cause: int
+    #: the turn runs again, so an earlier process may have made this call
+    again: bool = False
+    #: what its turn has queued so far; a call adds to it
+    said: list[SaidInTurn] = msgspec.field(default_factory=list[SaidInTurn])
+
+    @property
+    def ids(self) -> dict[str, str | None]:
+        return {"inbound": self.work.id, "turn": self.work.turn}
+
+    def intent(self, target: int = 0) -> IntentId:
+        """The id of its intent, the same in every run; `target`: the number of a broadcast's target, from 1."""
+        name = f"{self.work.id}.send{self.number}"
+        return IntentId(f"{name}-{target}" if target else name)
+
+
+class ToolMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    aim: ToolSend
+    text: str
+    action: Action = Action.SEND
+    #: URLs or paths of files
+    media: tuple[str, ...] = ()
+    poll: Poll | None = None
+    #: platform-specific JSON
+    payload: str | None = None
+    parts: MessageParts | None = None
+    best_effort: bool = False
+    dry_run: bool = False
+    #: the call with wire parameters that it comes from, whose requirements are checked
+    planned: PlannedCall | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the message is a text and nothing else, which every adapter can send."""
+        return not self.media and self.poll is None and self.payload is None and self.parts is None
+
+
+def record_refusal(context: Context, work: Work, tool: str, error: UsageError, reason: Reason, cause: int) -> None:
+    """Record that a call of a turn is refused; it has no effect."""
+    refused = ToolRefused(tool=tool, reason=reason, detail=error.facts)
+    context.events.record(refused, cause, inbound=work.id, turn=work.turn)
+
 
 #: `ActionResult.handled_by`: the queue, the platform, a dry run
 CORE = "core"
@@ -48,7 +110,6 @@ class Results:
         return tuple(msgspec.structs.replace(self.stored(_action_of(row), row), said=_said(row)) for row in loaded.rows)
 
     def record_repeat(self, call: ToolCall, intent: IntentId, text: str, cause: int) -> None:
-        """Record that a call is not carried out again."""
         body = IntentSuppressed(reason=Reason.ALREADY_QUEUED, text=text)
         self._ctx.events.record(body, cause, turn=call.work.turn, intent=intent)
 
@@ -67,17 +128,19 @@ class Results:
             detail=reason.sentence if cancelled and reason is not None else "",
         )
 
-    def record_invisible(self, action: Action, call: ToolCall, row: IntentRow, text: str, called: int) -> ActionResult:
-        """The result of a message of which nothing is visible."""
-        self._ctx.events.record(IntentSuppressed(reason=Reason.NO_REPLY, text=text), called, **call.ids)
+    def record_unsent(
+        self, action: Action, call: ToolCall, row: IntentRow, text: str, called: int, reason: Reason = Reason.NO_REPLY
+    ) -> ActionResult:
+        """The result of an unsent message; by default, nothing is visible."""
+        self._ctx.events.record(IntentSuppressed(reason=reason, text=text), called, **call.ids)
         return ActionResult(
             action=action,
             status=ActionStatus.SUPPRESSED,
             handled_by=CORE,
             channel=row.address.channel,
             place=row.address,
-            reason=Reason.NO_REPLY,
-            detail=Reason.NO_REPLY.sentence,
+            reason=reason,
+            detail=reason.sentence,
         )
 
     def record_preview(
@@ -104,3 +167,62 @@ def _action_of(row: IntentRow) -> Action:
 def _said(row: IntentRow) -> str:
     """The text of an intent, after hooks and chunking; of files alone, where they are."""
     return said(row.content.chunks) or ", ".join(row.content.media)
+
+
+class TurnReply(msgspec.Struct, frozen=True, kw_only=True):
+    """The reply of an agent, or how its run failed; and the sends of the turn with the message tool."""
+
+    answer: ModelText | None = None
+    failure: TurnEnded | None = None
+    said: Sequence[SaidInTurn] = ()
+    #: an earlier run of the turn may have sent more
+    again: bool = False
+
+    @property
+    def text(self) -> str | None:
+        return None if self.answer is None else self.answer.text
+
+
+class SaidInTurns:
+    """Finds the sends of turns with the words of an answer, and waits for a while for their end."""
+
+    def __init__(self, context: Context, intents: OpenIntents) -> None:
+        self._ctx, self._intents = context, intents
+        self._results = Results(context)
+
+    async def find_repeated(
+        self, work: Work, reply: TurnReply, answer: ModelText | None, to: Address | None
+    ) -> tuple[SaidInTurn, ...]:
+        """The sends of a turn with everything in an answer to a place, once each has ended or the wait is over."""
+        said = reply.said
+        if to is None or answer is None or not (said or reply.again):
+            return ()
+        earlier = await self._of_earlier_runs(work, {sent.intent for sent in said}) if reply.again else ()
+        repeated = repeated_by(answer.text, answer.media, to, (*said, *earlier))
+        config = self._ctx.config
+        # One attempt with all its time is waited for, but not a platform that is down.
+        until = self._ctx.env.steady() + config.delivery.request_timeout + config.turns.await_answer
+        return tuple([msgspec.structs.replace(sent, state=await self._wait_for_end(sent, until)) for sent in repeated])
+
+    async def _of_earlier_runs(self, work: Work, known: set[IntentId | None]) -> list[SaidInTurn]:
+        mark = self._ctx.config.message_tool(work.agent).cross_context.marker
+        return [
+            SaidInTurn(place=sent.place, text=unmarked(sent.said or "", mark.prefix, mark.suffix), intent=sent.intent)
+            for sent in await self._results.of_earlier_runs(work)
+            if sent.place is not None and sent.intent not in known
+        ]
+
+    async def _wait_for_end(self, sent: SaidInTurn, until: float) -> IntentState:
+        """The state of a send, once it has ended or the wait is over; of an unknown send, the last known state."""
+        if sent.intent is None:
+            return sent.state
+        ended = self._intents.wait_for(sent.intent)
+        try:
+            fate = await self._ctx.store.read(FindIntentFate(intent=sent.intent))
+            if fate is not None and not is_final(fate.state):
+                with anyio.move_on_after(until - self._ctx.env.steady()):
+                    await ended.wait()
+                fate = await self._ctx.store.read(FindIntentFate(intent=sent.intent))
+            return sent.state if fate is None else fate.state
+        finally:
+            self._intents.forget(sent.intent, ended)

@@ -1,1 +1,1 @@
-"""What operators change in a running gateway: the queue, sessions, keys."""
+"""Changes of operators in a running gateway: the queue, sessions, keys."""

@@ -1,11 +1,8 @@
 """Background maintenance: applies operators' changes, stores refused transcript lines, and prunes old rows."""
 
-from __future__ import annotations
-
 from typing import TypeVar
 
 import anyio
-import msgspec
 
 from trunkline.core.events.delivery import ChunkAcked, IntentReopened, IntentSettled, OperatorActed
 from trunkline.core.events.gateway import TurnEnded
@@ -13,26 +10,24 @@ from trunkline.core.events.hands import DelegationFinished
 from trunkline.core.events.leases import StorePruned
 from trunkline.core.reasons import Reason
 from trunkline.core.records.rows import IntentRow, Unfinished
-from trunkline.core.runtime.context import Context, ids_of
+from trunkline.core.runtime.context import Context, ids_of, record_callback
 from trunkline.core.runtime.deadlines import wait_at_most
 from trunkline.core.runtime.delegation.posts import Posts
 from trunkline.core.runtime.outbound.open_intents import OpenIntents
 from trunkline.core.runtime.outbound.transcript_lines import TranscriptLines
 from trunkline.core.runtime.queue_admin import QueueAdmin
-from trunkline.core.runtime.stories import record_callback
 from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.states.intent import is_final
+from trunkline.core.store import queue_admin
 from trunkline.core.store.commands import Prune, PurgeIntents, SetAsideBroken, TakeNudges
 from trunkline.core.store.operators.queue import ChangeQueue, QueueChanges
 from trunkline.core.store.port import answer
 from trunkline.core.store.queries import FindIntentFate, HasNudges, LoadIntents, Read
-from trunkline.core.store.queue_admin import PURGE, Nudge, PruneCounts, QueueVerdict, purge_summary
 from trunkline.core.well_formed import well_formed
 
 A = TypeVar("A")
-#: seconds between two prunings
+#: seconds between two prunings, at most and at least; the least also after the start
 _PRUNE_EVERY = 3600.0
-#: seconds after start until the first pruning
 _PRUNE_FIRST = 600.0
 #: minimum and maximum seconds between two tries to store refused transcript lines
 _MIRROR_FIRST = 5.0
@@ -42,7 +37,7 @@ _LEAST = 0.01
 
 
 class Maintenance(QueueAdmin):
-    """Maintains the queue and its store, and serves operators inside the process."""
+    """Maintains the queue and the store, and serves operators inside the process."""
 
     def __init__(self, context: Context, intents: OpenIntents, lines: TranscriptLines, posts: Posts) -> None:
         self._ctx = context
@@ -63,22 +58,19 @@ class Maintenance(QueueAdmin):
                 await self.take_up()
             await self._posts.take_all(None)
             if self._lines.due and self._ctx.env.steady() >= self._mirror_at:
-                await self._mirror_again()
+                await self._lines.store_due()
+                refused = self._lines.due
+                self._mirror_wait = min(self._mirror_wait * 2, _MIRROR_LAST) if refused else _MIRROR_FIRST
+                self._mirror_at = self._ctx.env.steady() + self._mirror_wait if refused else 0.0
             if self._ctx.env.steady() >= self._prune_at:
                 await self.prune()
-                self._prune_at = self._ctx.env.steady() + _PRUNE_EVERY
+                wait = max(_PRUNE_FIRST, self._ctx.config.delivery.retention)
+                self._prune_at = self._ctx.env.steady() + min(_PRUNE_EVERY, wait)
             await wait_at_most(self._due, max(self._ctx.config.delivery.watch, _LEAST))
 
     def act(self) -> None:
-        """Begin the next round at once."""
         self._acted = True
         self._due.set()
-
-    async def _mirror_again(self) -> None:
-        await self._lines.store_due()
-        refused = self._lines.due
-        self._mirror_wait = min(self._mirror_wait * 2, _MIRROR_LAST) if refused else _MIRROR_FIRST
-        self._mirror_at = self._ctx.env.steady() + self._mirror_wait if refused else 0.0
 
     async def begin(self) -> None:
         """Record the changes that operators made while no process ran. Recovery finds the reopened intents itself."""
@@ -100,10 +92,10 @@ class Maintenance(QueueAdmin):
         await self._ctx.store.write(SetAsideBroken(left=left, now=self._ctx.env.now()), story)
 
     async def take_up(self, *, queue: bool = True) -> None:
-        """Record operators' changes and queue the intents that they reopened."""
+        """Record operators' changes and queue the reopened intents."""
 
-        def story(nudges: tuple[Nudge, ...]) -> list[tuple[Nudge, int]]:
-            recorded: list[tuple[Nudge, int]] = []
+        def story(nudges: tuple[queue_admin.Nudge, ...]) -> list[tuple[queue_admin.Nudge, int]]:
+            recorded: list[tuple[queue_admin.Nudge, int]] = []
             for nudge in nudges:
                 body = OperatorActed(verb=nudge.verb, detail=nudge.detail)
                 seq = self._ctx.events.record(body, None, intent=nudge.intent)
@@ -120,10 +112,10 @@ class Maintenance(QueueAdmin):
             if queue and self._lines.due:
                 await self._lines.store_due()
 
-    async def _take_up(self, row: IntentRow, nudge: Nudge, seq: int, *, queue: bool) -> None:
+    async def _take_up(self, row: IntentRow, nudge: queue_admin.Nudge, seq: int, *, queue: bool) -> None:
         ctx, ids, progress = self._ctx, ids_of(row), row.progress
         reason = progress.reason or Reason.OPERATOR_RETRY
-        if nudge.verb == QueueVerdict.SENT:
+        if nudge.verb == queue_admin.QueueVerdict.SENT:
             seq = ctx.events.record(await self._confirmed_chunk(row), seq, **ids)
         if is_final(progress.state):
             settled = IntentSettled(state=progress.state, reason=reason, attempts=progress.attempts)
@@ -135,7 +127,6 @@ class Maintenance(QueueAdmin):
             self._intents.enqueue_reopened(row, seq)
 
     async def _confirmed_chunk(self, row: IntentRow) -> ChunkAcked:
-        """The event of a chunk that an operator confirmed as sent."""
         fate = await self._ctx.store.read(FindIntentFate(intent=row.id))
         receipt = None if fate is None or not fate.receipts else fate.receipts[-1]
         return ChunkAcked(
@@ -147,11 +138,10 @@ class Maintenance(QueueAdmin):
 
     async def prune(self) -> None:
         """Remove rows older than the retention period, in batches."""
-        cutoff = self._ctx.env.now() - self._ctx.config.delivery.retention
+        cutoff, progress = self._ctx.env.now() - self._ctx.config.delivery.retention, queue_admin.SweepProgress()
 
-        def story(pruned: PruneCounts) -> bool:
-            some = any(msgspec.structs.astuple(pruned))
-            if some:
+        def story(pruned: queue_admin.PruneCounts) -> queue_admin.SweepProgress:
+            if pruned.some:
                 body = StorePruned(
                     intents=pruned.intents,
                     inbounds=pruned.inbounds,
@@ -162,12 +152,10 @@ class Maintenance(QueueAdmin):
                     reason=Reason.RETENTION,
                 )
                 self._ctx.events.record(body)
-            return some
+            return pruned.progress
 
-        while await self._ctx.store.write(Prune(cutoff=cutoff), story):
-            pass
-
-    # ------------------------------------------------------------ operators inside the process
+        while not progress.over:
+            progress = await self._ctx.store.write(Prune(cutoff=cutoff, progress=progress), story)
 
     def now(self) -> float:
         return self._ctx.env.now()
@@ -182,10 +170,12 @@ class Maintenance(QueueAdmin):
             # Even if the caller is cancelled: the change may be stored nevertheless.
             self.act()
 
-    async def _remove(self, command: PurgeIntents) -> int:
-        def story(count: int) -> int:
-            if count:
-                self._ctx.events.record(OperatorActed(verb=PURGE, detail=purge_summary(command.which, count)))
-            return count
+    async def _remove(self, command: PurgeIntents) -> queue_admin.PurgedBatch:
+        def story(done: queue_admin.PurgedBatch) -> queue_admin.PurgedBatch:
+            if done.removed:
+                self._ctx.events.record(
+                    OperatorActed(verb=queue_admin.PURGE, detail=queue_admin.purge_summary(command.which, done.removed))
+                )
+            return done
 
         return await self._ctx.store.write(command, story)

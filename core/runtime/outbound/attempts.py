@@ -1,50 +1,35 @@
-"""Makes one attempt: sends a chunk through its adapter, or looks it up, and returns the outcome. Decides nothing."""
-
-from __future__ import annotations
-
-from collections.abc import Callable
+"""Makes one attempt: sends a chunk, makes a change, or looks a chunk up, and returns the outcome. Decides nothing."""
 
 import anyio
 import msgspec
 from cachetools import LRUCache
 from msgspec import structs
 
+from trunkline.core import values
+from trunkline.core.actions.catalogue import SPECS
+from trunkline.core.actions.requests import ActionPart, ActionRequest
 from trunkline.core.bindings.port import BindsConversations
-from trunkline.core.channels import ChannelAdapter, for_action, for_notice
-from trunkline.core.delivery.policy import (
-    AttemptOutcome,
-    DeliveryDecision,
-    NextStep,
-    is_misplaced,
-    outcome_of,
-    outcome_of_error,
-)
+from trunkline.core.channels import Actions, ChannelAdapter
+from trunkline.core.channels.capabilities import for_action, for_notice, require_action
+from trunkline.core.channels.registry import is_misplaced
+from trunkline.core.delivery.policy import AttemptOutcome, DeliveryDecision, NextStep, outcome_of, outcome_of_error
 from trunkline.core.delivery.recovery import needs_mark
-from trunkline.core.errors import Ambiguous, NotSent, PlaceArchived, PlatformError
+from trunkline.core.errors import Ambiguous, InvalidAction, NotSent, PlaceArchived, PlatformError
 from trunkline.core.events import Body
 from trunkline.core.events.bindings import IdentityFallback, PlaceReopened
 from trunkline.core.events.delivery import AttemptStarted, TransportFallback
+from trunkline.core.message_tool.references import MeantMessage, needs_receipts
 from trunkline.core.reasons import Reason
 from trunkline.core.records.rows import IntentRow
 from trunkline.core.runtime.context import Context, ids_of
 from trunkline.core.runtime.deadlines import Deadlines
-from trunkline.core.runtime.outbound.change_attempts import ChangeAttempts, nothing_to_change
-from trunkline.core.runtime.outbound.heartbeat_outcome import awake
+from trunkline.core.runtime.outbound.heartbeat_outcome import Judge, awake
 from trunkline.core.runtime.user_code import UserCode
+from trunkline.core.states.intent import DeliveryEvent
 from trunkline.core.store.commands import MarkSending
 from trunkline.core.store.port import answer
+from trunkline.core.store.queries import FindIntentFate
 from trunkline.core.untrusted import check_receipt
-from trunkline.core.values import (
-    Capabilities,
-    Capability,
-    Idempotency,
-    IntentKind,
-    IntentState,
-    Receipt,
-    SendRequest,
-    Style,
-    Transport,
-)
 from trunkline.core.well_formed import describe, words_of
 
 #: number of opened threads that are remembered
@@ -52,8 +37,6 @@ _MOST_OPENED = 10_000
 
 
 class AttemptMade(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of an attempt."""
-
     #: the intent with this attempt counted
     row: IntentRow
     #: or the decision that forbade it
@@ -64,32 +47,25 @@ class AttemptMade(msgspec.Struct, frozen=True, kw_only=True):
     left_at: float
 
 
-#: judges whether a chunk may be sent now; a decision ends its intent
-Judge = Callable[[], DeliveryDecision | None]
-
-
 class Attempts:
-    """Makes attempts."""
-
     def __init__(self, context: Context) -> None:
         self._ctx = context
         self._limits = Deadlines()
-        self._changes = ChangeAttempts(context)
         #: threads that this process has opened; each intent that may be the first in a thread names its message
         self._opened: LRUCache[tuple[str, str, str, str], None] = LRUCache(_MOST_OPENED)
 
     async def send(self, adapter: ChannelAdapter, row: IntentRow, cause: int | None, judge: Judge) -> AttemptMade:
         """Send the next chunk, unless `judge` forbids it."""
         ctx, before, change = self._ctx, row.progress, row.extra.action
-        if row.kind is IntentKind.HEARTBEAT:
+        if row.kind is values.IntentKind.HEARTBEAT:
             judge = awake(ctx, row, judge)
         forbidden = judge()
         meant = None
         if change is not None and forbidden is None:
-            meant = await self._changes.find_message_meant(row, change)
-            forbidden = nothing_to_change(meant)
+            meant = await self._find_message_meant(row, change)
+            forbidden = _nothing_to_change(meant)
         if forbidden is None:
-            stale = needs_mark(can_of(adapter, row), before.attempts) and before.state is IntentState.PREPARED
+            stale = needs_mark(can_of(adapter, row), before.attempts) and before.state is values.IntentState.PREPARED
             row = row.with_progress(attempts=before.attempts + 1)
             if stale:
                 # The attempt is counted durably where recovery has to know of it.
@@ -108,14 +84,38 @@ class Attempts:
         body = AttemptStarted(chunk=row.progress.acked, attempt=row.progress.attempts, address=row.address)
         seq = ctx.events.record(body, cause, **ids_of(row))
         if change is not None and meant is not None:
-            outcome = await self._changes.make(adapter, row, change, meant, seq)
+            outcome = await self._make_change(adapter, row, change, meant, seq)
         else:
             request = _request(row, transport_of(row, adapter.capabilities), ctx.config.delivery.mark, seq)
             outcome = await self._outcome(adapter, row, request, judge)
         return AttemptMade(row=row, outcome=outcome, seq=seq, left_at=left_at)
 
+    async def _find_message_meant(self, row: IntentRow, part: ActionPart) -> MeantMessage:
+        """The message that the next request concerns, by the receipts of the sending intent."""
+        if part.of is None or not needs_receipts(part, len(row.content.chunks)):
+            return MeantMessage(message_id=part.message_id)
+        fate = await self._ctx.store.read(FindIntentFate(intent=part.of))
+        receipts = () if fate is None else fate.receipts
+        return self._ctx.decisions.message_meant(part, row.progress.acked, row.address, receipts)
+
+    async def _make_change(
+        self, adapter: ChannelAdapter, row: IntentRow, part: ActionPart, meant: MeantMessage, cause: int
+    ) -> AttemptOutcome:
+        try:
+            require_action(adapter, adapter.capabilities, part.action, f"{row.address.channel}:{row.address.account}")
+            assert isinstance(adapter, Actions)
+            with self._limits.within(self._ctx.config.delivery.request_timeout):
+                receipt = await adapter.act(_change_request(row, part, meant, cause))
+                return _accepted(row, receipt, Reason.ACCEPTED, adapter.capabilities)
+            return outcome_of(Ambiguous("no answer in time"))
+        except InvalidAction as error:
+            # The adapter is another one since the change was stored.
+            return AttemptOutcome(reason=error.reason, detail=error.facts)
+        except Exception as error:  # noqa: BLE001 -- any error of an adapter is an outcome
+            return outcome_of_error(error)
+
     async def _outcome(
-        self, adapter: ChannelAdapter, row: IntentRow, request: SendRequest, judge: Judge
+        self, adapter: ChannelAdapter, row: IntentRow, request: values.SendRequest, judge: Judge
     ) -> AttemptOutcome:
         ctx = self._ctx
         try:
@@ -137,8 +137,8 @@ class Attempts:
             return outcome_of_error(error)
 
     async def _send_reopened(
-        self, adapter: ChannelAdapter, row: IntentRow, request: SendRequest, judge: Judge, error: PlaceArchived
-    ) -> Receipt:
+        self, adapter: ChannelAdapter, row: IntentRow, request: values.SendRequest, judge: Judge, error: PlaceArchived
+    ) -> values.Receipt:
         """Unarchive a bound thread if that is allowed, and send again; else raise the error."""
         allowed = self._ctx.config.channel(row.address.channel).thread_bindings.unarchive
         if row.bound.binding is None or not allowed or not isinstance(adapter, BindsConversations):
@@ -184,19 +184,22 @@ def _raise_if_late(judge: Judge) -> None:
         raise NotSent("it was not sent: preparing the place took too long")
 
 
-def can_of(adapter: ChannelAdapter, row: IntentRow) -> Capabilities:
+def can_of(adapter: ChannelAdapter, row: IntentRow) -> values.Capabilities:
     """The capabilities for an intent: webhook messages may lack idempotency keys, changes and notices need none."""
     can = adapter.capabilities
     if row.extra.action is not None:
         return for_action(can, row.extra.action.action)
     if row.bound.identity is not None:
-        idempotency = Idempotency.NONE if can.identities is None else can.identities
+        idempotency = values.Idempotency.NONE if can.identities is None else can.identities
         can = structs.replace(can, idempotency=idempotency, key_seconds=None)
-    return for_notice(can) if row.kind is IntentKind.NOTICE else can
+    if row.kind is not values.IntentKind.NOTICE:
+        return can
+    # The attempt in progress is the second one.
+    again = row.progress.doubt_at is not None and row.progress.state is values.IntentState.SENDING
+    return for_notice(can, again=again)
 
 
-def transport_of(row: IntentRow, can: Capabilities) -> Transport:
-    """The transport of the next attempt."""
+def transport_of(row: IntentRow, can: values.Capabilities) -> values.Transport:
     return row.progress.transport or can.mode.first
 
 
@@ -207,19 +210,19 @@ def other_way(row: IntentRow, decided: DeliveryDecision) -> tuple[IntentRow, Bod
         webhook = str(row.bound.identity)
         fallback = IdentityFallback(chunk=chunk, attempt=attempt, instead_of=webhook, used="bot", reason=reason)
         return structs.replace(row, bound=structs.replace(row.bound, identity=None)), fallback
-    used = Transport.GATEWAY
-    body = TransportFallback(chunk=chunk, attempt=attempt, instead_of=Transport.DIRECT, used=used, reason=reason)
+    used = values.Transport.GATEWAY
+    body = TransportFallback(chunk=chunk, attempt=attempt, instead_of=values.Transport.DIRECT, used=used, reason=reason)
     return row.with_progress(transport=used), body
 
 
-def _request(row: IntentRow, transport: Transport, mark: str, cause: int) -> SendRequest:
+def _request(row: IntentRow, transport: values.Transport, mark: str, cause: int) -> values.SendRequest:
     content, chunk = row.content, row.progress.acked
     text, html, styles = content.chunks[chunk], None, ()
     if content.forms:
         html, styles = content.forms[chunk].html, content.forms[chunk].styles
     if row.progress.marked:
         text, html, styles = mark + text, None if html is None else mark + html, _shifted(styles, mark)
-    return SendRequest(
+    return values.SendRequest(
         address=row.address,
         text=text,
         key=row.key(chunk),
@@ -241,17 +244,50 @@ def _request(row: IntentRow, transport: Transport, mark: str, cause: int) -> Sen
     )
 
 
-def _shifted(styles: tuple[Style, ...], mark: str) -> tuple[Style, ...]:
-    """The styles of a text after a mark is put before it."""
+def _nothing_to_change(meant: MeantMessage) -> DeliveryDecision | None:
+    """The end of a change of a missing message; none: the message exists."""
+    if meant.reason is None:
+        return None
+    return DeliveryDecision(next=NextStep.FAIL, event=DeliveryEvent.REFUSE, reason=meant.reason)
+
+
+def _change_request(row: IntentRow, part: ActionPart, meant: MeantMessage, cause: int) -> ActionRequest:
+    chunk = row.progress.acked
+    forms = row.content.forms
+    form = forms[chunk] if forms else None
+    return ActionRequest(
+        action=part.action,
+        address=row.address,
+        key=row.key(chunk),
+        intent=row.id,
+        attempt=row.progress.attempts,
+        chunk=chunk,
+        message_id=meant.message_id,
+        text=row.content.chunks[chunk],
+        html=None if form is None else form.html,
+        styles=() if form is None else form.styles,
+        remove=part.remove,
+        fields=part.fields,
+        identity=row.bound.identity,
+        cause=cause,
+    )
+
+
+def _shifted(styles: tuple[values.Style, ...], mark: str) -> tuple[values.Style, ...]:
     units = len(mark.encode("utf-16-le")) // 2
     return tuple(structs.replace(style, start=style.start + units) for style in styles)
 
 
-def _accepted(row: IntentRow, receipt: Receipt, reason: Reason, can: Capabilities) -> AttemptOutcome:
+def _accepted(row: IntentRow, receipt: values.Receipt, reason: Reason, can: values.Capabilities) -> AttemptOutcome:
     wrong = check_receipt(receipt)
     if wrong:
         return AttemptOutcome(reason=Reason.NO_RECEIPT, ambiguous=True, detail=f"the adapter's answer: {wrong}")
-    if not receipt.provider_id.strip() and Capability.MESSAGE_IDS in can.can:
+    change = row.extra.action
+    if change is not None:
+        # What was created is at a place of its own.
+        astray = SPECS[change.action].of_message and is_misplaced(row.address, receipt)
+        return AttemptOutcome(receipt=receipt, reason=reason, misplaced=astray)
+    if not receipt.provider_id.strip() and values.Capability.MESSAGE_IDS in can.can:
         # It looks like success but names no message, so it is ambiguous (scenario B029).
         return AttemptOutcome(reason=Reason.NO_RECEIPT, ambiguous=True, detail="the answer names no message")
     return AttemptOutcome(receipt=receipt, reason=reason, misplaced=is_misplaced(row.address, receipt))

@@ -4,10 +4,6 @@ A change is an intent in the lane of its conversation, so it keeps its order amo
 message that is still queued waits for it.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import msgspec
 
 from trunkline.core.action_names import Action
@@ -25,15 +21,12 @@ from trunkline.core.records.messages import REMOVES
 from trunkline.core.records.rows import BoundPart, ContentPart, ExtraPart, IntentRow, Work
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.outbound.prepare import Preparer
-from trunkline.core.store.commands import Enqueue
 from trunkline.core.store.queries import FindMessage
 from trunkline.core.values import Address, IntentId, IntentKind
 from trunkline.core.well_formed import well_formed
 
 
 class ChangeDraft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A change that a turn asks for."""
-
     action: Action
     #: the conversation that is concerned; of an action without a target see `core.actions.places`
     place: Address
@@ -50,12 +43,9 @@ class ChangeDraft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Changes:
-    """Prepares and stores the changes of turns."""
-
-    def __init__(self, context: Context, preparer: Preparer, deliver: Callable[[IntentRow, int], None]) -> None:
+    def __init__(self, context: Context, preparer: Preparer) -> None:
         self._ctx = context
         self._preparer = preparer
-        self._deliver = deliver
 
     async def place_of_message(self, work: Work, name: str) -> Address | None:
         """The conversation of a message that an agent names without a place; none: that cannot be known.
@@ -68,9 +58,19 @@ class Changes:
         return None if found.ours is None else place_of(found.ours)
 
     async def reference(
-        self, work: Work, action: Action, name: str, place: Address, *, moderates: bool = False
+        self,
+        work: Work,
+        action: Action,
+        name: str,
+        place: Address,
+        *,
+        moderates: bool = False,
+        author: str | None = None,
     ) -> MessageReference:
-        """The message that an action means, also for questions and replies. Raises `InvalidAction`."""
+        """The message that an action means, also for questions and replies. Raises `InvalidAction`.
+
+        `author`: who wrote it, as the agent says.
+        """
         ctx = self._ctx
         if not name.strip():
             raise InvalidAction(f"{action}: messageId is blank", Reason.BAD_ACTION)
@@ -82,7 +82,9 @@ class Changes:
             keys=self._keys(work, place),
         )
         found = await ctx.store.read(query)
-        return ctx.decisions.decide_reference(action, name, place, found, agent=work.agent, moderates=moderates)
+        return ctx.decisions.decide_reference(
+            action, name, place, found, agent=work.agent, moderates=moderates, author=author
+        )
 
     def _keys(self, work: Work, place: Address) -> tuple[str, ...]:
         bound = self._ctx.bindings.speaking(place, work.binding)
@@ -103,7 +105,9 @@ class Changes:
         meant = MessageReference(address=draft.place)
         if SPECS[action].of_message:
             name = draft.message or ""
-            meant = await self.reference(work, action, name, draft.place, moderates=draft.moderates)
+            meant = await self.reference(
+                work, action, name, draft.place, moderates=draft.moderates, author=_author_in(draft.fields)
+            )
         part = ActionPart(
             action=action, message_id=meant.message_id, of=meant.of, remove=draft.remove, fields=draft.fields
         )
@@ -128,18 +132,18 @@ class Changes:
         return msgspec.structs.replace(row, content=ContentPart(chunks=(text,) * meant.chunks))
 
     async def enqueue(self, work: Work, row: IntentRow, cause: int, *, targeted: bool, reason: Reason) -> bool:
-        """Store a prepared change and queue it; whether it is new. A turn that runs again adds nothing."""
-        ctx = self._ctx
+        """Store and queue a prepared change; whether the change is new. A repeated turn adds nothing."""
+        ctx, before = self._ctx, IntentSuppressed(reason=Reason.ALREADY_QUEUED, text=row.content.text)
+        return await self._preparer.enqueue(
+            row,
+            reason=reason,
+            cause=cause,
+            targeted=targeted,
+            repeated=lambda: ctx.events.record(before, cause, turn=work.turn, intent=row.id),
+        )
 
-        def story(new: bool) -> int | None:
-            if new:
-                return ctx.record_prepared(row, targeted=targeted, reason=reason, cause=cause)
-            repeated = IntentSuppressed(reason=Reason.ALREADY_QUEUED, text=row.content.text)
-            ctx.events.record(repeated, cause, turn=work.turn, intent=row.id)
-            return None
 
-        def then(prepared: int | None) -> None:
-            if prepared is not None:
-                self._deliver(row, prepared)
-
-        return await ctx.store.write(Enqueue(intent=row, now=ctx.env.now()), story, then=then) is not None
+def _author_in(fields: str | None) -> str | None:
+    given = {} if fields is None else msgspec.json.decode(fields, type=dict[str, object])
+    named = given.get("targetAuthor") or given.get("targetAuthorUuid")
+    return named if isinstance(named, str) else None

@@ -1,7 +1,5 @@
 """Asks the cross-context policy about the targets that turns name, and records what it says."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from trunkline.core.action_names import Action
@@ -22,8 +20,6 @@ _PLAIN = (Reason.SAME_CONVERSATION, Reason.NOT_GUARDED)
 
 
 class ContextPolicy:
-    """The cross-context policy, for the message tool."""
-
     def __init__(self, context: Context) -> None:
         self._ctx = context
 

@@ -27,10 +27,10 @@ What an adapter raises is an outcome and not an error of a visit.
 2. *Has the platform accepted it already?* Then the store refused its end at an earlier visit, because of its mirror.
    The receipt is stored without the mirror, which is due from then on. A refused mirror never causes another attempt.
 3. *Is its end decided?* An operator has discarded the report that it belongs to; or an earlier process left it, and
-   recovery parks or expires it. Recovery is decided for heads only, because only a head can have been on the wire: the
-   receipt of a chunk is durable before the next chunk of its conversation leaves. It has to know what the platform
-   promises, so without an adapter it waits for one.
-4. *Is it time?* A deferred head keeps its time over restarts.
+   recovery parks or expires it; or its turn has sent the same with the message tool. Recovery is decided for heads
+   only, because only a head can have been on the wire: the receipt of a chunk is durable before the next chunk of its
+   conversation leaves. It has to know what the platform promises, so without an adapter it waits for one.
+4. *Is it time?* A deferred head keeps its time over restarts; one that waits for a closed place, until that is open.
 5. *Can its account send?* The loop waits for a missing adapter and for one that is not ready, visibly (`lane.waiting`),
    until the intent is too old. This uses up no attempt (invariant L4). The question comes before the pace: a slot would
    pass while the account is away.
@@ -41,7 +41,8 @@ Then come attempts, until the head is over, waits, or is held.
 An attempt
 ----------
 
-An attempt sends one chunk, or looks one up. `core.delivery.policy` decides what follows from its outcome. The loop
+An attempt sends one chunk, or looks one up. Right before the call `before_attempt` judges the chunk once more, and may
+end it without an attempt. `core.delivery.policy` decides what follows from its outcome. The loop
 applies that decision and adds nothing of its own:
 
 - ``settle`` stores the receipt: of the last chunk together with mirror and end, and the lane is held; of another chunk
@@ -70,20 +71,20 @@ compares state and number of receipts at each write, and refuses one that does n
 head is then loaded again, and recovered like one that an earlier process left.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import anyio
 import anyio.abc
 import msgspec
 
-from trunkline.core.channels import ChannelAdapter
+from trunkline.core.channels import ChannelAdapter, PlaceReadiness, Readiness, Ready
+from trunkline.core.delivery.answers import end_of_repeat
 from trunkline.core.delivery.policy import (
     AttemptFacts,
     AttemptOutcome,
     DeliveryDecision,
     NextStep,
+    counted_at_closed,
     counted_attempts,
     is_too_old,
 )
@@ -92,22 +93,22 @@ from trunkline.core.errors import IllegalTransition
 from trunkline.core.events.delivery import AttemptEnded, LaneWaiting
 from trunkline.core.reasons import Reason
 from trunkline.core.records.rows import BrokenIntent, CallbackChange, IntentRow
-from trunkline.core.runtime.context import Context, ids_of
+from trunkline.core.runtime.context import Context, ids_of, record_callback
 from trunkline.core.runtime.lanes import HELD
-from trunkline.core.runtime.outbound.attempts import Attempts, Judge, can_of, other_way, transport_of
+from trunkline.core.runtime.outbound.attempts import Attempts, can_of, other_way, transport_of
+from trunkline.core.runtime.outbound.heartbeat_outcome import Judge
 from trunkline.core.runtime.outbound.hook_runner import HookRunner
 from trunkline.core.runtime.outbound.interrupted import Interrupted, born_at, doubt_at, end_of_recovered
 from trunkline.core.runtime.outbound.open_intents import IntentLane, OpenIntents, QueuedIntent
-from trunkline.core.runtime.outbound.readiness import ReadyAccounts
 from trunkline.core.runtime.outbound.settle import Settler
-from trunkline.core.runtime.stories import record_callback
-from trunkline.core.states.delegation import CallbackEvent, CallbackState
+from trunkline.core.runtime.user_code import UserCode
+from trunkline.core.states.delegation import CallbackEvent
 from trunkline.core.states.intent import DeliveryEvent, is_final
 from trunkline.core.store.commands import Defer
-from trunkline.core.store.delegations import ChangeCallback, FindCallback
-from trunkline.core.store.port import answer
-from trunkline.core.store.queries import ListOpenIntents, ListUnnotified, OpenIntent
-from trunkline.core.values import DelegationId, IntentState
+from trunkline.core.store.delegations import ChangeCallback, IsDiscarded
+from trunkline.core.store.queries import FindIntentFate, ListOpenIntents, ListUnnotified, OpenIntent
+from trunkline.core.values import Address, DelegationId, IntentKind, IntentState
+from trunkline.core.well_formed import describe, plain_text
 
 #: number of open intents per query at start
 _PAGE = 2000
@@ -122,8 +123,6 @@ class _Absence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Delivery:
-    """Delivers queued intents."""
-
     def __init__(self, context: Context, *, intents: OpenIntents, settler: Settler, hooks: HookRunner) -> None:
         self._ctx = context
         self._intents = intents
@@ -133,9 +132,11 @@ class Delivery:
         self._ready = ReadyAccounts(context)
         self._interrupted = Interrupted(context)
         self._reports = ReportStates(context)
+        #: lanes that wait for a closed place, and lanes whose place may be open again since their last attempt
+        self._closed: set[IntentLane] = set()
+        self._reopened: set[IntentLane] = set()
 
     def start(self, group: anyio.abc.TaskGroup) -> None:
-        """Start to send."""
         self._intents.lanes.start(group, self._handle)
 
     # ------------------------------------------------------------ recovery
@@ -168,7 +169,7 @@ class Delivery:
     # ------------------------------------------------------------ the head of a lane
 
     async def _handle(self, lane: IntentLane, item: QueuedIntent) -> float | None:
-        """Visit the head of a lane; returns when to visit it again, or None when it is over."""
+        """Visit the head of a lane; returns the time of the next visit, or None when the head is over."""
         try:
             until = await self._visit(lane, item)
         except IllegalTransition as error:
@@ -178,7 +179,7 @@ class Delivery:
         return until
 
     async def _visit(self, lane: IntentLane, queued: QueuedIntent) -> float | None:
-        """Visit the head of a lane. The six questions are those of the module's text."""
+        """Visit the head of a lane, with the six questions of the module's text."""
         item = queued if queued.row is not None else await self._load(queued)
         if item is None:
             return None
@@ -191,10 +192,14 @@ class Delivery:
         if end is None and item.left and adapter is not None:
             item = await self._interrupted.recall(adapter, item, row)
             row, end = _row_of(item), end_of_recovered(item)
+        end = end or await self._end_of_repeat(item, row)
         if end is not None:
             await self._settler.end(row, *end, item.cause)
             return None
         waits = item.not_before is not None and self._ctx.env.steady() < item.not_before
+        if waits and row.progress.reason is Reason.PLACE_CLOSED:
+            self._closed.add(lane)
+            waits = lane not in self._reopened
         absence = None if waits else await self._why_absent(adapter, item, row)
         if absence is not None:
             return await self._wait_for_account(lane, item, row, absence)
@@ -210,8 +215,9 @@ class Delivery:
         return await self._attempt_until_over(adapter, lane, item)
 
     async def _attempt_until_over(self, adapter: ChannelAdapter, lane: IntentLane, item: QueuedIntent) -> float | None:
-        """Make attempts until the intent is over, waits, or is held."""
         while True:
+            self._reopened.discard(lane)
+            self._closed.discard(lane)
             row = _row_of(item)
             if item.action is RecoveryAction.LOOKUP:
                 made = await self._attempts.look_up(adapter, row, item.cause)
@@ -230,7 +236,7 @@ class Delivery:
                 item = msgspec.structs.replace(item, row=row, cause=cause, action=RecoveryAction.SEND)
                 continue
             if decided.next not in (NextStep.SETTLE, NextStep.MISPLACED):
-                return await self._put_off_or_end(lane, item, row, decided, ended, archived=outcome.archived)
+                return await self._put_off_or_end(lane, item, row, decided, ended)
             assert outcome.receipt is not None
             if decided.next is NextStep.MISPLACED:
                 await self._settler.end_misplaced(row, outcome.receipt, ended)
@@ -244,7 +250,7 @@ class Delivery:
     # ------------------------------------------------------------ before the attempt
 
     async def _load(self, item: QueuedIntent) -> QueuedIntent | None:
-        """The item with its texts; None if there is nothing left to send."""
+        """The item with the texts; None if there is nothing left to send."""
         row = await self._intents.load(item.id)
         if item.left and row is not None:
             self._intents.adopt_binding(row.row if isinstance(row, BrokenIntent) else row)
@@ -262,8 +268,16 @@ class Delivery:
         doubt, parked = doubt_at(self._ctx.env, row), item.parked or (item.left and row.delegation is not None)
         return msgspec.structs.replace(item, row=row, born=born, doubt=doubt, parked=parked)
 
+    async def _end_of_repeat(self, item: QueuedIntent, row: IntentRow) -> tuple[DeliveryEvent, Reason] | None:
+        """The end of an answer that was queued behind equal sends of its turn, which have ended by now."""
+        surely_unsent = row.progress.state is IntentState.PREPARED and not row.progress.attempts and item.doubt is None
+        if not row.extra.unless or not surely_unsent:
+            return None
+        fates = [await self._ctx.store.read(FindIntentFate(intent=sent)) for sent in row.extra.unless]
+        reason = end_of_repeat(None if fate is None else fate.state for fate in fates)
+        return None if reason is None else (DeliveryEvent.CANCEL, reason)
+
     async def _why_absent(self, adapter: ChannelAdapter | None, item: QueuedIntent, row: IntentRow) -> _Absence | None:
-        """Why the account of an intent cannot send now; None: it can."""
         ctx = self._ctx
         if adapter is None:
             # Installing the adapter wakes the lane.
@@ -304,8 +318,21 @@ class Delivery:
         self._reports.discard(delegation)
         self._intents.lanes.wake(lambda _: True)
 
+    def wake_reopened(self, adapter: ChannelAdapter, place: Address | None) -> None:
+        """Try again at once what waits for a place that was closed; None: for any place of the account."""
+        found = {
+            lane
+            for lane in self._intents.by_lane
+            if lane[:2] == (adapter.channel, adapter.account)
+            and (place is None or (lane[2] == place.conversation and lane[3] == (place.thread or lane[3])))
+        }
+        # Also if an attempt is on its way: the platform may have refused it before.
+        self._reopened = self._reopened.intersection(self._intents.by_lane) | found
+        self._closed.intersection_update(self._intents.by_lane)
+        self._intents.lanes.wake((found & self._closed).__contains__)
+
     def wake_account(self, channel: str, account: str) -> None:
-        """Continue the lanes that waited for a new adapter."""
+        """Continue the lanes in wait for a new adapter."""
         self._intents.lanes.wake(lambda lane: lane[0] == channel and lane[1] == account)
 
     # ------------------------------------------------------------ the attempt
@@ -343,7 +370,9 @@ class Delivery:
             transport=transport_of(row, can),
             marked=was.marked,
             best_effort=row.best_effort,
-            bot_instead=is_webhook and settings.identity_fallback == "bot",
+            bot_instead=is_webhook and (settings.identity_fallback == "bot" or row.kind is IntentKind.NOTICE),
+            # A bound thread has been opened if that is allowed; a notice goes to the room.
+            waits=row.bound.binding is None and row.kind is not IntentKind.NOTICE,
         )
         now = ctx.env.steady()
         return ctx.decisions.after_attempt(outcome, tried=tried, now=now, can=can, config=ctx.config.delivery)
@@ -374,36 +403,32 @@ class Delivery:
         defer = Defer(intent=after, next_at=now, reason=decided.reason, now=now)
         ids = {"binding": row.bound.binding, **ids_of(row)}
         seq = await ctx.store.write(defer, lambda _: ctx.events.record(body, cause, **ids))
-        if after.bound.identity is None and row.bound.identity is not None:
-            most = ctx.config.channel(row.address.channel).thread_bindings.degraded_after
-            ctx.bindings.count_identity_failure(row.bound.binding, most, seq)
+        settings = ctx.config.channel(row.address.channel).thread_bindings
+        # With the fallback `none` only notices go as the bot, and the answers after them must not.
+        if after.bound.identity is None and row.bound.identity is not None and settings.identity_fallback == "bot":
+            ctx.bindings.count_identity_failure(row.bound.binding, settings.degraded_after, seq)
         return defer.after, seq
 
     async def _put_off_or_end(
-        self,
-        lane: IntentLane,
-        item: QueuedIntent,
-        row: IntentRow,
-        decided: DeliveryDecision,
-        cause: int | None,
-        *,
-        archived: bool = False,
+        self, lane: IntentLane, item: QueuedIntent, row: IntentRow, decided: DeliveryDecision, cause: int | None
     ) -> float | None:
-        """Wait for another attempt or a look-up, or end the intent. `archived`: its thread may return."""
+        """Wait for another attempt or a look-up, or end the intent."""
         if decided.next not in (NextStep.RETRY, NextStep.LOOKUP):
             if decided.next is NextStep.FAIL:
                 # Decided only where no attempt is in doubt, or no longer.
                 row = row.with_progress(doubt_at=None)
-            await self._settler.end(row, decided.event, decided.reason, cause, archived=archived)
+            await self._settler.end(row, decided.event, decided.reason, cause)
             return None
         env, at = self._ctx.env, decided.at or self._ctx.env.steady()
         doubt = None if decided.doubt_at is None else env.wall_of(decided.doubt_at)
-        row = row.with_progress(marked=decided.mark or row.progress.marked, doubt_at=doubt)
-        defer = Defer(intent=row, next_at=env.wall_of(at), reason=decided.reason, now=env.now())
-        await self._ctx.store.write(defer, answer)
+        attempts = row.progress.attempts
+        if decided.reason is Reason.PLACE_CLOSED:
+            attempts = counted_at_closed(attempts)
+        row = row.with_progress(attempts=attempts, marked=decided.mark or row.progress.marked, doubt_at=doubt)
+        row = await self._settler.put_off(row, env.wall_of(at), decided.reason, cause)
         after = QueuedIntent(
             id=row.id,
-            row=defer.after,
+            row=row,
             cause=cause,
             action=RecoveryAction.LOOKUP if decided.next is NextStep.LOOKUP else RecoveryAction.SEND,
             not_before=at,
@@ -412,7 +437,10 @@ class Delivery:
             held=item.held,
         )
         self._intents.lanes.replace_head(lane, after)
-        return at
+        if decided.reason is not Reason.PLACE_CLOSED:
+            return at
+        self._closed.add(lane)
+        return env.steady() if lane in self._reopened else at
 
     def _settle_last(
         self, lane: IntentLane, item: QueuedIntent, row: IntentRow, outcome: AttemptOutcome, ended: int
@@ -454,7 +482,6 @@ class Delivery:
 
 
 def _row_of(item: QueuedIntent) -> IntentRow:
-    """The row of a loaded intent."""
     assert item.row is not None
     return item.row
 
@@ -463,6 +490,11 @@ def _born(item: QueuedIntent) -> float:
     """When a loaded intent was created, on the steady clock."""
     assert item.born is not None
     return item.born
+
+
+def _reported_by(row: IntentRow) -> DelegationId | None:
+    """The delegation whose report a message is part of. A notice is about a report, and changes nothing of it."""
+    return None if row.kind is IntentKind.NOTICE else row.delegation
 
 
 class ReportStates:
@@ -475,14 +507,13 @@ class ReportStates:
 
     def park(self, row: IntentRow, reason: Reason, cause: int | None) -> None:
         """Note that a message waits for its adapter. In the background: nothing depends on it."""
-        if row.delegation is not None:
-            change = ChangeCallback(delegation=row.delegation, event=CallbackEvent.PARK, reason=reason)
+        if (delegation := _reported_by(row)) is not None:
+            change = ChangeCallback(delegation=delegation, event=CallbackEvent.PARK, reason=reason)
             self._ctx.store.submit(change, self._story(row, cause))
 
     async def resume(self, row: IntentRow, cause: int | None) -> None:
-        """Note that the adapter of a message is ready again."""
-        if row.delegation is not None:
-            change = ChangeCallback(delegation=row.delegation, event=CallbackEvent.RESUME, reason=None)
+        if (delegation := _reported_by(row)) is not None:
+            change = ChangeCallback(delegation=delegation, event=CallbackEvent.RESUME, reason=None)
             await self._ctx.store.write(change, self._story(row, cause))
 
     def _story(self, row: IntentRow, cause: int | None) -> Callable[[CallbackChange | None], None]:
@@ -504,8 +535,37 @@ class ReportStates:
 
     async def recall(self, row: IntentRow) -> None:
         """Find out whether the report of a message that an earlier process left was discarded."""
-        if row.delegation is None:
-            return
-        state = await self._ctx.store.read(FindCallback(delegation=row.delegation))
-        if state is CallbackState.SUPPRESSED:
+        if row.delegation is not None and await self._ctx.store.read(IsDiscarded(delegation=row.delegation)):
             self._discarded.add(row.delegation)
+
+
+class ReadyAccounts:
+    """The accounts whose adapters last reported that they are ready. A failed send makes them unknown again."""
+
+    def __init__(self, context: Context) -> None:
+        self._ctx = context
+        #: account -> its adapter, if places of it have to be asked about too
+        self._ready: dict[tuple[str, str], PlaceReadiness | None] = {}
+
+    def forget(self, channel: str, account: str) -> None:
+        """Ask again before the next send (invariant L4)."""
+        self._ready.pop((channel, account), None)
+
+    async def why_not(self, adapter: ChannelAdapter, place: Address) -> str | None:
+        """Why nothing can be sent to a place yet, or None."""
+        account = (place.channel, place.account)
+        if account not in self._ready:
+            detail = await self._ask(adapter.ready) if isinstance(adapter, Readiness) else None
+            if detail is not None:
+                return detail
+            self._ready[account] = adapter if isinstance(adapter, PlaceReadiness) else None
+        places = self._ready[account]
+        return None if places is None else await self._ask(lambda: places.ready_at(place))
+
+    async def _ask(self, ready: Callable[[], Awaitable[Ready]]) -> str | None:
+        try:
+            with anyio.fail_after(self._ctx.config.delivery.request_timeout), UserCode():
+                answer = await ready()
+                return None if answer.ok else plain_text(answer.reason) or ""
+        except Exception as error:  # noqa: BLE001 -- an adapter that fails to answer is not ready
+            return describe(error)

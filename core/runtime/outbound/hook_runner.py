@@ -1,19 +1,16 @@
 """Runs hooks, each in time. What `message_sending` hooks change is checked like what was asked for."""
 
-from __future__ import annotations
-
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 
 import anyio.abc
 import msgspec
+from msgspec import structs
 
 from trunkline.core.actions.marker import ContextMark
 from trunkline.core.channels.capabilities import check_able
-from trunkline.core.decisions import MirrorQuestion
 from trunkline.core.delivery import hooks as rules
 from trunkline.core.delivery.hooks import Change, HookResult, Hooks, Outgoing, SendingHook, Sent
-from trunkline.core.delivery.mirror_text import said
 from trunkline.core.errors import HookError, InvalidSend, TargetError
 from trunkline.core.events.delivery import HookFailed, HookSent
 from trunkline.core.reasons import Reason
@@ -21,16 +18,19 @@ from trunkline.core.records.rows import IntentRow, ProgressPart, Work
 from trunkline.core.routing.outbound import OutboundQuestion
 from trunkline.core.runtime.context import Context, ids_of
 from trunkline.core.runtime.deadlines import Deadlines
-from trunkline.core.runtime.intent_drafts import bound_part
+from trunkline.core.runtime.intent_drafts import bound_part, mirror_at
 from trunkline.core.runtime.lanes import Lanes
 from trunkline.core.runtime.outbound.context_policy import ContextPolicy
 from trunkline.core.store.commands import MarkNotified
+from trunkline.core.text.mirror_text import said
 from trunkline.core.untrusted import check_address
-from trunkline.core.values import Address, IntentKind, Receipt
+from trunkline.core.values import Address, IntentKind, IntentState, Receipt
 from trunkline.core.well_formed import describe, plain_text
 
 M = TypeVar("M")
 T = TypeVar("T")
+#: the intent, what hooks hear of its end, the cause, and whether the store has the intent
+_End = tuple[IntentRow, Sent, int | None, bool]
 #: number of outcomes that hooks are notified of concurrently
 _NOTIFIERS = 16
 
@@ -53,12 +53,9 @@ class HookRunner:
         self.has_hooks = bool(hooks)
         self._limits = Deadlines()
         self._policy = ContextPolicy(context)
-        self._ends: Lanes[tuple[str, str, str, str], tuple[IntentRow, Sent, int | None]] = Lanes(
-            "hooks", workers=_NOTIFIERS, now=context.env.steady
-        )
+        self._ends: Lanes[tuple[str, str, str, str], _End] = Lanes("hooks", workers=_NOTIFIERS, now=context.env.steady)
 
     def start(self, group: anyio.abc.TaskGroup) -> None:
-        """Start to notify hooks of ends."""
         self._ends.start(group, self._notify)
 
     async def run_sending(
@@ -113,10 +110,16 @@ class HookRunner:
         body = HookFailed(hook=hook, phase=phase, reason=reason, detail=detail)
         self._ctx.events.record(body, cause, **ids_of(row))
 
-    # ------------------------------------------------------------ outcomes
+    def notify_of_unsent(self, rows: Iterable[IntentRow], reason: Reason, cause: int | None) -> None:
+        """Notify hooks that messages which they saw were never stored, because what they report came too late."""
+        for row in rows:
+            progress = structs.replace(row.progress, state=IntentState.CANCELLED)
+            self.notify_soon(structs.replace(row, progress=progress), reason, (), cause, stored=False)
 
-    def notify_soon(self, row: IntentRow, reason: Reason, receipts: tuple[Receipt, ...], cause: int | None) -> None:
-        """Notify hooks that an intent has ended, in order per conversation."""
+    def notify_soon(
+        self, row: IntentRow, reason: Reason, receipts: tuple[Receipt, ...], cause: int | None, *, stored: bool = True
+    ) -> None:
+        """Notify hooks of the end of an intent, in order per conversation."""
         if not row.hooks_pending:
             return
         sent = Sent(
@@ -129,10 +132,10 @@ class HookRunner:
             text=said(row.content.chunks),
             receipts=receipts,
         )
-        self._ends.put(row.address.lane, (row, sent, cause))
+        self._ends.put(row.address.lane, (row, sent, cause, stored))
 
-    async def _notify(self, _lane: tuple[str, str, str, str], end: tuple[IntentRow, Sent, int | None]) -> None:
-        row, sent, cause = end
+    async def _notify(self, _lane: tuple[str, str, str, str], end: _End) -> None:
+        row, sent, cause, stored = end
         for hook in self._sent:
             try:
                 await self._call_in_time(hook.call, sent)
@@ -146,9 +149,10 @@ class HookRunner:
             body = HookSent(state=sent.state, reason=sent.reason, provider_id=last)
             self._ctx.events.record(body, cause, **ids_of(row))
 
-        self._ctx.store.submit(MarkNotified(intent=row.id), story, urgent=False)
-
-    # ------------------------------------------------------------ another place
+        if stored:
+            self._ctx.store.submit(MarkNotified(intent=row.id), story, urgent=False)
+        else:
+            story(first=True)
 
     def _place(self, hook: SendingHook, draft: IntentRow, to: Address | str) -> Address:
         """The place that a hook names: one that is served, for a message of an account. Raises `HookError`."""
@@ -181,7 +185,6 @@ class HookRunner:
             raise HookError(f"{hook.name} changed it: {error.facts}") from error
 
     def _changed(self, draft: IntentRow, passed: HookResult) -> IntentRow:
-        """The draft with what the hooks changed, besides the text."""
         if "to" in passed.changed and passed.to is not None and passed.to != draft.address:
             draft = self._moved(draft, passed.to)
         content = msgspec.structs.replace(draft.content, media=passed.media, reply_to=passed.reply_to)
@@ -193,27 +196,13 @@ class HookRunner:
         bound = ctx.bindings.at(to)
         mirror = draft.mirror_key
         if not draft.named_session:
-            question = MirrorQuestion(
-                kind=draft.kind,
-                agent=draft.agent,
-                running="",
-                origin=None,
-                target=to,
-                bound=None if bound is None else bound.target_session_key,
-            )
-            mirror = ctx.decisions.plan_mirror(question, ctx.config).key
+            mirror = mirror_at(ctx, to, bound, kind=draft.kind, agent=draft.agent)
         return msgspec.structs.replace(
-            draft,
-            address=to,
-            mirror_key=mirror,
-            session=None,
-            progress=ProgressPart(),
-            bound=bound_part(bound),
+            draft, address=to, mirror_key=mirror, session=None, progress=ProgressPart(), bound=bound_part(bound)
         )
 
 
 def _shown(draft: IntentRow, passed: HookResult, original: str) -> Outgoing:
-    """The message as the next hook sees it."""
     return Outgoing(
         intent=draft.id,
         kind=draft.kind,

@@ -1,7 +1,5 @@
 """Decides on the intents that an earlier process left open, and translates their stored times to the steady clock."""
 
-from __future__ import annotations
-
 import msgspec
 
 from trunkline.core.channels import ChannelAdapter
@@ -40,11 +38,11 @@ class Interrupted:
         doubt = None if decision.doubt_at is None else ctx.env.wall_of(decision.doubt_at)
         was = row.progress
         row = row.with_progress(
-            attempts=was.attempts + decision.counts,
-            interrupted=was.interrupted + decision.interrupted,
-            doubt_at=doubt,
+            attempts=was.attempts + decision.counts, interrupted=was.interrupted + decision.interrupted, doubt_at=doubt
         )
-        if doubt is not None and (decision.counts or was.state is IntentState.SENDING):
+        # One that is parked stays marked until its end is stored: a death between two writes would forget the mark.
+        parks = decision.action is RecoveryAction.PARK
+        if doubt is not None and not parks and (decision.counts or was.state is IntentState.SENDING):
             row = row.with_progress(marked=decision.mark)
             next_at = ctx.env.wall_of(decision.at or now)
             defer = Defer(intent=row, next_at=next_at, reason=decision.reason, now=ctx.env.now())

@@ -1,7 +1,5 @@
 """The open intents of a process: in the lanes of their conversations, counted, and a window of them in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable
 
 import anyio
@@ -19,13 +17,10 @@ from trunkline.core.states.intent import is_final
 from trunkline.core.store.queries import LoadIntents, OpenIntent
 from trunkline.core.values import Address, IntentId, Receipt
 
-#: the lane of an intent: see `Address.lane`
 IntentLane = tuple[str, str, str, str]
 
 
 class QueuedIntent(msgspec.Struct, frozen=True, kw_only=True):
-    """An intent in its lane."""
-
     id: IntentId
     #: None: it is loaded when it reaches the head of its lane
     row: IntentRow | None
@@ -63,13 +58,13 @@ class OpenIntents:
 
     def __init__(self, context: Context, hooks: HookRunner) -> None:
         self._ctx = context
-        self._hooks = hooks
+        self.hooks = hooks
         self.lanes: Lanes[IntentLane, QueuedIntent] = Lanes(
             "delivery", workers=context.config.delivery.lanes, now=context.env.steady
         )
         #: number of open intents, in total and by conversation
         self.count = 0
-        self._by_lane: dict[IntentLane, int] = {}
+        self.by_lane: dict[IntentLane, int] = {}
         #: number of intents held with their texts
         self.held = 0
         self._freed: anyio.Event | None = None
@@ -82,10 +77,8 @@ class OpenIntents:
         #: holds of the bindings that intents belong to
         self._holds: dict[IntentId, Hold] = {}
 
-    # ------------------------------------------------------------ queueing
-
     def enqueue(self, row: IntentRow, cause: int | None) -> None:
-        """Queue a durable intent in its conversation; one that a hook has cancelled is over."""
+        """Queue a durable intent in the conversation; a cancelled intent is over."""
         if is_final(row.progress.state):
             self.finish(row, row.progress.reason or Reason.CANCELLED_BY_HOOK, (), cause)
             return
@@ -95,7 +88,6 @@ class OpenIntents:
         self.put_in_lane(row.address.lane, item)
 
     def enqueue_reopened(self, row: IntentRow, cause: int | None) -> None:
-        """Queue an intent that an operator reopened."""
         self._hold_binding(row)
         self.put_in_lane(row.address.lane, QueuedIntent(id=row.id, row=None, cause=cause))
 
@@ -104,26 +96,23 @@ class OpenIntents:
         self.put_in_lane(intent.address.lane, QueuedIntent(id=intent.id, row=None, cause=cause, left=True, head=head))
 
     def put_in_lane(self, lane: IntentLane, item: QueuedIntent) -> None:
-        """Count an intent, and put it into its lane."""
         self.count += 1
-        self._by_lane[lane] = self._by_lane.get(lane, 0) + 1
+        self.by_lane[lane] = self.by_lane.get(lane, 0) + 1
         self.held += item.held
         self.lanes.put(lane, item)
 
     def remove(self, lane: IntentLane, item: QueuedIntent) -> None:
         """Count an intent that is no longer open; its lane goes on by itself."""
         self.count -= 1
-        left = self._by_lane[lane] - 1
+        left = self.by_lane[lane] - 1
         if left:
-            self._by_lane[lane] = left
+            self.by_lane[lane] = left
         else:
-            del self._by_lane[lane]
+            del self.by_lane[lane]
         self.held -= item.held
         if self._freed is not None:
             self._freed.set()
             self._freed = None
-
-    # ------------------------------------------------------------ limits
 
     def room(self, address: Address) -> Awaitable[None] | None:
         """An awaitable until the conversation and the gateway are below their limits; None: they are."""
@@ -141,14 +130,12 @@ class OpenIntents:
             await self._freed.wait()
 
     def _full(self, lane: IntentLane) -> tuple[int, int] | None:
-        """The number of open intents and the limit that is reached; None: there is room."""
+        """The number of open intents and the reached limit; None: there is room."""
         limits = self._ctx.config.delivery
         if self.count >= limits.max_backlog:
             return self.count, limits.max_backlog
-        here = self._by_lane.get(lane, 0)
+        here = self.by_lane.get(lane, 0)
         return (here, limits.max_backlog_per_conversation) if here >= limits.max_backlog_per_conversation else None
-
-    # ------------------------------------------------------------ texts
 
     async def load(self, intent: IntentId) -> IntentRow | BrokenIntent | None:
         """An intent with its texts; what is left of a broken one; None if it is gone.
@@ -176,11 +163,8 @@ class OpenIntents:
         if self._loading:
             next(iter(self._wanted.values())).set()
 
-    # ------------------------------------------------------------ ends
-
     def finish(self, row: IntentRow, reason: Reason, receipts: tuple[Receipt, ...], cause: int | None) -> None:
-        """Notify hooks and waiters of the end of an intent."""
-        self._hooks.notify_soon(row, reason, receipts, cause)
+        self.hooks.notify_soon(row, reason, receipts, cause)
         self.release(row.id, cause)
 
     def release(self, intent: IntentId, cause: int | None) -> None:
@@ -205,7 +189,6 @@ class OpenIntents:
             self._waiters.pop(intent, None)
 
     def _hold_binding(self, row: IntentRow) -> None:
-        """Keep the binding of an intent until it has ended."""
         binding = row.bound.binding
         if binding is not None and row.id not in self._holds:
             self._holds[row.id] = self._ctx.bindings.hold(binding)

@@ -3,9 +3,7 @@
 The result is final: it is stored unchanged, and no attempt, retry or recovery runs a hook again.
 """
 
-from __future__ import annotations
-
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Iterable
 
 from msgspec import structs
 
@@ -14,33 +12,33 @@ from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import InvalidAction, InvalidSend
 from trunkline.core.events.delivery import HookSending
 from trunkline.core.reasons import Reason
+from trunkline.core.records.heartbeat import HeartbeatText
 from trunkline.core.records.rows import ContentPart, IntentRow, Work
 from trunkline.core.runtime.context import Context, ids_of
-from trunkline.core.runtime.outbound.hook_runner import HookRunner
+from trunkline.core.runtime.intent_drafts import IntentDrafts
+from trunkline.core.runtime.outbound.open_intents import OpenIntents
+from trunkline.core.store.commands import Enqueue
 from trunkline.core.text.chunking.utf16 import visible
 from trunkline.core.values import Address, IntentState
 
 
 class Preparer:
-    """Turns drafts into prepared intents."""
+    """Turns drafts into prepared intents, and has these stored and delivered."""
 
-    def __init__(self, context: Context, hooks: HookRunner, room: Callable[[Address], Awaitable[None] | None]) -> None:
+    def __init__(self, context: Context, intents: OpenIntents) -> None:
         self._ctx = context
-        self._hooks = hooks
-        #: how to wait for room in the backlog; see `OpenIntents.room`
-        self._room = room
+        self._hooks = intents.hooks
+        self._room = intents.room
+        self.drafts = IntentDrafts(context)
+        #: queues an intent that is durable
+        self.deliver = intents.enqueue
 
     @property
     def has_hooks(self) -> bool:
         return self._hooks.has_hooks
 
     async def prepare(
-        self,
-        draft: IntentRow,
-        text: str,
-        cause: int | None,
-        mark: ContextMark | None = None,
-        work: Work | None = None,
+        self, draft: IntentRow, text: str, cause: int | None, mark: ContextMark | None = None, work: Work | None = None
     ) -> IntentRow:
         """The intent with its final bytes: prepared, cancelled by a hook, or without chunks if nothing is visible.
 
@@ -54,10 +52,10 @@ class Preparer:
         if row.address is not draft.address:
             # A hook sends it elsewhere.
             await self.wait_for_room(row.address)
-        return self._with_todays_key(row, config)
+        # Its age is that of the message, and not of the wait for room or hooks.
+        return structs.replace(self._with_todays_key(row, config), created_at=self._ctx.env.now())
 
     async def wait_for_room(self, place: Address) -> None:
-        """Wait for room in the backlog."""
         full = self._room(place)
         if full is not None:
             await full
@@ -103,12 +101,7 @@ class Preparer:
         return structs.replace(row, mirror_key=key)
 
     async def _final(
-        self,
-        draft: IntentRow,
-        text: str,
-        cause: int | None,
-        mark: ContextMark | None = None,
-        work: Work | None = None,
+        self, draft: IntentRow, text: str, cause: int | None, mark: ContextMark | None = None, work: Work | None = None
     ) -> IntentRow:
         if not self._hooks.has_hooks:
             return self._cut(draft, text, mark)
@@ -127,6 +120,34 @@ class Preparer:
         if passed.cancelled is None:
             return row
         return _cancelled(draft, passed.cancelled)
+
+    async def enqueue(
+        self,
+        row: IntentRow,
+        *,
+        reason: Reason,
+        cause: int | None,
+        targeted: bool = False,
+        said: HeartbeatText | None = None,
+        repeated: Callable[[], object] = lambda: None,
+    ) -> bool:
+        """Store a prepared intent and have it delivered. If it was stored before: False, after a call of `repeated`."""
+        ctx = self._ctx
+
+        def story(new: bool) -> int | None:
+            if new:
+                return ctx.record_prepared(row, targeted=targeted, reason=reason, cause=cause)
+            repeated()
+            return None
+
+        def then(prepared: int | None) -> None:
+            if prepared is not None:
+                self.deliver(row, prepared)
+
+        return await ctx.store.write(Enqueue(intent=row, now=ctx.env.now(), said=said), story, then=then) is not None
+
+    def drop(self, rows: Iterable[IntentRow], reason: Reason, cause: int | None) -> None:
+        self._hooks.notify_of_unsent(rows, reason, cause)
 
     def preview(self, draft: IntentRow, text: str, mark: ContextMark | None = None) -> IntentRow:
         """The intent as it would be prepared without hooks; has no effects."""
@@ -152,7 +173,7 @@ class Preparer:
 
 
 def _marked(draft: IntentRow, text: str, mark: ContextMark) -> tuple[IntentRow, str]:
-    """The draft and its text with a mark. A mark alone is no message."""
+    """The draft and the text with a mark. A mark alone is no message."""
     if not visible(text) and not _shows_more(draft):
         return draft, text
     content, extra = draft.content, structs.replace(draft.extra, parts=mark.beside(draft.extra.parts))

@@ -1,13 +1,12 @@
 """Settles chunks and intents: stores receipt, mirror and ack in one transaction, and records events."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 
 import msgspec
 
-from trunkline.core.delivery.notes import notice_of
+from trunkline.core.delivery.notes import CLOSED_SUFFIX, closed_notice_of, notice_of
+from trunkline.core.delivery.policy import reason_of_end
 from trunkline.core.errors import IllegalTransition, StoreError, UsageError
 from trunkline.core.events.bindings import FallbackDenied
 from trunkline.core.events.delivery import ChunkAcked, Fallback, IntentSettled
@@ -15,24 +14,22 @@ from trunkline.core.reasons import Reason
 from trunkline.core.records.rows import BrokenIntent, IntentRow, Settlement, Work
 from trunkline.core.routing.outbound import OutboundQuestion
 from trunkline.core.routing.second_channel import SecondChannel
-from trunkline.core.runtime.context import Context, ids_of
-from trunkline.core.runtime.intent_drafts import IntentDrafts
+from trunkline.core.runtime.context import Context, ids_of, record_callback
 from trunkline.core.runtime.outbound.heartbeat_outcome import record_settled as record_heartbeat_settled
 from trunkline.core.runtime.outbound.open_intents import OpenIntents
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.runtime.outbound.transcript_lines import TranscriptLines, Woken
-from trunkline.core.runtime.stories import record_callback
 from trunkline.core.states.intent import DeliveryEvent, end_state, is_final
-from trunkline.core.store.commands import AckChunk, EndIntent, EndUnreadableIntent, Misplace
+from trunkline.core.store.commands import AckChunk, Defer, EndIntent, EndUnreadableIntent, Misplace
 from trunkline.core.values import Address, ChatKind, IntentKind, IntentState, Receipt, SessionId
 
+#: ends of an intent that end its binding, and why
+_ENDED_THREADS = {Reason.PLACE_GONE: Reason.THREAD_GONE, Reason.PLACE_CLOSED: Reason.THREAD_ARCHIVED}
 #: seqs of an end and of its notice, and the work that it starts
 _Ended = tuple[int, int | None, tuple[Woken, ...]]
 
 
 class Settler:
-    """Stores and records the results of attempts."""
-
     def __init__(
         self,
         context: Context,
@@ -43,11 +40,9 @@ class Settler:
         self._ctx = context
         self._preparer = preparer
         self._intents = intents
-        self._drafts = IntentDrafts(context)
-        self._second = SecondChannels(context, preparer, self._drafts)
+        self._drafts = preparer.drafts
+        self._second = SecondChannels(context, preparer)
         self.lines = TranscriptLines(context, start_turn)
-
-    # ------------------------------------------------------------ receipts
 
     async def settle(self, row: IntentRow, receipt: Receipt, reason: Reason, cause: int) -> tuple[IntentRow, int]:
         """Store the receipt of a chunk; returns the intent after it and the seq.
@@ -79,7 +74,7 @@ class Settler:
         self._ctx.store.submit(ack, self._story_of_ack(ack, reason, cause), then=then, failed=failed)
 
     def _story_of_ack(self, ack: AckChunk, reason: Reason, cause: int) -> Callable[[Settlement], int]:
-        """The story of a receipt; its result is the seq of the receipt, or of the end that it is."""
+        """The story of a receipt; the result is the seq of the receipt, or of the end."""
         ctx, row, receipt = self._ctx, ack.intent, ack.receipt
         after, last, ids = ack.after, ack.intent.is_last, ids_of(row)
 
@@ -98,14 +93,11 @@ class Settler:
         return story
 
     def _continue(self, ack: AckChunk, reason: Reason, seq: int) -> None:
-        """Continue after a stored receipt."""
         self._note_activity(ack.intent)
         if ack.mirror_due:
             self.lines.postpone(ack.intent.id, seq)
         if ack.intent.is_last:
             self._intents.finish(ack.after, reason, (ack.receipt,), seq)
-
-    # ------------------------------------------------------------ other ends
 
     async def end_misplaced(self, row: IntentRow, receipt: Receipt, cause: int) -> None:
         """End an intent whose chunk went to the wrong place: mirror it where it is visible, and send nothing more."""
@@ -133,12 +125,33 @@ class Settler:
         seq = await self._store_end(end, story, None, cause)
         self._intents.finish(after, reason, (receipt,), seq)
 
-    async def end(
-        self, row: IntentRow, event: DeliveryEvent, reason: Reason, cause: int | None, *, archived: bool = False
-    ) -> None:
-        """End an undeliverable intent; accepted chunks are mirrored as partial. `archived`: the thread may return."""
+    async def put_off(self, row: IntentRow, next_at: float, reason: Reason, cause: int | None) -> IntentRow:
+        """Store the time of the next attempt, with a notice if the place is closed; returns the intent after that."""
+        first = reason is Reason.PLACE_CLOSED and row.progress.reason is not reason
+        found = closed_notice_of(row, self._ctx.config.delivery) if first else None
+        notice = None
+        if found is not None:
+            draft = self._drafts.notice(row, found[0], CLOSED_SUFFIX)
+            notice = await self._preparer.prepare_notice(draft, found[1], cause)
+        defer = Defer(intent=row, next_at=next_at, reason=reason, notice=notice, now=self._ctx.env.now())
+
+        def story(noticed: bool) -> int | None:
+            if notice is None or not noticed:
+                return None
+            return self._ctx.record_prepared(notice, targeted=False, reason=Reason.CLOSED_NOTICE, cause=cause)
+
+        def then(noticed: int | None) -> None:
+            if notice is not None and noticed is not None:
+                self._intents.enqueue(notice, noticed)
+
+        await self._ctx.store.write(defer, story, then=then)
+        return defer.after
+
+    async def end(self, row: IntentRow, event: DeliveryEvent, reason: Reason, cause: int | None) -> None:
+        """End an undeliverable intent; accepted chunks are mirrored as partial."""
         ctx, lines = self._ctx, self.lines
         was = row.progress
+        reason = reason_of_end(reason, was.reason)
         state = end_state(was.state, event, accepted_chunks=was.acked, in_doubt=was.doubt_at is not None)
         elsewhere = await self._second.after_call(row, state, reason, cause)
         reason = reason if elsewhere is None else elsewhere.reason
@@ -169,10 +182,8 @@ class Settler:
 
         def then(ended: _Ended) -> None:
             seq, noticed, _ = ended
-            if reason is Reason.PLACE_GONE:
-                ctx.bindings.end_gone(
-                    row.bound.binding, Reason.THREAD_ARCHIVED if archived else Reason.THREAD_GONE, seq
-                )
+            if reason in _ENDED_THREADS:
+                ctx.bindings.end_gone(row.bound.binding, _ENDED_THREADS[reason], seq)
             if notice is not None and noticed is not None:
                 self._intents.enqueue(notice, noticed)
 
@@ -237,7 +248,7 @@ class Settler:
     def _note_activity(self, row: IntentRow) -> None:
         """Note the activity of the account and the binding after an accepted chunk."""
         place, bound = row.address, self._ctx.bindings
-        self._ctx.activity.note_outbound(place.channel, place.account, self._ctx.env.now())
+        self._ctx.outbound_at[place.channel, place.account] = self._ctx.env.now()
         if row.bound.binding is not None:
             bound.apply_touches()
             if row.bound.identity is not None:
@@ -254,6 +265,9 @@ class Settler:
             if found is None:
                 return None
             place, text = found
+            bound = self._ctx.config.channel(place.channel).thread_bindings
+            if row.bound.binding is not None and place != row.address and not bound.notice:
+                return None
             # The thread of the answer may not be open yet.
             open_on = row.progress.open_on if place == row.address else None
             draft = self._drafts.notice(row, place).with_progress(open_on=open_on)
@@ -261,11 +275,11 @@ class Settler:
 
     def _record_notice(self, row: IntentRow, notice: IntentRow | None, reason: Reason, cause: int) -> int | None:
         """Record that an undeliverable intent goes nowhere else; returns the seq of its notice."""
-        in_doubt = row.progress.state is IntentState.UNKNOWN
+        in_doubt = row.progress.state is IntentState.UNKNOWN or reason is Reason.PARKED
         if notice is not None and (row.bound.notice_to is None or in_doubt):
             why = Reason.DOUBT_NOTICE if in_doubt else Reason.FAILED_NOTICE
             return self._ctx.record_prepared(notice, targeted=False, reason=why, cause=cause)
-        if notice is None and (row.bound.binding is None or reason is not Reason.PLACE_GONE):
+        if notice is None and (row.bound.binding is None or reason not in _ENDED_THREADS):
             return None
         posted = notice is not None and not is_final(notice.progress.state)
         body = FallbackDenied(asked=row.address, refused=row.bound.notice_to, reason=reason, notice=posted)
@@ -289,7 +303,7 @@ def _chunk_acked(row: IntentRow, receipt: Receipt, reason: Reason) -> ChunkAcked
 
 
 def notice_text(row: IntentRow, reason: Reason) -> str:
-    """The text of a notice about an undeliverable message, without its content."""
+    """The text of a notice about an undeliverable message, without the content."""
     return f"An answer could not be posted in its thread, and is not posted here instead. {reason.sentence}"
 
 
@@ -310,12 +324,11 @@ class _Elsewhere(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SecondChannels:
-    """Finds the second channel of a person, and prepares the message for it."""
+    """Finds the second channel of a person, and prepares the message."""
 
-    def __init__(self, context: Context, preparer: Preparer, drafts: IntentDrafts) -> None:
+    def __init__(self, context: Context, preparer: Preparer) -> None:
         self._ctx = context
         self._preparer = preparer
-        self._drafts = drafts
 
     async def after_call(
         self, row: IntentRow, state: IntentState, reason: Reason, cause: int | None
@@ -332,7 +345,7 @@ class SecondChannels:
             to = self._place(row, found, found.target)
         except UsageError as error:
             return _Elsewhere(reason=Reason.NO_SECOND_CHANNEL, detail=error.facts)
-        draft = self._drafts.second(row, to)
+        draft = self._preparer.drafts.second(row, to)
         # Utterances are sentences of one text.
         prepared = await self._preparer.prepare_notice(draft, " ".join(row.content.chunks).strip(), cause)
         return _Elsewhere(reason=reason, row=prepared)

@@ -3,22 +3,18 @@
 Lines that the store refuses are stored later: they stop neither the receipt nor the end of an intent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from msgspec import structs
 
-from trunkline.core.decisions import MirrorQuestion
-from trunkline.core.delivery.notes import ROLE, delivery_note, work_about
+from trunkline.core.delivery.notes import delivery_note, work_about
 from trunkline.core.errors import StoreError
-from trunkline.core.events.actions import TranscriptChanged
-from trunkline.core.events.delivery import MirrorAppended, MirrorRefused
-from trunkline.core.events.gateway import TranscriptAppended
+from trunkline.core.events import actions, delivery, gateway
 from trunkline.core.reasons import Reason
+from trunkline.core.records.messages import NOTE
 from trunkline.core.records.rows import IntentRow, NewSession, Settlement, StoredIntent, Work
-from trunkline.core.runtime.context import Context, ids_of
-from trunkline.core.runtime.stories import record_admitted
+from trunkline.core.runtime.context import Context, ids_of, record_admitted
+from trunkline.core.runtime.intent_drafts import mirror_at
 from trunkline.core.store.commands import StoreMirror
 from trunkline.core.store.queries import ListDueMirrors
 from trunkline.core.values import Address, IntentId, IntentState, Receipt, SessionId
@@ -29,8 +25,6 @@ Woken = tuple[Work, SessionId, int]
 
 
 class TranscriptLines:
-    """Plans transcript lines, records them, and stores later what was refused."""
-
     def __init__(self, context: Context, start_turn: Callable[[Work, SessionId, int], None]) -> None:
         self._ctx = context
         self._start_turn = start_turn
@@ -39,10 +33,7 @@ class TranscriptLines:
         #: seq of the event that each due line follows from, of this process
         self._causes: dict[IntentId, int] = {}
 
-    # ------------------------------------------------------------ plans
-
     def mirror(self, row: IntentRow) -> NewSession | None:
-        """The session that mirrors an intent; none: no session does."""
         if row.mirror_key is None:
             return None
         return self._ctx.new_session(row.mirror_key, row.agent, _place(row))
@@ -51,34 +42,28 @@ class TranscriptLines:
         """The session that mirrors a misplaced text: that of the place where people see it."""
         if row.mirror_key is None:
             return None
-        question = MirrorQuestion(
-            kind=row.kind, agent=row.agent, running=row.mirror_key, origin=None, target=receipt.address
-        )
-        key = self._ctx.decisions.plan_mirror(question, self._ctx.config).key
+        key = mirror_at(self._ctx, receipt.address, None, kind=row.kind, agent=row.agent, running=row.mirror_key)
         return None if key is None else self._ctx.new_session(key, row.agent, receipt.address)
 
     def note(self, row: IntentRow, state: IntentState, reason: Reason) -> str | None:
-        """The note about the end of an intent, if it is a bad one."""
+        """The note about the bad end of an intent, if so."""
         return delivery_note(row, state, reason)
 
     def wake(self, row: IntentRow, note: str | None) -> Work | None:
-        """The work that a note starts, where configured."""
         return work_about(row, note) if note is not None and self._ctx.config.delivery.notify_agent else None
-
-    # ------------------------------------------------------------ records
 
     def record_mirror(self, row: IntentRow, settled: Settlement, cause: int | None, receipt: Receipt | None) -> None:
         """Record a mirror, or the line that a change has changed. `receipt`: that of a misplaced text."""
         changed = settled.changed
         if changed is not None:
-            self._ctx.events.record(TranscriptChanged(**structs.asdict(changed)), cause, **ids_of(row))
+            self._ctx.events.record(actions.TranscriptChanged(**structs.asdict(changed)), cause, **ids_of(row))
         session = settled.mirror
         if session is None:
             return
         if session.created or session.moved_from is not None or session.left is not None:
             place = _place(row) if receipt is None else receipt.address
             self._ctx.record_session(session, row.agent, place, "outbound", cause)
-        body = MirrorAppended(
+        body = delivery.MirrorAppended(
             session_id=session.id,
             session_key=session.key,
             text=settled.mirror_text,
@@ -87,32 +72,27 @@ class TranscriptLines:
         self._ctx.events.record(body, cause, **ids_of(row))
 
     def record_note(self, row: IntentRow, settled: Settlement, cause: int | None) -> tuple[Woken, ...]:
-        """Record a note; returns the work that it starts."""
         noted = settled.noted
         if noted is None:
             return ()
         session = noted.session
-        body = TranscriptAppended(session_id=session.id, session_key=session.key, role=ROLE, text=noted.text)
+        body = gateway.TranscriptAppended(session_id=session.id, session_key=session.key, role=NOTE, text=noted.text)
         seq = self._ctx.events.record(body, cause, **ids_of(row))
         if noted.woken is None:
             return ()
         return ((noted.woken, session.id, record_admitted(self._ctx, noted.woken, session, seq)),)
 
     def start_work(self, woken: Sequence[Woken]) -> None:
-        """Start the turns of the work that ends have started."""
         for work, session, cause in woken:
             self._start_turn(work, session, cause)
 
-    # ------------------------------------------------------------ refused lines
-
     def postpone(self, intent: IntentId, cause: int) -> None:
-        """Lines of an intent are due, by a write that is committed."""
+        """Lines of an intent are due, by a committed write."""
         self._causes[intent] = cause
         self.due = True
 
     def record_refusal(self, row: IntentRow, error: Exception, cause: int | None) -> None:
-        """Record that the store refused the lines of an intent."""
-        body = MirrorRefused(
+        body = delivery.MirrorRefused(
             session_key=row.mirror_key or "",
             reason=Reason.MIRROR_REFUSED,
             detail=well_formed(f"{type(error).__name__}: {error}"),
@@ -126,7 +106,6 @@ class TranscriptLines:
             await self._store(due)
 
     async def _store(self, due: StoredIntent) -> None:
-        """Store the lines of an intent as its end would have stored them."""
         ctx, row, cause = self._ctx, due.row, self._causes.get(due.row.id)
         astray = due.receipts[-1] if row.progress.state is IntentState.MISPLACED and due.receipts else None
         note = self.note(row, row.progress.state, row.progress.reason or Reason.RECOVERED)

@@ -1,1 +1,1 @@
-"""What operators ask of a store, as values. A store file and a running gateway answer the same queries."""
+"""Questions of operators to a store, as values. A store file and a running gateway answer the same queries."""

@@ -1,7 +1,5 @@
 """Session bindings for operators."""
 
-from __future__ import annotations
-
 import msgspec
 
 from trunkline.core.records.bindings import SessionBindingRecord
@@ -9,8 +7,6 @@ from trunkline.core.store.queries import Read
 
 
 class BindingsOverview(msgspec.Struct, frozen=True, kw_only=True):
-    """The bindings of a store, oldest first."""
-
     rows: tuple[SessionBindingRecord, ...]
     #: by id the rows that cannot be read, and why
     broken: dict[str, str]

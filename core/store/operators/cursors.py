@@ -1,7 +1,5 @@
 """Cursors of lists: where a page ends, as a text that only the store reads."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 from typing import TypeVar
@@ -15,7 +13,6 @@ _json = msgspec.json.Encoder().encode
 
 
 def cursor_of(value: msgspec.Struct) -> str:
-    """A position as a cursor."""
     return base64.urlsafe_b64encode(_json(value)).decode().rstrip("=")
 
 

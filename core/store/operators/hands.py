@@ -3,19 +3,10 @@
 No answer has the ticket of a worker, which is a secret.
 """
 
-from __future__ import annotations
-
 import msgspec
 
 from trunkline.core.records.delegations import repr_without_ticket
-from trunkline.core.store.delegations import (
-    DelegationCounts,
-    DelegationDetails,
-    DelegationFilter,
-    HandPost,
-    ListedDelegations,
-    PostVerb,
-)
+from trunkline.core.store import delegations
 from trunkline.core.store.queries import Read
 from trunkline.core.values import DelegationId, Peer
 
@@ -23,9 +14,8 @@ from trunkline.core.values import DelegationId, Peer
 class HandsOverview(msgspec.Struct, frozen=True, kw_only=True):
     """A page of the delegations, newest first, and the totals."""
 
-    #: all delegations of the store
-    counts: DelegationCounts
-    page: ListedDelegations
+    counts: delegations.DelegationCounts
+    page: delegations.ListedDelegations
     #: how many matching delegations come after this page
     more: int
     #: the process that works the store, if any
@@ -40,15 +30,15 @@ class HandInspection(msgspec.Struct, frozen=True, kw_only=True):
     """A delegation for an operator. `details` none: its row cannot be read, and `problem` says why."""
 
     id: str
-    details: DelegationDetails | None
+    details: delegations.DelegationDetails | None
     problem: str = ""
     #: the whole result, if it is still stored
     result: str | None = None
     #: what an operator can do to it now
-    can: tuple[PostVerb, ...] = ()
+    can: tuple[delegations.PostVerb, ...] = ()
     holder: str | None = None
     #: what workers and operators have left for the gateway, which has not picked it up yet
-    left: tuple[HandPost, ...] = ()
+    left: tuple[delegations.HandPost, ...] = ()
     #: when this was read, in seconds on the gateway's clock
     at: float
 
@@ -59,7 +49,7 @@ class HandPosted(msgspec.Struct, frozen=True, kw_only=True):
     `holder`: the process that acts on it; none: the next one to start.
     """
 
-    post: HandPost
+    post: delegations.HandPost
     #: of an answer: no other was there before
     first: bool
     holder: str | None = None
@@ -68,7 +58,7 @@ class HandPosted(msgspec.Struct, frozen=True, kw_only=True):
 class ReadHandsOverview(Read[HandsOverview], frozen=True, kw_only=True):
     """The newest matching delegations older than `before`, and the totals. Raises `ExpiredCursor` if that is gone."""
 
-    which: DelegationFilter
+    which: delegations.DelegationFilter
     before: DelegationId | None = None
     limit: int = 100
     now: float

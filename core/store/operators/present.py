@@ -1,7 +1,5 @@
 """The present of a gateway: work that has not ended and the newest lines, as of one moment."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import msgspec
@@ -14,8 +12,6 @@ from trunkline.core.values import Address, SessionId, TranscriptLine
 
 
 class PresentSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A session that a key has, and its newest lines."""
-
     key: str
     id: SessionId
     agent: str
@@ -25,8 +21,6 @@ class PresentSession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Present(msgspec.Struct, frozen=True, kw_only=True):
-    """Work that has not ended, and the newest lines."""
-
     #: the answer of `ReadPresent.mark`
     mark: int
     #: sessions with lines among the newest, or with something open
@@ -37,14 +31,13 @@ class Present(msgspec.Struct, frozen=True, kw_only=True):
     intents: tuple[StoredIntent, ...]
     #: delegations whose work or report has not ended
     delegations: tuple[DelegationRow, ...]
-    #: bindings that have not ended
     bindings: tuple[SessionBindingRecord, ...]
     #: what there is more of than was read, in words
     left_out: tuple[str, ...] = ()
 
 
 class ReadPresent(Read[Present], frozen=True, kw_only=True):
-    """Read work that has not ended and the newest lines, in one transaction."""
+    """Read unfinished work and the newest lines, in a single transaction."""
 
     #: called inside of the transaction, by the thread that also commits and records what is durable
     mark: Callable[[], int]

@@ -1,7 +1,5 @@
 """The outbound queue for operators: a page with the totals, one intent with what can be done to it, and changes."""
 
-from __future__ import annotations
-
 import msgspec
 
 from trunkline.core.errors import IllegalTransition
@@ -11,7 +9,6 @@ from trunkline.core.store.queries import Read
 from trunkline.core.store.queue_admin import IntentDetails, QueueFilter, QueueRow
 from trunkline.core.values import IntentId, IntentState
 
-#: states from which an operator can retry
 RETRYABLE = tuple(state for state in IntentState if DeliveryEvent.RETRY in TRANSITIONS[state])
 #: states that need attention, and open states
 NOTICEABLE = (
@@ -37,7 +34,6 @@ OPERATOR_EVENTS = (
 class QueueOverview(msgspec.Struct, frozen=True, kw_only=True):
     """A page of the queue, in the order of creation, and the totals."""
 
-    #: all intents of the store, by state
     counts: dict[IntentState, int]
     rows: tuple[QueueRow, ...]
     #: how many matching intents come after this page
@@ -64,8 +60,6 @@ class IntentInspection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QueueChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A change of one intent."""
-
     id: IntentId
     before: IntentState
     after: IntentState
@@ -77,8 +71,6 @@ class QueueChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SkippedIntent(msgspec.Struct, frozen=True, kw_only=True):
-    """An intent that was not changed, and why."""
-
     id: IntentId
     why: str
 

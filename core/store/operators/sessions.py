@@ -1,18 +1,13 @@
 """Sessions and transcripts for operators, in pages."""
 
-from __future__ import annotations
-
 import msgspec
 
 from trunkline.core.store.queries import Read
 
-#: version of the lines of a transcript
 TRANSCRIPT_VERSION = 1
 
 
 class SessionHeader(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="session"):
-    """A session: the first line of its transcript."""
-
     version: int = TRANSCRIPT_VERSION
     session_key: str
     session_id: str
@@ -35,13 +30,10 @@ class SpokenLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     time: str | None
     #: what it said before its message was edited, oldest first
     was: tuple[str, ...] = ()
-    #: its message was deleted
     deleted: bool = False
 
 
 class SessionSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """A session in a list."""
-
     session: SessionHeader
     #: how many lines its transcript has, and the time of the newest
     lines: int
@@ -49,7 +41,7 @@ class SessionSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionsPage(msgspec.Struct, frozen=True, kw_only=True):
-    """Sessions, ordered by key and generation, also those that have ended."""
+    """Sessions, also ended ones, ordered by key and generation."""
 
     sessions: tuple[SessionSummary, ...]
     #: the cursor of the page behind this one; none: this is the last

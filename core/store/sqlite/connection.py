@@ -3,8 +3,6 @@
 A thread hop costs far more than a statement, so all pending writes go over together (`docs/architecture.md`).
 """
 
-from __future__ import annotations
-
 import contextlib
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -17,8 +15,10 @@ import msgspec
 from trunkline.core.errors import LeaseLost, StoreError
 from trunkline.core.store.commands import Write
 from trunkline.core.store.sqlite import lease
+from trunkline.core.store.sqlite.damage import check_start, is_damage, store_error
+from trunkline.core.store.sqlite.file_watch import FileWatch
 from trunkline.core.store.sqlite.handlers import BULK, HANDLERS, Handler
-from trunkline.core.store.sqlite.migrate import check_ours
+from trunkline.core.store.sqlite.migrate import check_file, check_ours
 from trunkline.core.store.sqlite.process_lock import FileLock, NoLock, ProcessLock
 
 #: fewer writes than this are run singly
@@ -49,7 +49,6 @@ def pending(
     then: Callable[[Any], None] | None = None,
     failed: Callable[[Exception], None] | None = None,
 ) -> PendingWrite:
-    """A command with the handlers of its type."""
     kind = type(command)
     bulk = BULK.get(kind)
     together = None if bulk is None or not bulk.takes(command) else bulk.handle
@@ -68,6 +67,8 @@ class Db(aiosqlite.Connection):
     _stopped: Any = None
     #: lets other processes find out that this one is dead
     process_lock: ProcessLock = NoLock()
+    #: the file; none: the database is not in a file
+    file: FileWatch | None = None
     #: fencing token of the lease, checked by every transaction; none: the store is used without a lease
     token: int | None = None
 
@@ -82,19 +83,35 @@ class Db(aiosqlite.Connection):
         if self._stopped is not None:
             await self._stopped
 
+    async def close(self) -> None:
+        """Close the connection, and then the watch of the file."""
+        await super().close()
+        if self.file is not None:
+            self.file.closed()
+
     async def transact(self, writes: Sequence[PendingWrite]) -> list[Any]:
         """Commit all writes in one transaction and return the results of their stories.
 
         A write that fails for its own fault gives `FailedWrite`. Raises `sqlite3.OperationalError` when the database
         refuses everything (disk full, I/O error): nothing was stored, and it may be tried again. When it refuses
         everything after some writes were stored one by one, only their results are returned: try the others again.
-        Raises `LeaseLost` when another process holds the store: nothing more was stored.
+        Raises `LeaseLost` when another process holds the store, and `StoreDamaged`: nothing more was stored.
         """
-        return await self._execute(_transact, self._conn, writes, self.token)  # pyright: ignore[reportUnknownMemberType]
+        try:
+            return await self._execute(_transact, self._conn, writes, self.token)  # pyright: ignore[reportUnknownMemberType]
+        except sqlite3.DatabaseError as error:
+            raise self._in_words(error) from error
 
     async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run a function on the raw connection, in the connection's thread."""
-        return await self._execute(work, self._conn)  # pyright: ignore[reportUnknownMemberType]
+        """Run a function on the raw connection, in the connection's thread. Raises `StoreDamaged`."""
+        try:
+            return await self._execute(work, self._conn)  # pyright: ignore[reportUnknownMemberType]
+        except sqlite3.DatabaseError as error:
+            raise self._in_words(error) from error
+
+    def _in_words(self, error: sqlite3.DatabaseError) -> Exception:
+        path = None if self.file is None else self.file.path
+        return store_error(path, error) if is_damage(error) else error
 
 
 def _transact(connection: sqlite3.Connection, writes: Sequence[PendingWrite], token: int | None) -> list[Any]:
@@ -103,7 +120,7 @@ def _transact(connection: sqlite3.Connection, writes: Sequence[PendingWrite], to
     except LeaseLost:
         raise
     except Exception as error:
-        if _refuses_all(error):
+        if _refuses_all(error) or is_damage(error):
             raise
         # One bad write must not fail its batch: run them one by one.
         return _one_by_one(connection, writes, token)
@@ -112,12 +129,14 @@ def _transact(connection: sqlite3.Connection, writes: Sequence[PendingWrite], to
 
 
 def _refuses_all(error: Exception) -> bool:
-    """Whether the database would refuse any other write too: full, locked, I/O error.
+    """Whether the database would refuse any other write too: full, locked, I/O error, no memory.
 
     An error of the statement itself would repeat for ever: it is the fault of its write.
     """
     code = getattr(error, "sqlite_errorcode", None)
-    return isinstance(error, sqlite3.OperationalError) and code != sqlite3.SQLITE_ERROR
+    return isinstance(error, MemoryError) or (
+        isinstance(error, sqlite3.OperationalError) and code != sqlite3.SQLITE_ERROR
+    )
 
 
 def _one_by_one(connection: sqlite3.Connection, writes: Sequence[PendingWrite], token: int | None) -> list[Any]:
@@ -128,6 +147,8 @@ def _one_by_one(connection: sqlite3.Connection, writes: Sequence[PendingWrite], 
         except LeaseLost:
             raise
         except Exception as error:
+            if is_damage(error):
+                raise
             if not _refuses_all(error):
                 answers.append(FailedWrite(error))
             elif answers:
@@ -191,7 +212,7 @@ def _bulk(connection: sqlite3.Connection, bulk: _Bulk, writes: Sequence[PendingW
     connection.execute("SAVEPOINT bulk")
     try:
         answers = bulk(connection, [write.command for write in writes])
-    except (sqlite3.OperationalError, LeaseLost):
+    except (sqlite3.OperationalError, LeaseLost, MemoryError):
         raise
     except Exception:  # noqa: BLE001 -- running them singly finds the one that failed
         connection.execute("ROLLBACK TO bulk")
@@ -206,36 +227,35 @@ def connect_file(path: Path, *, durability: str = "full") -> Db:
     if durability not in ("full", "normal"):
         raise StoreError(f"durability {durability!r}: expected full or normal")
 
+    file = FileWatch(path)
+
     def connect() -> sqlite3.Connection:
-        _check_before_opening(path)
         try:
+            closed = file.before_opening()
+            _check_before_opening(path)
             connection = sqlite3.connect(path, isolation_level=None, timeout=10.0)
-        except sqlite3.Error as error:
-            raise StoreError(f"{path}: {error}") from error
-        try:
-            # Before any write: even setting the journal mode changes a file that is not ours.
-            _check(path, connection)
-            connection.execute(f"PRAGMA cache_size={-_CACHE}")
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute(f"PRAGMA synchronous={durability.upper()}")
+            try:
+                # Before any write: even setting the journal mode changes a file that is not ours.
+                check_file(path, connection)
+                check_start(connection, path, closed=closed and not lease.is_held(connection))
+                connection.execute(f"PRAGMA cache_size={-_CACHE}")
+                connection.execute("PRAGMA journal_mode=WAL")
+                connection.execute(f"PRAGMA synchronous={durability.upper()}")
+                check_ours(connection)
+                file.opened()
+            except BaseException:
+                connection.close()
+                raise
         except BaseException as error:
-            connection.close()
-            if isinstance(error, sqlite3.Error):
-                raise StoreError(f"{path}: {error}") from error
+            file.closed()
+            if isinstance(error, sqlite3.Error | MemoryError | OSError):
+                raise store_error(path, error) from error
             raise
         return connection
 
     db = Db(connect, 64)
-    db.process_lock = FileLock(path)
+    db.process_lock, db.file = FileLock(path), file
     return db
-
-
-def _check(path: Path, connection: sqlite3.Connection) -> None:
-    """Raise, naming the file, for one that this version must not change."""
-    try:
-        check_ours(connection)
-    except StoreError as error:
-        raise type(error)(f"{path}: {error.facts}") from None
 
 
 def _check_before_opening(path: Path) -> None:
@@ -244,7 +264,7 @@ def _check_before_opening(path: Path) -> None:
         return
     try:
         with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-            _check(path, connection)
+            check_file(path, connection)
     except sqlite3.Error:
         # It cannot be read without a change, or not at all: the real connection raises the error.
         return

@@ -30,14 +30,12 @@ left to the loop, and means nothing. A caller may even be gone: a cancelled one 
 followed up anyway. That is why what must happen after a write belongs into its ``then``, and never behind the
 ``await`` of it.
 
-Gathering
----------
+What can wait
+-------------
 
-A commit makes many tasks ready, and most of them write again. If the writer took the next batch at once, half of them
-would miss it, each message would need one commit more, and queues would grow under load. So a large batch waits while
-it grows, for at most `_TURNS` turns of the loop; a small one never waits, so that a lone message pays nothing. A batch
-of writes that are not *urgent* waits in the same way for others to share its commit: nobody awaits them, and after a
-crash they are made again (that hooks were notified).
+A write waits for no others to join it: with a thousand callers that saved half of the commits, and cost a third of the
+time until a message was durable. Only a batch of writes that are not *urgent* waits for others to share its commit, a
+few turns of the loop: nobody awaits them, and after a crash they are made again (that hooks were notified).
 
 When a write fails
 ------------------
@@ -45,11 +43,11 @@ When a write fails
 - *By its own fault* (`FailedWrite`): a broken constraint, an illegal transition, a bad statement. The transaction is
   undone and its writes run one by one, each in a transaction of its own, so only the bad one fails. Its caller gets the
   error, or its ``failed``, if it was submitted.
-- *Because the database refuses everything* (disk full, I/O error, locked): no caller gets an error. The writer records
-  `store.failed`, waits, and tries the same batch again, for as long as it takes. Until then nothing is acknowledged, so
-  platforms keep what they have sent.
-- *Because another process holds the store* (`LeaseLost`): nothing more may be stored, and the writer ends with the
-error.
+- *Because the database refuses everything* (disk full, I/O error, locked, no memory): no caller gets an error. The
+  writer records `store.failed`, waits, and tries the same batch again, for as long as it takes. Until then nothing is
+  acknowledged, so platforms keep what they have sent.
+- *Because nothing more may be stored*: another process holds the store (`LeaseLost`), or the file is damaged or gone
+  (`StoreDamaged`, `StoreGone`; `store.py` looks after it). The writer ends with the error.
 
 When the writer ends, for whatever reason, waiting callers get a `StoreError`. It does not say that nothing was stored:
 the last transaction may have been committed. Only the next start knows, and every command is made so that its
@@ -63,8 +61,6 @@ What to keep in mind
 - A handler that needs to look before it writes does so in its transaction, not in its caller: between the two, others
   commit.
 """
-
-from __future__ import annotations
 
 import asyncio
 import sqlite3
@@ -83,8 +79,8 @@ from trunkline.core.store.sqlite.connection import Db, FailedWrite, PendingWrite
 
 _RETRY_FIRST = 0.05
 _RETRY_LAST = 5.0
-#: a batch of this many writes waits for more of them, for at most `_TURNS` turns of the loop
-_MANY = 16
+#: turns of the loop for which a batch waits that has nothing urgent. With 0 a conversation makes two commits a message,
+#: for a third to a half more CPU; with many conversations both make the same commits, of 1, 10, 100 and 1,000 callers
 _TURNS = 4
 
 
@@ -109,8 +105,6 @@ class _Batch:
 
 
 class Writer:
-    """Takes commands from any task and commits them in groups."""
-
     def __init__(self, db: Db, events: EventSink) -> None:
         self._db = db
         self._events = events
@@ -119,7 +113,8 @@ class Writer:
         self._committing: _Batch | None = None
         #: why the writer has ended; none while it runs
         self.ended: StoreError | None = None
-        #: transactions committed
+        #: why the last transaction was refused, which is tried again; empty: it was committed
+        self.refusal = ""
         self.commits = 0
 
     async def write(
@@ -171,8 +166,14 @@ class Writer:
         if len(writes) == 1:
             self._wake.release()
 
+    def end(self, error: StoreError) -> None:
+        """Refuse all further writes with an error, which `run` raises after the batch that is being committed."""
+        if self.ended is None:
+            self.ended = error
+            self._wake.release()
+
     async def run(self) -> None:
-        """Commit batch after batch. Raises `LeaseLost` once another process holds the store.
+        """Commit batch after batch. Raises `LeaseLost` once another process holds the store, and the error of `end`.
 
         When it ends, for any reason, waiting callers get a `StoreError`.
         """
@@ -180,8 +181,10 @@ class Writer:
         try:
             while True:
                 await self._wake.acquire()
+                if self.ended is not None:
+                    raise self.ended
                 await self._next_batch()
-        except LeaseLost as error:
+        except StoreError as error:
             ended = error
             raise
         finally:
@@ -196,6 +199,7 @@ class Writer:
         batch = self._committing = self._batch
         self._batch = _Batch()
         batch.answers = await self._commit(batch.writes)
+        self.refusal = ""
         self.commits += 1
         # Waiting callers become ready now: they resume after this method, but before tasks that `then` starts.
         batch.finish()
@@ -209,15 +213,11 @@ class Writer:
         self._committing = None
 
     async def _gather(self) -> None:
-        """Wait a few turns of the loop while a large batch grows, or until one that is not urgent has become so."""
-        batch = self._batch
+        """Wait a few turns of the loop until a batch that is not urgent has become so."""
         for _ in range(_TURNS):
-            size = len(batch.writes)
-            if batch.urgent and size < _MANY:
+            if self._batch.urgent:
                 return
             await anyio.lowlevel.checkpoint()
-            if batch.urgent and len(batch.writes) == size:
-                return
 
     async def _commit(self, writes: list[PendingWrite]) -> list[Any]:
         """Commit; retry while the database refuses everything."""
@@ -229,11 +229,14 @@ class Writer:
                 if len(answers) == len(writes):
                     return answers
                 continue
-            except sqlite3.OperationalError as error:
-                self._events.record(StoreFailed(reason=Reason.STORE_ERROR, error=str(error), retry_in=wait))
+            except (sqlite3.OperationalError, MemoryError) as error:
+                self.refusal = str(error) or "out of memory"
+                self._events.record(StoreFailed(reason=Reason.STORE_ERROR, error=self.refusal, retry_in=wait))
             except ValueError as error:
                 if "connection" not in str(error).lower():
                     raise
                 raise StoreError(f"the connection is closed ({error})") from error
             await anyio.sleep(wait)
+            if self.ended is not None:
+                raise self.ended
             wait = min(wait * 2, _RETRY_LAST)

@@ -1,7 +1,5 @@
 """The SQL of the lease, see `trunkline.core.store.lease`."""
 
-from __future__ import annotations
-
 import sqlite3
 
 from trunkline.core.errors import LeaseLost
@@ -11,7 +9,6 @@ from trunkline.core.store.sqlite.process_lock import ProcessLock
 
 
 def read(c: sqlite3.Connection) -> Lease:
-    """The stored lease."""
     owner, token, lock, until = c.execute("SELECT owner, token, lock, until FROM lease").fetchone()
     return Lease(owner=owner, token=token, lock=lock, until=until)
 
@@ -50,11 +47,11 @@ def claim(c: sqlite3.Connection, process: ProcessLock, now: float, lasts: float)
 
 
 def _plan(row: Lease, process: ProcessLock, lock: str, now: float, lasts: float) -> LeaseClaim:
-    decided = plan_claim(row, now, holder_dead=is_dead(row, lock))
-    if not decided.take:
-        return LeaseClaim(taken=False, lease=row, reason=decided.reason, before=row.owner)
+    reason = plan_claim(row, now, holder_dead=is_dead(row, lock))
+    if reason is Reason.LEASE_HELD:
+        return LeaseClaim(taken=False, lease=row, reason=reason, before=row.owner)
     lease = Lease(owner=process.name, token=row.token + 1, lock=lock, until=now + lasts)
-    return LeaseClaim(taken=True, lease=lease, reason=decided.reason, before=row.owner or None)
+    return LeaseClaim(taken=True, lease=lease, reason=reason, before=row.owner or None)
 
 
 def renew(c: sqlite3.Connection, process: ProcessLock, token: int, until: float) -> bool:
@@ -71,8 +68,20 @@ def release(c: sqlite3.Connection, token: int) -> None:
     c.execute("UPDATE lease SET owner = '', lock = '', until = 0 WHERE token = ?", (token,))
 
 
+def forget_holder(c: sqlite3.Connection) -> None:
+    """Free the store in a copy, which no process holds."""
+    if is_held(c):
+        c.execute("UPDATE lease SET owner = '', lock = '', until = 0")
+
+
 def check(c: sqlite3.Connection, token: int) -> None:
     """Raise `LeaseLost` inside a transaction of a process that is no longer the holder."""
     (current,) = c.execute("SELECT token FROM lease").fetchone()
     if current != token:
         raise LeaseLost(f"its token is {token}, the store's is {current}")
+
+
+def holder_of(c: sqlite3.Connection, now: float) -> str | None:
+    """The process that works the store, according to the lease; none: none does."""
+    row = read(c)
+    return row.owner if row.owner and now < row.until else None

@@ -1,10 +1,8 @@
 """Numbered migrations: ``migrations/NNNN_name.sql``, each in one transaction with the number that it reaches."""
 
-from __future__ import annotations
-
 import sqlite3
 from functools import cache
-from importlib import resources
+from pathlib import Path
 
 from trunkline.core.errors import StoreError, StoreTooNew
 
@@ -21,14 +19,14 @@ _LOOK = (
 def migrations() -> tuple[tuple[int, str], ...]:
     """Number and SQL of every migration, in order."""
     found: list[tuple[int, str]] = []
-    for entry in resources.files("trunkline.core.store.sqlite").joinpath("migrations").iterdir():
-        if entry.name.endswith(".sql"):
-            found.append((int(entry.name.split("_", 1)[0]), entry.read_text(encoding="utf-8")))
+    # `importlib.resources` would load `tempfile` and `zipfile`, for which an operator at a prompt waits.
+    for entry in Path(__file__).with_name("migrations").glob("*.sql"):
+        found.append((int(entry.name.split("_", 1)[0]), entry.read_text(encoding="utf-8")))
     return tuple(sorted(found))
 
 
 def newest() -> int:
-    """Number of the newest migration that this version knows."""
+    """Number of the newest migration known to this version."""
     return migrations()[-1][0]
 
 
@@ -43,6 +41,14 @@ def check_ours(connection: sqlite3.Connection) -> int:
     if owner not in (0, APPLICATION_ID) or (owner == 0 and has_tables):
         raise StoreError("the file is a SQLite database of another program: choose another path")
     return version
+
+
+def check_file(path: Path, connection: sqlite3.Connection) -> int:
+    """Like `check_ours`; the errors name the file."""
+    try:
+        return check_ours(connection)
+    except StoreError as error:
+        raise type(error)(f"{path}: {error.facts}") from None
 
 
 def migrate(connection: sqlite3.Connection) -> int:

@@ -4,8 +4,6 @@ A process that gets the lock of a lease's holder knows that the holder is dead, 
 Without such a lock (another machine, a system that has none) it waits for the expiry.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import sys
@@ -14,8 +12,6 @@ from typing import Protocol
 
 
 class ProcessLock(Protocol):
-    """The lock of one process on a store."""
-
     @property
     def name(self) -> str:
         """The process, for people."""
@@ -25,9 +21,7 @@ class ProcessLock(Protocol):
         """Take the lock, or keep it. Returns its identity; an empty text while another process has it. Never waits."""
         ...
 
-    def drop(self) -> None:
-        """Release the lock, if it is held."""
-        ...
+    def drop(self) -> None: ...
 
 
 class NoLock:
@@ -36,7 +30,6 @@ class NoLock:
     name = "nobody"
 
     def take(self) -> str:
-        """Never succeeds."""
         return ""
 
     def drop(self) -> None:
@@ -57,7 +50,6 @@ class FileLock:
 
     @property
     def name(self) -> str:
-        """Machine and process id."""
         return f"{platform.node()}:{os.getpid()}"
 
     def take(self) -> str:
@@ -73,6 +65,32 @@ class FileLock:
             os.close(descriptor)
 
 
+#: SQLite's shared lock on the file of an open database, and on its -shm: first byte, number of bytes
+_SHARED = (0x40000002, 510)
+_SHM = (128, 1)
+
+
+class DescriptorLocks:
+    """The locks of other processes on a store file with several names, seen by further descriptors.
+
+    They are kept until SQLite has closed the file: closing one drops all locks of this process on the file.
+    """
+
+    def __init__(self, store: Path) -> None:
+        self._descriptors = [os.open(store, os.O_RDONLY)]
+
+    def other_name_in_use(self, shm: Path) -> bool:
+        """Whether a process has the file open, and nobody the -shm of this name: under another name, then."""
+        if not _is_locked(self._descriptors[0], *_SHARED):
+            return False
+        self._descriptors.append(os.open(shm, os.O_RDONLY))
+        return not _is_locked(self._descriptors[-1], *_SHM)
+
+    def close(self) -> None:
+        for descriptor in self._descriptors:
+            os.close(descriptor)
+
+
 if sys.platform == "win32":
 
     def _lock(path: Path) -> int | None:
@@ -80,8 +98,24 @@ if sys.platform == "win32":
         del path
         return None
 
+    def _is_locked(descriptor: int, first: int, count: int) -> bool:
+        """Never known on Windows."""
+        del descriptor, first, count
+        return False
+
 else:
     import fcntl
+    import struct
+
+    #: the fields of a `struct flock`
+    _APPLE = sys.platform == "darwin"
+    _FLOCK = "qqihh" if _APPLE else "hhqqi"
+
+    def _is_locked(descriptor: int, first: int, count: int) -> bool:
+        kind, start = fcntl.F_WRLCK, os.SEEK_SET
+        asked = (first, count, 0, kind, start) if _APPLE else (kind, start, first, count, 0)
+        found = struct.unpack(_FLOCK, fcntl.fcntl(descriptor, fcntl.F_GETLK, struct.pack(_FLOCK, *asked)))
+        return found[3 if _APPLE else 0] != fcntl.F_UNLCK
 
     def _lock(path: Path) -> int | None:
         """The descriptor of the locked file; none while another process has it, or the file cannot be created."""

@@ -1,7 +1,5 @@
 """Checks of actions that are no messages. The first line of each docstring is its sentence in the report."""
 
-from __future__ import annotations
-
 import msgspec
 
 from trunkline.core.action_names import Action

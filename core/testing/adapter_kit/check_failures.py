@@ -1,7 +1,5 @@
 """Checks of failing sends. The first line of each docstring is its sentence in the report."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from functools import partial
 

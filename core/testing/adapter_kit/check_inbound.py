@@ -1,7 +1,5 @@
 """Checks of inbound messages and readiness. The first line of each docstring is its sentence in the report."""
 
-from __future__ import annotations
-
 import msgspec
 
 from trunkline.core.channels.adapter import Readiness, Ready

@@ -1,7 +1,5 @@
 """A check in progress: makes requests, waits for the results, and raises `CheckFailed`."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -13,7 +11,7 @@ import msgspec
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
 from trunkline.core.channels.adapter import Actions, ChannelAdapter, Queries
-from trunkline.core.delivery.policy import is_misplaced
+from trunkline.core.channels.registry import is_misplaced
 from trunkline.core.errors import PlatformError
 from trunkline.core.testing.adapter_kit.platform_double import Bench, NotTried, SeenMessage
 from trunkline.core.values import Address, Capability, Envelope, Idempotency, IntentId, Markup, Receipt, SendRequest
@@ -113,12 +111,7 @@ class CheckRun:
         first = self.adapter.capabilities.mode.first
         given: dict[str, Any] = {"transport": first, "text": whole, **self._forms(whole), **fields}
         return SendRequest(
-            address=place or self.bench.places[0],
-            key=f"{mark}/0",
-            intent=IntentId(mark),
-            chunk=0,
-            attempt=1,
-            **given,
+            address=place or self.bench.places[0], key=f"{mark}/0", intent=IntentId(mark), chunk=0, attempt=1, **given
         )
 
     def change(self, action: Action, receipt: Receipt, text: str = "", **fields: Any) -> ActionRequest:
@@ -166,9 +159,9 @@ class CheckRun:
         wants_html = self.adapter.capabilities.markup is Markup.HTML
         return {"html": html.escape(text, quote=False)} if wants_html else {}
 
-    async def send(self, request: SendRequest, by: ChannelAdapter | None = None) -> Outcome:
+    async def send(self, request: SendRequest) -> Outcome:
         """A receipt, or the error, or `NO_ANSWER`."""
-        return await self.outcome((by or self.adapter).send(request))
+        return await self.outcome(self.adapter.send(request))
 
     async def outcome(self, call: Awaitable[object]) -> Outcome:
         """The outcome of a call within the timeout."""
@@ -179,9 +172,9 @@ class CheckRun:
                 return error
         return NO_ANSWER
 
-    async def send_accepted(self, request: SendRequest, by: ChannelAdapter | None = None) -> Receipt:
+    async def send_accepted(self, request: SendRequest) -> Receipt:
         """Send a request which must be accepted, and check the receipt."""
-        outcome = await self.send(request, by)
+        outcome = await self.send(request)
         if not isinstance(outcome, Receipt):
             raise CheckFailed(f"a send to {request.address} was not accepted: {describe(outcome)}")
         if self._is_astray(request.address, outcome.address):

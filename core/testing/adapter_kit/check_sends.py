@@ -1,11 +1,10 @@
 """Checks of successful sends. The first line of each docstring is its sentence in the report."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec
 
+from trunkline.core import values
 from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.actions.spec import ActionKind
 from trunkline.core.channels.adapter import Actions, Queries
@@ -13,22 +12,10 @@ from trunkline.core.channels.capabilities import check_capabilities
 from trunkline.core.errors import Refused
 from trunkline.core.testing.adapter_kit.check_run import CheckFailed, CheckRun, describe
 from trunkline.core.testing.adapter_kit.platform_double import NotTried
-from trunkline.core.values import (
-    Capability,
-    DeliveryMode,
-    Idempotency,
-    Markup,
-    Poll,
-    Receipt,
-    SendRequest,
-    Style,
-    StyleKind,
-    Transport,
-)
 
 #: characters that encodings, markup and careless string handling tend to change
 _DELICATE = "zwölf  Lampen\n\n*not* _markup_ <b>&amp;</b> `x` \\n é e\u0301 👩\u200d🔧 ."
-_POLL = Poll(question="Which lamp?", options=("red", "green"))
+_POLL = values.Poll(question="Which lamp?", options=("red", "green"))
 
 
 async def identity(trial: CheckRun) -> None:
@@ -74,13 +61,13 @@ async def two_sends(trial: CheckRun) -> None:
     found = [message for message in await trial.bench.accepted() if message.text == first.text]
     if len(found) != 2:
         raise CheckFailed(f"two sends, and {len(found)} accepted")
-    if trial.can(Capability.MESSAGE_IDS) and receipts[0].provider_id == receipts[1].provider_id:
+    if trial.can(values.Capability.MESSAGE_IDS) and receipts[0].provider_id == receipts[1].provider_id:
         raise CheckFailed(f"both receipts name the message {receipts[0].provider_id!r}")
 
 
 async def same_key(trial: CheckRun) -> None:
     """A send that is repeated with its key is one message, and returns the first receipt."""
-    trial.need_idempotency(Idempotency.KEY)
+    trial.need_idempotency(values.Idempotency.KEY)
     request = trial.request()
     first = await trial.send_accepted(request)
     await _resend(trial, request, first)
@@ -88,14 +75,14 @@ async def same_key(trial: CheckRun) -> None:
 
 async def same_key_later(trial: CheckRun) -> None:
     """The platform, not the process, remembers keys: a resend by another process creates no new message."""
-    trial.need_idempotency(Idempotency.KEY)
+    trial.need_idempotency(values.Idempotency.KEY)
     request = trial.request()
     first = await trial.send_accepted(request)
     trial.bench.adapter = await trial.bench.restart()
     await _resend(trial, request, first)
 
 
-async def _resend(trial: CheckRun, request: SendRequest, first: Receipt) -> None:
+async def _resend(trial: CheckRun, request: values.SendRequest, first: values.Receipt) -> None:
     second = await trial.send_accepted(msgspec.structs.replace(request, attempt=2))
     await trial.check_accepted(request)
     if first != second:
@@ -115,7 +102,7 @@ async def too_long(trial: CheckRun) -> None:
     await trial.send_refused(request, Refused, "a text over the limit")
 
 
-def _sized(request: SendRequest, size: int) -> SendRequest:
+def _sized(request: values.SendRequest, size: int) -> values.SendRequest:
     if len(request.text) + 2 > size:
         raise NotTried(f"a text of {size} characters has no room for a mark")
     text = f"{request.text} {'x' * (size - len(request.text) - 1)}"
@@ -124,39 +111,39 @@ def _sized(request: SendRequest, size: int) -> SendRequest:
 
 async def media(trial: CheckRun) -> None:
     """All files are sent with their text, in order."""
-    _need_capability(trial, Capability.MEDIA, "media")
-    request = trial.request(media=trial.bench.media)
-    message = await trial.check_only_message(request, await trial.send_accepted(request))
-    if message.media != request.media:
-        raise CheckFailed(f"sent the files {request.media}, the platform shows {message.media}")
+    await _check_shown(trial, values.Capability.MEDIA, trial.bench.media)
 
 
 async def poll(trial: CheckRun) -> None:
     """A poll is posted with its question and its options, in order."""
-    _need_capability(trial, Capability.POLL, "poll")
-    request = trial.request(poll=_POLL)
-    message = await trial.check_only_message(request, await trial.send_accepted(request))
-    if message.poll != request.poll:
-        raise CheckFailed(f"sent {request.poll}, the platform shows {message.poll}")
+    await _check_shown(trial, values.Capability.POLL, _POLL)
 
 
 async def payload(trial: CheckRun) -> None:
     """A platform-specific payload is passed through unchanged."""
-    _need_capability(trial, Capability.PAYLOAD, "payload")
-    if trial.bench.payload is None:
-        raise NotTried("the bench has no `payload`")
-    request = trial.request(payload=trial.bench.payload)
+    await _check_shown(trial, values.Capability.PAYLOAD, trial.bench.payload)
+
+
+async def _check_shown(trial: CheckRun, capability: values.Capability, content: Any) -> None:
+    """Check content beside the text: field of requests, field of messages and capability have one name."""
+    name = capability.value
+    if not trial.can(capability):
+        raise NotTried(f"it has no {name}")
+    _need_shown(trial, name)
+    if content is None:
+        raise NotTried(f"the bench has no `{name}`")
+    request = trial.request(**{name: content})
     message = await trial.check_only_message(request, await trial.send_accepted(request))
-    if message.payload != request.payload:
-        raise CheckFailed(f"sent the payload {request.payload}, the platform shows {message.payload}")
+    if getattr(message, name) != content:
+        raise CheckFailed(f"sent the {name} {content}, the platform shows {getattr(message, name)}")
 
 
 async def unsupported(trial: CheckRun) -> None:
     """Content that it cannot send is refused, not omitted."""
-    extras: dict[Capability, dict[str, Any]] = {
-        Capability.MEDIA: {"media": trial.bench.media},
-        Capability.POLL: {"poll": _POLL},
-        Capability.PAYLOAD: {"payload": trial.bench.payload or "{}"},
+    extras: dict[values.Capability, dict[str, Any]] = {
+        values.Capability.MEDIA: {"media": trial.bench.media},
+        values.Capability.POLL: {"poll": _POLL},
+        values.Capability.PAYLOAD: {"payload": trial.bench.payload or "{}"},
     }
     missing = [capability for capability in extras if not trial.can(capability)]
     if not missing:
@@ -165,33 +152,20 @@ async def unsupported(trial: CheckRun) -> None:
         await trial.send_refused(trial.request(**extras[capability]), Refused, f"{capability.value}, which it has not")
 
 
-def _need_capability(trial: CheckRun, capability: Capability, shown: str = "") -> None:
-    if not trial.can(capability):
-        raise NotTried(f"it has no {capability.value}")
-    _need_shown(trial, shown)
-
-
 def _need_shown(trial: CheckRun, shown: str) -> None:
-    if shown and shown not in trial.bench.shows:
+    if shown not in trial.bench.shows:
         raise NotTried(f"the bench does not show {shown}")
-
-
-async def _send_named(trial: CheckRun, request: SendRequest) -> Receipt:
-    """Send a request which must be accepted with a message id."""
-    if not trial.can(Capability.MESSAGE_IDS):
-        raise NotTried("its receipts name no message")
-    return await trial.send_accepted(request)
 
 
 async def markup(trial: CheckRun) -> None:
     """The declared form of markup, HTML or styles, reaches the platform."""
     kind = trial.adapter.capabilities.markup
-    if kind is Markup.AS_IS:
+    if kind is values.Markup.AS_IS:
         raise NotTried("it takes texts as they are")
-    _need_shown(trial, "html" if kind is Markup.HTML else "styles")
+    _need_shown(trial, "html" if kind is values.Markup.HTML else "styles")
     plain = trial.request()
-    style = Style(kind=StyleKind.BOLD, start=0, length=len(plain.text))
-    forms: dict[str, Any] = {"html": f"<b>{plain.text}</b>"} if kind is Markup.HTML else {"styles": (style,)}
+    style = values.Style(kind=values.StyleKind.BOLD, start=0, length=len(plain.text))
+    forms: dict[str, Any] = {"html": f"<b>{plain.text}</b>"} if kind is values.Markup.HTML else {"styles": (style,)}
     request = msgspec.structs.replace(plain, **forms)
     message = await trial.check_only_message(request, await trial.send_accepted(request))
     if (message.html, message.styles) != (request.html, request.styles):
@@ -213,8 +187,10 @@ async def open_thread(trial: CheckRun) -> None:
     """The thread on a message is opened once, however often it is requested, and accepts messages."""
     if not trial.adapter.capabilities.opens_threads:
         raise NotTried("it opens no threads")
+    if not trial.can(values.Capability.MESSAGE_IDS):
+        raise NotTried("its receipts name no message")
     room = trial.bench.places[0]
-    root = await _send_named(trial, trial.request())
+    root = await trial.send_accepted(trial.request())
     opened = [await trial.adapter.open_thread(room, root.provider_id, title) for title in ("one", "two")]
     if opened[0] != opened[1]:
         raise CheckFailed(f"asked twice, it opened {opened[0]} and {opened[1]}")
@@ -227,7 +203,7 @@ async def open_thread(trial: CheckRun) -> None:
 async def transport(trial: CheckRun) -> None:
     """A send uses the requested transport; a hybrid adapter has both."""
     mode = trial.adapter.capabilities.mode
-    for kind in tuple(Transport) if mode is DeliveryMode.HYBRID else (mode.first,):
+    for kind in tuple(values.Transport) if mode is values.DeliveryMode.HYBRID else (mode.first,):
         request = trial.request(transport=kind)
         message = await trial.check_only_message(request, await trial.send_accepted(request))
         if message.transport is None:

@@ -1,7 +1,5 @@
 """The conformance kit: the list of checks and how they run."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Awaitable, Callable, Collection
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """The platform behind an adapter under test, for the kit: a double or a sandbox."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager

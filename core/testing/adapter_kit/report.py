@@ -1,7 +1,5 @@
 """The report of the adapter kit."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 import msgspec

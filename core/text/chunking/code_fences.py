@@ -5,8 +5,6 @@ the same character and nothing but blanks after them; the info string of a backt
 fence extends to the end of the text (CommonMark, section "Fenced code blocks").
 """
 
-from __future__ import annotations
-
 import re
 
 import msgspec

@@ -1,7 +1,5 @@
 """Chunkers of adapters or of channel rules: user code, whose answers are checked."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Protocol, cast, runtime_checkable
 

@@ -4,8 +4,6 @@ A character outside the Basic Multilingual Plane counts twice. A cut never falls
 see as one character: a letter with its accents, a flag, a family emoji, a Hangul syllable (Unicode UAX 29).
 """
 
-from __future__ import annotations
-
 import regex
 
 #: white space as upstream defines it: Python's, plus the byte order mark

@@ -1,7 +1,5 @@
 """The gateway of a try: it is started, killed, stopped, frozen and started again, and each of these is an event."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -9,19 +7,32 @@ from typing import Any
 
 import anyio
 
-from trunkline.core.errors import UnknownName
+from trunkline.core.errors import UnknownName, UsageError
 from trunkline.core.events import Event
 from trunkline.sim.attach.play.rest import QuietWire
-from trunkline.sim.attach.play.trouble import GatewayTrouble
-from trunkline.sim.attach.process.commands import run_to_end
 from trunkline.sim.attach.process.gateway_log import GatewayLog
-from trunkline.sim.attach.process.process_tree import ProcessTree
+from trunkline.sim.attach.process.process_tree import ProcessTree, run_to_end
 from trunkline.sim.attach.profile import GatewayProfile
 from trunkline.sim.attach.rendering import RenderedGateway, write_files
 from trunkline.sim.events.attach import GatewayExited, GatewayLaunched, GatewayReady, left_behind
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
 from trunkline.sim.events.world import PlatformConnected
 from trunkline.sim.run.world import World
+
+
+class GatewayTrouble(UsageError):
+    """The try broke off."""
+
+    def __init__(self, what: str, log: tuple[str, ...] = (), *, final: bool = False, timed_out: bool = False) -> None:
+        super().__init__("\n".join([f"{what}; the end of its log:" if log else what, *log]))
+        self.what = what
+        #: the last lines of the gateway's log
+        self.log = log
+        #: another start would end so too
+        self.final = final
+        #: it may only have been slow
+        self.timed_out = timed_out
+
 
 #: seconds between two looks at a process that nothing else reports
 LOOK = 0.05
@@ -63,8 +74,6 @@ class GatewayControl:
         assert isinstance(event.body, PlatformConnected)
         self._connected.add(event.body.channel)
 
-    # ------------------------------------------------------------ start and end
-
     async def start(self) -> None:
         """Start the gateway, and wait until every platform is connected. Raises `GatewayTrouble`."""
         self._number += 1
@@ -76,13 +85,15 @@ class GatewayControl:
         self._hang_up()
         self._connected.clear()
         self._world.events.record(GatewayLaunched(number=number, command=rendered.command))
-        self.log.look_for(self._profile.ready.log)
+        self.log.look_for(self._profile.ready.log, self._profile.ready.never)
         tree = self._tree = ProcessTree(rendered.command, rendered.environment, home, self.log)
         tree.start()
         self._ready = False
         while self._missing():
             if self._tree is not tree:
                 return
+            if self.log.dreaded:
+                raise self.trouble_of(f"will never be ready: it said {self.log.dreaded}", final=True)
             if tree.exit_code is not None:
                 ended = (
                     f"ended with the code {tree.exit_code} before it was ready{left_behind(tree.exit_code, tree.left)}"
@@ -90,7 +101,8 @@ class GatewayControl:
                 raise self.trouble_of(f"did not start: {tree.failure}" if tree.failure else ended)
             if self._world.now() - began > self._profile.start_within:
                 missing = ", ".join(self._missing())
-                raise self.trouble_of(f"was not ready within {self._profile.start_within:g} s: it lacks {missing}")
+                late = f"was not ready within {self._profile.start_within:g} s: it lacks {missing}"
+                raise self.trouble_of(late, timed_out=True)
             if self._rest.flooded:
                 raise self.trouble_of(self._rest.flooded)
             await anyio.sleep(LOOK)
@@ -115,7 +127,7 @@ class GatewayControl:
         return fresh
 
     async def _prepare(self, rendered: RenderedGateway, home: Path) -> None:
-        """Run the commands that come before the first start. Raises `GatewayTrouble`."""
+        """Run the commands before the first start. Raises `GatewayTrouble`."""
         for command in rendered.prepare:
             within = self._profile.start_within
             problem = await run_to_end(command, rendered.environment, home, self.log, within=within)
@@ -131,7 +143,6 @@ class GatewayControl:
                 await tree.wait()
 
     def _missing(self) -> list[str]:
-        """The connections and files that the gateway lacks to be ready."""
         missing = [
             f"a connection to {platform}" for platform in self._world.platforms if platform not in self._connected
         ]
@@ -141,20 +152,19 @@ class GatewayControl:
         return missing
 
     def close(self) -> None:
-        """End the gateway, whatever it is doing."""
         for task in self._tasks:
             task.cancel()
         if self._tree is not None:
             self._tree.kill()
         self.log.close()
 
-    def trouble_of(self, what: str) -> GatewayTrouble:
-        """An error about the gateway, with the last lines of its log."""
+    def trouble_of(self, what: str, *, final: bool = False, timed_out: bool = False) -> GatewayTrouble:
+        """An error about the gateway, with the last lines of the log."""
         lines = self.log.last_lines() if self._tree is None else self._tree.last_lines()
-        return GatewayTrouble(f"{self._profile.name} {what}", lines)
+        return GatewayTrouble(f"{self._profile.name} {what}", lines, final=final, timed_out=timed_out)
 
     def look(self) -> None:
-        """Record an end of the gateway that nobody asked for."""
+        """Record an unwanted end of the gateway."""
         tree = self._tree
         # While it starts, its end is what `start` reports.
         if tree is not None and tree.exit_code is not None and self._ready:
@@ -164,8 +174,6 @@ class GatewayControl:
             self._world.events.record(body)
             if self._again is not None:
                 self._restart_after(self._again)
-
-    # ------------------------------------------------------------ what strikes it
 
     def kill(self, why: str, cause: int | None, restart_after: float) -> None:
         """Send SIGKILL; on return the gateway is dead. Raises `UnknownName` if it does not run."""
@@ -210,12 +218,14 @@ class GatewayControl:
             tree.thaw()
             self._world.events.record(ProcessThawed())
 
+    @property
+    def runs(self) -> bool:
+        return self._ready and self._tree is not None and self._tree.exit_code is None
+
     def _running(self) -> ProcessTree:
         if self._tree is None or self._tree.exit_code is not None:
             raise UnknownName("the gateway does not run")
         return self._tree
-
-    # ------------------------------------------------------------ the next start
 
     def _restart_after(self, down: float) -> None:
         self._rest.owe()

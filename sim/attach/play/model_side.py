@@ -1,7 +1,5 @@
 """The model of a try: its answers are those of the cast, its events name what caused them, and faults strike it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import msgspec
@@ -13,21 +11,16 @@ from trunkline.sim.attach.profile import GatewayProfile
 from trunkline.sim.attach.scripted_model import MarkedModel, ScriptedAnswer
 from trunkline.sim.events.model import ModelAnswered, ModelAsked
 from trunkline.sim.events.world import PeerSaid
-from trunkline.sim.index.marks import AnswerMark, answers_in, questions_in, unique_marks, without_marks
+from trunkline.sim.index.bot_messages import letters
+from trunkline.sim.index.marks import AnswerMark, answers_in, nudged_mark, questions_in, unique_marks, without_marks
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario import ScenarioFile
-from trunkline.sim.scenario.model.scenario import AgentRule, Fault, ScriptStep
+from trunkline.sim.scenario.model.faults import Fault
+from trunkline.sim.scenario.model.scenario import AgentRule
+from trunkline.sim.scenario.model.steps import ScriptStep
 from trunkline.sim.scenario.templates import fill
 from trunkline.sim.scenario.text_pattern import text_matches
-from trunkline.sim.wire.model.replies import (
-    Break,
-    ModelReply,
-    ends_early,
-    fails,
-    never_answers,
-    resets,
-    text_said,
-)
+from trunkline.sim.wire.model.replies import Break, ModelReply, ends_early, fails, never_answers, resets, text_said
 from trunkline.sim.wire.model.server import Asked
 
 
@@ -43,6 +36,10 @@ class ModelSide:
         #: mark of an answer -> the event that it is known by: asked, later answered
         self._answers: dict[AnswerMark, int] = {}
         self._secrets: list[str] = []
+        #: the answers in the order in which they were asked for: where, their letters, and their marks
+        self._replies: list[tuple[Address | None, str, tuple[AnswerMark, ...]]] = []
+        marks = unique_marks(file.say_ids)
+        world.faults.is_about_question = lambda name, place, text: marks[name] in self._questions_of(place, text)
         #: requests that are not answered -> the seq of the event, where it was asked, and the marks of the answer
         self._asked: dict[int, tuple[int, Address | None, tuple[AnswerMark, ...]]] = {}
         world.log.subscribe(self._see_said, PeerSaid)
@@ -58,11 +55,25 @@ class ModelSide:
         """The event that caused a request of the gateway with a text: the newest answer in it."""
         return max((self._answers[mark] for mark in answers_in(text) if mark in self._answers), default=None)
 
-    # ------------------------------------------------------------ for the model server
+    def _questions_of(self, place: Address | None, text: str) -> set[str]:
+        """The questions of a text: by marks, or as the beginning of the newest answer in the place."""
+        marks = {*(mark.question for mark in answers_in(text)), *questions_in(text)}
+        shown = letters(text)
+        if marks or not shown or place is None:
+            return marks
+        for where, answer, found in reversed(self._replies):
+            # An edit on Telegram names no topic.
+            if where is not None and where.conversation == place.conversation and answer.startswith(shown):
+                return {mark.question for mark in found}
+        return set()
 
     def reply(self, asked: Asked) -> ModelReply:
-        """The answer to a request; records it."""
         body = self._model.asked(asked, self._secrets)
+        if body.marks and nudged_mark(body.marks[-1]) in self._said:
+            # What was asked in another place does not concern the person who writes again here.
+            here = self._said[body.marks[-1]][0].lane
+            marks = tuple(mark for mark in body.marks if mark in self._said and self._said[mark][0].lane == here)
+            body = msgspec.structs.replace(body, marks=marks)
         places = [self._said[mark] for mark in body.marks if mark in self._said]
         place, cause = max(places, key=lambda candidate: candidate[1], default=(None, None))
         body = msgspec.structs.replace(body, origin=place)
@@ -77,12 +88,12 @@ class ModelSide:
             reply = struck_reply(fault, body)
         marks = answers_in(text_said(reply))
         self._asked[id(asked)] = seq, place, marks
+        self._replies.append((place, letters(text_said(reply)), marks))
         # A gateway that streams sends before the answer is complete.
         self._answers |= dict.fromkeys(marks, seq)
         return reply
 
     def record_answer(self, asked: Asked, reply: ModelReply) -> None:
-        """The last byte of an answer was written."""
         cause, place, marks = self._asked.pop(id(asked), (None, None, ()))
         body = ModelAnswered(status=reply.status, text=text_said(reply), origin=place)
         seq = self._events.record(body, cause)
@@ -90,7 +101,7 @@ class ModelSide:
 
 
 def struck_reply(fault: Fault, body: ModelAsked) -> ModelReply:
-    """The reply that a fault produces instead of the scripted one.
+    """The reply of a fault instead of the script's.
 
     It has no generation, because no client receives all of it.
     """
@@ -107,9 +118,6 @@ def struck_reply(fault: Fault, body: ModelAsked) -> ModelReply:
             return resets()
         case _:
             return ends_early("This answer breaks off in the mid", Break(), stream=body.stream)
-
-
-# ------------------------------------------------------------ what the cast says
 
 
 def cast_answers(file: ScenarioFile) -> Callable[[str], ScriptedAnswer]:

@@ -1,21 +1,13 @@
 """When a run has come to rest: everything is answered, and nothing happens any more."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
 from trunkline.core.events import Event, EventLog
-from trunkline.core.reasons import Reason
 from trunkline.core.values import Address
-from trunkline.sim.events.attach import GatewayExited, GatewayReady
-from trunkline.sim.events.model import ModelAsked
-from trunkline.sim.events.processes import ProcessThawed
-from trunkline.sim.events.script import FaultFired
-from trunkline.sim.events.wire import WireAccepted, WireCalled, WireEdited, WireRefused
-from trunkline.sim.events.world import PeerSaid, PlatformConnected
+from trunkline.sim.events import attach, model, processes, script, wire, world
 from trunkline.sim.index.intent_facts import Lane
 from trunkline.sim.index.known_texts import KnownTexts
 from trunkline.sim.index.marks import answers_in, questions_in
@@ -40,7 +32,7 @@ class Waits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QuietWire:
-    """The wire of a run: since when it is quiet, and which questions wait for an answer.
+    """The wire of a run: since when all is quiet, and which questions wait for an answer.
 
     `notices`: texts that end a question without an answer. `lasting`: fault -> how long it lasts, in seconds.
     """
@@ -55,6 +47,8 @@ class QuietWire:
         self._open: dict[str, Address] = {}
         #: marks for which the model was asked: a notice of a gateway that never had a question does not end it
         self._taken_up: set[str] = set()
+        #: a model was asked in this run
+        self._asked = False
         #: places that take nothing any more
         self._gone: set[Lane] = set()
         #: when something happened that concerns people, and when the wait for answers began
@@ -68,17 +62,12 @@ class QuietWire:
         self.waits_for_response: Callable[[], bool] = lambda: False
         log.subscribe(self._see)
 
-    # ------------------------------------------------------------ what the run itself still has to do
-
     def owe(self) -> None:
         """Begin a wait for a step, a start or a thaw. Until `end_wait` there is no rest."""
         self._owed += 1
 
     def end_wait(self) -> None:
-        """End a wait that `owe` began."""
         self._owed -= 1
-
-    # ------------------------------------------------------------ what happens
 
     def count_request(self, what: str, at: float) -> None:
         """A request has arrived, also one that no event records. `what`: its method, or its path."""
@@ -86,36 +75,43 @@ class QuietWire:
 
     def _see(self, event: Event) -> None:
         body = event.body
-        if isinstance(body, ModelAsked):
+        if isinstance(body, model.ModelAsked):
+            self._asked = True
             self._taken_up |= set(body.marks)
-        if isinstance(body, PlatformConnected) or (isinstance(body, WireCalled) and not body.what):
+        if isinstance(body, world.PlatformConnected) or (isinstance(body, wire.WireCalled) and not body.what):
             return
         self._last = event.at
-        if isinstance(body, PeerSaid):
+        if isinstance(body, world.PeerSaid):
             self._open |= dict.fromkeys(questions_in(body.text), body.address)
-            self._wait_from(event.at)
-        elif isinstance(body, GatewayReady):
+            self.wait_until(event.at)
+        elif isinstance(body, attach.GatewayReady):
             self._restarted = self._restarted or body.number > 1
             if self._ends < ENDS:
-                self._wait_from(event.at)
-        elif isinstance(body, GatewayExited):
+                self.wait_until(event.at)
+        elif isinstance(body, attach.GatewayExited):
             self._ends += 1
-        elif isinstance(body, ProcessThawed):
-            self._wait_from(event.at)
-        elif isinstance(body, FaultFired):
-            self._wait_from(event.at + self._lasting.get(body.fault, 0.0))
-        elif isinstance(body, WireRefused):
-            self._wait_from(event.at + (body.retry_after or 0.0))
-            if body.reason is Reason.PLACE_GONE:
+        elif isinstance(body, processes.ProcessThawed):
+            self.wait_until(event.at)
+        elif isinstance(body, script.FaultFired):
+            if body.fault == "push/drop":
+                # The platform loses it: no gateway can answer it, and nobody is to write again.
+                for mark in questions_in(body.detail):
+                    self._open.pop(mark, None)
+            self.wait_until(event.at + self._lasting.get(body.fault, 0.0))
+        elif isinstance(body, wire.WireRefused):
+            self.wait_until(event.at + (body.retry_after or 0.0))
+            if body.reason in wire.NO_PLACE:
                 self._gone.add(body.address.lane)
-        elif isinstance(body, WireAccepted | WireEdited):
+        elif isinstance(body, wire.WireAccepted | wire.WireEdited):
             self._note_answer(body, body.text)
 
-    def _note_answer(self, body: WireAccepted | WireEdited, text: str) -> None:
+    def _note_answer(self, body: wire.WireAccepted | wire.WireEdited, text: str) -> None:
         """A text is visible, new or by an edit."""
-        for answer in answers_in(text):
-            self._open.pop(answer.question, None)
-        if isinstance(body, WireAccepted) and self._notices.have(text):
+        # One that has asked no model answers by words of its own.
+        own = () if self._asked else questions_in(text)
+        for question in (*(answer.question for answer in answers_in(text)), *own):
+            self._open.pop(question, None)
+        if isinstance(body, wire.WireAccepted) and self._notices.have(text):
             here = [mark for mark, place in self._open.items() if self._is_read_at(body.address, place)]
             for mark in self._taken_up.intersection(here):
                 del self._open[mark]
@@ -127,14 +123,14 @@ class QuietWire:
         same = (where.channel, where.account) == (place.channel, place.account)
         return same and place.lane in self._gone and where.conversation in (place.conversation, place.parent)
 
-    def _wait_from(self, at: float) -> None:
-        self._since = max(self._since, at)
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """The questions without an answer or a known notice, in order."""
+        return tuple(self._open)
 
     def wait_until(self, at: float) -> None:
         """Count nothing as late before a time, such as the end of the model's thinking."""
-        self._wait_from(at)
-
-    # ------------------------------------------------------------ the end
+        self._since = max(self._since, at)
 
     @property
     def flooded(self) -> str:

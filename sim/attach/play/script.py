@@ -1,23 +1,21 @@
 """The script of a scenario, played around a gateway that is not ours."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 
 from trunkline.core.errors import UnknownName
 from trunkline.core.events import Event
-from trunkline.sim.attach.kill_points import KillPoint
+from trunkline.sim.attach.kill_points import KillPoint, finds
 from trunkline.sim.attach.play.gateway import GatewayControl
 from trunkline.sim.attach.play.rest import QuietWire
 from trunkline.sim.attach.play.servers import TryServers
 from trunkline.sim.events.script import FaultFired, ScriptSkipped
+from trunkline.sim.index.marks import nudge_mark, question_text, unique_marks
 from trunkline.sim.run.script.triggers import Triggers
 from trunkline.sim.run.script.world_steps import WorldSteps
 from trunkline.sim.run.world import World
-from trunkline.sim.scenario.awaited import awaited_by
-from trunkline.sim.scenario.model.scenario import CrashStep, Fault, ScriptStep
-from trunkline.sim.scenario.model.steps import When
+from trunkline.sim.scenario.model.faults import Fault
+from trunkline.sim.scenario.model.steps import CrashStep, ScriptStep, When, awaited_by
 
 
 class AttachedScript:
@@ -31,7 +29,6 @@ class AttachedScript:
         self._waiting: dict[int, str] = {}
 
     def begin(self) -> None:
-        """Play the script, from now on."""
         file, began = self._world.file, self._world.now()
         names = iter(file.say_ids)
         for number, (step, at) in enumerate(zip(file.scenario.script, file.times, strict=True)):
@@ -39,16 +36,42 @@ class AttachedScript:
             self._rest.owe()
             self._world.call_at(began + at, self._play, number, step, name)
 
+    def nudge(self, waiting: Collection[str]) -> bool:
+        """Have the askers of questions write once more, in each place once; returns whether anybody does.
+
+        Some gateways say what became of a question with the answer to the next one only. Of a thread that is closed
+        the asker goes on in its room.
+        """
+        file, places = self._world.file, set[str]()
+        said = (step for step in file.scenario.script if step.say is not None)
+        marks = unique_marks(file.say_ids)
+        for name, step in zip(file.say_ids, said, strict=True):
+            if marks[name] not in waiting or step.bot or step.via is not None or not self._gateway.runs:
+                continue
+            ref = self._world.place(step.place or "")
+            room = self._world.platforms[ref.platform].room_named(ref.account, ref.tail)
+            place = step.place or ""
+            if room is not None and room.closed and ref.thread is not None:
+                place = place.rpartition("/")[0]
+            if place in places:
+                continue
+            places.add(place)
+            text = question_text("are you there?", nudge_mark(marks[name]))
+            again = ScriptStep.model_validate({"at": "0s", "as": step.as_, "in": place, "say": text})
+            self._steps.if_possible(name, partial(self._steps.play, again, f"{name} again"))
+        return bool(places)
+
     def end(self) -> None:
         """Record what of the script has not happened: such a run does not show what the scenario intends."""
         waiting, self._waiting = self._waiting, {}
-        for what in waiting.values():
-            self._world.events.record(ScriptSkipped(step=what, why="the event that it waits for did not happen"))
-        for fault in self._world.faults.unstruck:
-            body = ScriptSkipped(step=f"fault {fault.on}/{fault.do}", why="nothing happened that it could strike")
+        script = self._world.scenario.script
+        may_miss = {id(step.fault) for step in script if step.may_miss}
+        for number, what in waiting.items():
+            if not script[number].may_miss:
+                self._world.events.record(ScriptSkipped(step=what, why="the event that it waits for did not happen"))
+        for fault in (fault for fault in self._world.faults.unstruck if id(fault) not in may_miss):
+            body = ScriptSkipped(step=f"fault {fault.on}/{fault.way}", why="nothing happened that it could strike")
             self._world.events.record(body)
-
-    # ------------------------------------------------------------ a step
 
     def _play(self, number: int, step: ScriptStep, name: str) -> None:
         self._rest.end_wait()
@@ -110,7 +133,6 @@ class AttachedScript:
         self._wait(number, fault, when, fire)
 
     def _take_down(self, fault: Fault) -> None:
-        """Close the socket of a platform for a while."""
         for channel, platform in self._world.platforms.items():
             accounts = platform.spec.accounts
             if any(self._world.faults.is_about(fault, (channel, account)) for account in accounts):
@@ -119,18 +141,16 @@ class AttachedScript:
                 self._servers.take_down(channel, fault.for_, self._rest.end_wait)
 
 
-class KillStroke:
-    """Kills the gateway at one event, in addition to the script. `fits`: whether it is this event; it sees them all."""
+#: seconds from a kill by `KillStroke` to the next start
+_DOWN = 1.0
 
-    def __init__(
-        self,
-        world: World,
-        gateway: GatewayControl,
-        servers: TryServers,
-        point: KillPoint,
-        fits: Callable[[Event], bool],
-    ) -> None:
-        self._world, self._gateway, self._servers, self._point, self._fits = world, gateway, servers, point, fits
+
+class KillStroke:
+    """Kills the gateway at one event, in addition to the script."""
+
+    def __init__(self, world: World, gateway: GatewayControl, servers: TryServers, point: KillPoint) -> None:
+        self._world, self._gateway, self._servers, self._point = world, gateway, servers, point
+        self._fits = finds(point)
         self._found = False
         world.log.subscribe(self._see)
 
@@ -146,7 +166,7 @@ class KillStroke:
     def _strike(self, event: Event) -> None:
         cause = self._world.events.record(FaultFired(fault="crash", detail=f"at {self._point}"), event.seq)
         try:
-            self._gateway.kill(f"crash at {self._point}", cause, self._point.restart_after)
+            self._gateway.kill(f"crash at {self._point}", cause, _DOWN)
         except UnknownName as error:
             self._world.events.record(ScriptSkipped(step="crash", why=error.facts))
             return
@@ -154,7 +174,7 @@ class KillStroke:
             self._servers.leave_untaken(event)
 
     def end(self) -> None:
-        """Record that the event of the kill did not happen in this run."""
+        """Record a run without the event of the kill."""
         if not self._found:
             body = ScriptSkipped(step=f"crash at {self._point}", why="the event that it waits for did not happen")
             self._world.events.record(body)

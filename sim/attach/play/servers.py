@@ -1,7 +1,5 @@
 """The servers of a try: the platforms of its world and the model, and what a profile's slots are filled with."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import sys
@@ -10,19 +8,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 from trunkline.core.events import Event
-from trunkline.sim.attach.slots import platform_values
+from trunkline.sim.attach.rendering import platform_values
 from trunkline.sim.events.wire import WireCalled
 from trunkline.sim.events.world import PlatformConfirming
 from trunkline.sim.loop import RealTimeLoop
 from trunkline.sim.run.world import World
-from trunkline.sim.wire.attribution import NoAttribution
-from trunkline.sim.wire.call_log import CallLog
-from trunkline.sim.wire.listener import WireListener
+from trunkline.sim.wire.attribution import Attribution
 from trunkline.sim.wire.model.server import ModelServer
+from trunkline.sim.wire.server import CallLog, WireListener
 from trunkline.sim.wire.servers import make_server
 
-#: requests that are not recorded by themselves: polls
-_POLLS = frozenset({"getUpdates", "GET /_matrix/client/{version}/sync"})
 #: 1 November 2026
 _IDS_BEGAN = 1_793_491_200
 
@@ -52,19 +47,15 @@ class TryServers:
         self._closing: set[asyncio.Task[None]] = set()
 
     async def open(self, loop: RealTimeLoop) -> None:
-        """Listen on every platform and on the model."""
         epoch = time.time() - loop.time()  # noqa: TID251 -- the gateway lives by the machine's clock
         for name, platform in self._world.platforms.items():
-            server = make_server(platform, self._world, NoAttribution(), epoch=epoch)
-            server.calls = CallLog(
-                platform.events, name, quiet=_POLLS, cause_of=self._cause_of, count_request=self._count_request
-            )
+            server = make_server(platform, self._world, Attribution(), epoch=epoch)
+            server.calls = CallLog(platform.events, name, self._cause_of, self._count_request)
             listener = self.listeners[name] = WireListener(server)
             await listener.open()
         await self.model.open()
 
     async def close(self) -> None:
-        """Close all servers."""
         for task in self._closing:
             task.cancel()
         for listener in self.listeners.values():
@@ -89,10 +80,8 @@ class TryServers:
                 found[f"{server.channel}.token"] = server.token(account, server.platform.tokens.newest(account) - 1)
         return found
 
-    # ------------------------------------------------------------ what strikes them
-
     def leave_untaken(self, event: Event) -> None:
-        """The sender of a request is killed at its arrival: the platform does not take it."""
+        """The sender of a request is killed at the arrival: the platform ignores the request."""
         channel = event.body.channel if isinstance(event.body, WireCalled) else ""
         if isinstance(event.body, PlatformConfirming):
             channel = event.body.address.channel

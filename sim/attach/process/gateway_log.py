@@ -1,6 +1,4 @@
-"""The output of a gateway: a file that has an end, and its last lines."""
-
-from __future__ import annotations
+"""The output of a gateway: a file with an end, and the last lines."""
 
 import re
 from pathlib import Path
@@ -29,29 +27,34 @@ class GatewayLog:
         self.problem = ""
         self._most = most
         self._wanted: re.Pattern[str] | None = None
+        self._dreaded: re.Pattern[str] | None = None
         self._line = b""
         #: whether a line fits what was looked for
         self.found = False
+        #: the line that fits what must not come; empty: none has come
+        self.dreaded = ""
         self._end = bytearray()
         try:
             self._file = path.open("ab")
         except OSError as error:
             raise UsageError(f"{path}: {error.strerror or error}: the gateway's log cannot be written") from error
 
-    def look_for(self, line: str) -> None:
-        """Look for a line that fits a regular expression in the output from now on; also beyond the end of the file."""
+    def look_for(self, line: str, dreaded: str = "") -> None:
+        """Look for lines that fit regular expressions in the output from now on; also beyond the end of the file."""
         self._wanted, self._line, self.found = re.compile(line) if line else None, b"", False
+        self._dreaded, self.dreaded = re.compile(dreaded) if dreaded else None, ""
 
     def _look(self, data: bytes) -> None:
-        assert self._wanted is not None
         *lines, rest = (self._line + data).split(b"\n")
         # A line that does not end yet may be all that there will be.
-        self.found = any(self._wanted.search(line.rstrip(b"\r").decode(errors="replace")) for line in (*lines, rest))
+        for line in (found.rstrip(b"\r").decode(errors="replace") for found in (*lines, rest)):
+            self.found = self.found or (self._wanted is not None and self._wanted.search(line) is not None)
+            if not self.dreaded and self._dreaded is not None and self._dreaded.search(line):
+                self.dreaded = line.strip()[:_LONGEST_LINE]
         self._line = rest[-KEPT:]
 
     def feed(self, data: bytes) -> None:
-        """Store output."""
-        if self._wanted is not None and not self.found:
+        if (self._wanted is not None and not self.found) or (self._dreaded is not None and not self.dreaded):
             self._look(data)
         room = max(0, self._most - self.bytes)
         self.bytes += len(data)
@@ -76,14 +79,13 @@ class GatewayLog:
         """The last lines, without what would command a terminal."""
         return last_lines(bytes(self._end[-KEPT:]), count)
 
-    def __enter__(self) -> GatewayLog:
+    def __enter__(self) -> "GatewayLog":
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
-        """Close the file."""
         try:
             self._file.close()
         except OSError as error:

@@ -10,8 +10,6 @@ On Linux it is the first process of a PID namespace where the system allows it: 
 every process in it at once, daemons too. Elsewhere it adopts what loses its parent, as far as the system lets it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import errno
@@ -48,7 +46,7 @@ def _wake(*_: object) -> None:
 
 
 def descendants(pid: int) -> list[int]:
-    """All processes below one, the nearest first."""
+    """All processes below another, the nearest first."""
     found, todo = list[int](), [pid]
     table: dict[int, list[int]] | None = None
     while todo:
@@ -63,7 +61,6 @@ def descendants(pid: int) -> list[int]:
 
 
 def main() -> None:
-    """Run the program."""
     control, status = int(sys.argv[1]), int(sys.argv[2])
     for descriptor in (control, status):
         os.set_inheritable(descriptor, False)
@@ -159,7 +156,6 @@ class _Guard:
             seen |= new
 
     def _end(self) -> None:
-        """End everything, and this process."""
         rounds = 0 if self._alone else round(_TO_DIE / _BETWEEN)
         for _ in range(rounds):
             self._signal_all(signal.SIGKILL)
@@ -203,7 +199,7 @@ def _enter_namespace(status: int, control: int) -> None:
 
 
 def _children(pid: int) -> list[int] | None:
-    """The children of a process; None where the system does not list them."""
+    """The children of a process; None where the system lists no children."""
     folder = Path(f"/proc/{pid}/task")
     try:
         tasks = list(folder.iterdir())
@@ -245,7 +241,6 @@ def _runs(pid: int) -> bool:
 
 
 def _table() -> dict[int, list[int]]:
-    """Parent -> children, of all processes of the machine."""
     import subprocess
 
     found: dict[int, list[int]] = {}

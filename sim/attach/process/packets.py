@@ -1,7 +1,5 @@
 """Reads packets: the host that a process wants to reach, and the name that it asks for. Pure functions over bytes."""
 
-from __future__ import annotations
-
 import socket
 import struct
 

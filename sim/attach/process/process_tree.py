@@ -1,7 +1,5 @@
 """The processes of a gateway that is not ours: one tree, which is started, killed, stopped and frozen as a whole."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json
@@ -13,6 +11,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
+
+import anyio
 
 from trunkline.sim.attach.process import guard
 from trunkline.sim.attach.process.gateway_log import GatewayLog
@@ -50,7 +50,8 @@ class ProcessTree:
         self.failure = ""
         #: how many processes its first one left behind when that ended
         self.left = 0
-        self._code: int | None = None
+        #: negative for a signal; None while a process of the gateway runs
+        self.exit_code: int | None = None
         #: the code that the guard has reported; the others are still ending
         self._reported: int | None = None
         self._waiting: list[asyncio.Future[int]] = []
@@ -66,7 +67,7 @@ class ProcessTree:
     # ------------------------------------------------------------ life
 
     def start(self) -> None:
-        """Start the gateway. A command that cannot be run ends with the code 127 and a `failure`."""
+        """Start the gateway. An unusable command ends with the code 127 and a `failure`."""
         taken, self._control = os.pipe()
         self._status, reports = os.pipe()
         self._output, written = os.pipe()
@@ -90,28 +91,21 @@ class ProcessTree:
         loop.add_reader(self._output, self._drain, 1)
         self._order(json.dumps(self._spec | {"namespace": self._namespace}).encode() + b"\n")
 
-    @property
-    def exit_code(self) -> int | None:
-        """The exit code, negative for a signal; None while a process of the gateway runs."""
-        return self._code
-
     async def wait(self) -> int:
         """Wait for the end of the gateway; returns the exit code."""
-        if self._code is None:
+        if self.exit_code is None:
             future = asyncio.get_running_loop().create_future()
             self._waiting.append(future)
             await future
-        assert self._code is not None
-        return self._code
+        assert self.exit_code is not None
+        return self.exit_code
 
     def pids(self) -> list[int]:
-        """The processes of the gateway, the first one first."""
-        if self._guard is None or self._code is not None:
+        if self._guard is None or self.exit_code is not None:
             return []
         return [pid for pid in guard.descendants(self._guard.pid) if pid != self._init]
 
     def last_lines(self, count: int = 20) -> tuple[str, ...]:
-        """The last lines of the gateway's log."""
         self._drain(100)
         return self._log.last_lines(count)
 
@@ -119,10 +113,10 @@ class ProcessTree:
 
     def kill(self) -> None:
         """SIGKILL to every process; none is left when this returns."""
-        if self._code is not None or self._guard is None:
+        if self.exit_code is not None or self._guard is None:
             return
         self._listen_until(lambda: self._init > 0)
-        if self._code is not None:
+        if self.exit_code is not None:
             return
         if self._reported is None:
             self._reported = -signal.SIGKILL
@@ -136,12 +130,11 @@ class ProcessTree:
 
     def freeze(self) -> None:
         """SIGSTOP to every process; all stand still when this returns."""
-        if self._code is None and self._guard is not None:
+        if self.exit_code is None and self._guard is not None:
             self._signal_known(signal.SIGSTOP)
         self._do(guard.STOP)
 
     def thaw(self) -> None:
-        """SIGCONT to every process."""
         self._do(guard.CONTINUE)
 
     def terminate(self) -> None:
@@ -149,7 +142,7 @@ class ProcessTree:
         self._order(guard.TERMINATE)
 
     def _do(self, order: bytes) -> None:
-        if self._code is not None:
+        if self.exit_code is not None:
             return
         self._done.clear()
         self._order(order)
@@ -177,7 +170,7 @@ class ProcessTree:
             except BlockingIOError:
                 return
             if not data:
-                self._guard_ended()
+                self._finish(1 if self._reported is None else self._reported)
                 return
             self._buffer += data
             *lines, self._buffer = self._buffer.split(b"\n")
@@ -188,7 +181,10 @@ class ProcessTree:
         match fields:
             case {"refused": str(why)}:
                 ProcessTree.refused = why or "refused"
-                self._again_without_namespace()
+                self._close()
+                self._namespace = False
+                self._init, self._buffer = 0, b""
+                self.start()
             case {"init": int(pid)}:
                 self._init = pid
                 if self._namespace and self._guard is not None:
@@ -205,18 +201,9 @@ class ProcessTree:
             case _:
                 raise AssertionError(fields)
 
-    def _guard_ended(self) -> None:
-        self._finish(1 if self._reported is None else self._reported)
-
-    def _again_without_namespace(self) -> None:
-        self._close()
-        self._namespace = False
-        self._init, self._buffer = 0, b""
-        self.start()
-
     def _listen_until(self, true: Callable[[], bool]) -> None:
         """Take reports until a condition is true, or the gateway has ended."""
-        while not true() and self._code is None:
+        while not true() and self.exit_code is None:
             if not _readable(self._status, _SLOW):
                 raise TimeoutError(f"the guard of the gateway's processes has not answered within {_SLOW:g} s")
             self._reported_something()
@@ -237,13 +224,13 @@ class ProcessTree:
 
     def _finish(self, code: int) -> None:
         """Wait until no process is left, which takes milliseconds, and note the end."""
-        if self._code is not None:
+        if self.exit_code is not None:
             return
         if self._held >= 0:
             _readable(self._held, _SLOW)
         self._drain(1000)
         self._close()
-        self._code = code
+        self.exit_code = code
         for waiter in self._waiting:
             if not waiter.done():
                 waiter.set_result(code)
@@ -283,3 +270,25 @@ def _readable(descriptor: int, timeout: float) -> bool:
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     return bool(poll.poll(timeout * 1000))
+
+
+async def run_to_end(
+    command: Sequence[str], environment: Mapping[str, str], folder: Path, log: GatewayLog, *, within: float
+) -> str:
+    """Run a command; why it failed, or nothing. Its output goes to `log`. No process of it is left in any case."""
+    tree = ProcessTree(command, environment, folder, log)
+    tree.start()
+    code: int | None = None
+    try:
+        with anyio.move_on_after(within):
+            code = await tree.wait()
+    finally:
+        tree.kill()
+    said = " ".join(command)
+    if code is None:
+        return f"`{said}` did not end within {within:g} s"
+    if tree.failure:
+        return tree.failure
+    if code < 0:
+        return f"`{said}` was ended by {signal.Signals(-code).name}"
+    return f"`{said}` ended with the code {code}" if code else ""

@@ -1,7 +1,5 @@
 """A trace file that is written while its events happen, so that it can be followed, and is whole up to a kill."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 
@@ -36,14 +34,12 @@ class TraceFile:
         return self._file.problem
 
     def begin(self, header: TraceHeader) -> None:
-        """Write the header, and the events before it."""
         self._line(encode_header(header))
         waiting, self._waiting = self._waiting or [], None
         for event in waiting:
             self.write(event)
 
     def write(self, event: Event) -> None:
-        """Write an event."""
         if self._waiting is not None:
             self._waiting.append(event)
             return
@@ -51,10 +47,11 @@ class TraceFile:
         self._line(encode_event(event))
 
     def end(self, cut: str) -> None:
-        """Close the file. A trace that has no end gets one, which says why it was cut."""
+        """Close the file. A trace without an end gets an end with the reason of the cut."""
         last = self._last
         if last is not None and not isinstance(last.body, RunEnded):
-            self._line(encode_event(Event(seq=last.seq + 1, at=last.at, node="sim", body=_cut(cut))))
+            ended = RunEnded(at_rest=False, cut=cut)
+            self._line(encode_event(Event(seq=last.seq + 1, at=last.at, node="sim", body=ended)))
         self._file.close()
 
     def _line(self, line: bytes) -> None:
@@ -62,7 +59,3 @@ class TraceFile:
         self._file.write(line)
         if self.problem and not broken:
             self._broken()
-
-
-def _cut(why: str) -> RunEnded:
-    return RunEnded(at_rest=False, cut=why)

@@ -3,8 +3,6 @@
 The first start of a gateway on an empty folder may take ten times as long as the next one, and its first answer too.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import os
@@ -22,7 +20,7 @@ from trunkline.sim.attach.profile import GatewayProfile
 _LOOK = 0.2
 
 _CONVERSATION = """\
-scenario: 1
+scenario: 2
 title: The first conversation of a gateway, whose state is kept
 world:
   people: [robin]
@@ -103,7 +101,7 @@ def leave_out(home: Path, patterns: Iterable[str]) -> None:
 
 
 def copy_state(state: Path, home: Path) -> None:
-    """Copy a state to a folder that does not exist. Raises `UsageError`."""
+    """Copy a state to a new folder. Raises `UsageError`."""
     try:
         shutil.copytree(state, home, symlinks=True, ignore=_not_copied)
     except shutil.Error as error:
@@ -114,6 +112,5 @@ def copy_state(state: Path, home: Path) -> None:
 
 
 def _not_copied(folder: str, names: list[str]) -> list[str]:
-    """Sockets and pipes, which belong to processes that have ended."""
     there = [(name, (Path(folder) / name).lstat().st_mode) for name in names]
     return [os.fspath(name) for name, mode in there if stat.S_ISSOCK(mode) or stat.S_ISFIFO(mode)]

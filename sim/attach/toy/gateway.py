@@ -8,8 +8,6 @@ not done is done again, and what is in doubt is not: then the asker gets a notic
 shows answers while they grow. ``TOY_DEFECTS=a,b`` switches mistakes on, which are natural ones: see ``DEFECTS``.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import queue
@@ -130,7 +128,6 @@ def post(url: str, body: Any, seen: Callable[[str], None] | None = None, within:
 
 
 def telegram(method: str, within: float = 15.0, **body: Any) -> tuple[int, dict[str, Any]]:
-    """A call of the Bot API."""
     return post(f"{TELEGRAM}/bot{TOKEN}/{method}", {key: value for key, value in body.items() if value}, within=within)
 
 
@@ -292,7 +289,6 @@ def finish(job: Job) -> None:
 
 
 def work(line: queue.SimpleQueue[Job]) -> None:
-    """Do the jobs of a place in turn."""
     while True:
         job = line.get()
         if stopping.is_set():

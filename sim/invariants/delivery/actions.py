@@ -1,7 +1,5 @@
 """Actions of the message tool on the wire: each takes effect once, and on the message that was meant: A1, A2."""
 
-from __future__ import annotations
-
 from trunkline.core.events import Event
 from trunkline.sim.events.actions import AgentActs, WireActed
 from trunkline.sim.events.wire import WireAccepted
@@ -67,15 +65,10 @@ class ActionOnce(Checker):
     def _twice(self, effects: list[Event], body: WireActed, what: str, another: int | None = None) -> None:
         """Report effects that nobody asked for. `another`: the intent that nobody asked for."""
         # A late first request undoes what followed it, but the repeat was made too early.
-        repeat = max(effects, key=_attempt)
-        self.violate(
-            at=effects[-1].seq,
-            summary=f"{what} took effect {len(effects)} times at {self.run.name(body.address)}",
-            expected=["each asked-for action takes effect once"],
-            actual=[_line(effect) for effect in effects],
-            evidence=[effect.seq for effect in effects],
-            first_wrong=another or repeat.cause or repeat.seq,
-        )
+        repeat = max(effects, key=lambda effect: getattr(effect.body, "attempt", 0))
+        summary = f"{what} took effect {len(effects)} times at {self.run.name(body.address)}"
+        expected, wrong = "each asked-for action takes effect once", another or repeat.cause or repeat.seq
+        self.accuse(effects[-1], summary, expected, *effects, shown=list(map(_line, effects)), first_wrong=wrong)
 
 
 class MeantMessageOnly(Checker):
@@ -128,18 +121,12 @@ class MeantMessageOnly(Checker):
         facts = self.run.intents.get(event.intent or "")
         whose = "its own" if body.author == "bot" else "somebody else's"
         where = self.run.name(body.address)
-        self.violate(
-            at=event.seq,
-            summary=f"{action} concerned message {body.message_id} in {where}, which no agent meant",
-            expected=[f"{action} of a message that an agent named"],
-            actual=[cited(event, f"{action} of {whose} message {body.message_id} in {where}")],
-            evidence=[event.seq] if facts is None else [facts.prepared.seq, event.seq],
-            first_wrong=None if facts is None else facts.prepared.seq,
-        )
-
-
-def _attempt(event: Event) -> int:
-    return event.body.attempt if isinstance(event.body, WireActed) else 0
+        summary = f"{action} concerned message {body.message_id} in {where}, which no agent meant"
+        expected = f"{action} of a message that an agent named"
+        shown = f"{action} of {whose} message {body.message_id} in {where}"
+        asked = () if facts is None else (facts.prepared,)
+        wrong = None if facts is None else facts.prepared.seq
+        self.accuse(event, summary, expected, *asked, shown=shown, first_wrong=wrong)
 
 
 def _line(event: Event) -> str:

@@ -1,20 +1,19 @@
 """Deliveries and turns happen once: D1, D2, D7."""
 
-from __future__ import annotations
-
-from trunkline.core.events import Event
-from trunkline.core.events.delivery import AttemptEnded, OperatorActed
-from trunkline.core.events.gateway import InboundAdmitted, InboundDropped, TurnStarted
-from trunkline.core.events.leases import LeaseTaken
+from trunkline.core.events import Event, delivery, gateway, leases
 from trunkline.core.store.queue_admin import QueueVerdict
 from trunkline.core.values import IntentKind, WorkKind
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireResponseLost
+from trunkline.sim.events.world import PlatformPushed
 from trunkline.sim.index.intent_facts import IntentFacts
-from trunkline.sim.index.projection import on
+from trunkline.sim.index.projection import on, on_intent
 from trunkline.sim.index.run_facts import Lane, RunFacts
 from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
 from trunkline.sim.invariants.delivery.resends import IN_DOUBT
+
+#: seconds between the messages of what somebody did at once
+_AT_ONCE = 1.0
 
 
 class OncePerIntent(Checker):
@@ -28,7 +27,7 @@ class OncePerIntent(Checker):
     evidence = EvidenceKind.COPIES
     sentence = (
         "Each chunk of an intent is accepted at most once in the whole run, under an idempotency key of its own; a "
-        "notice again only if its answer was lost."
+        "notice once more if its answer was lost."
     )
 
     def __init__(self, run: RunFacts) -> None:
@@ -41,13 +40,13 @@ class OncePerIntent(Checker):
         self._unanswered: dict[str, int] = {}
         self._process_gone = -1
 
-    @on(OperatorActed)
-    def _operator_acted(self, event: Event, body: OperatorActed) -> None:
+    @on(delivery.OperatorActed)
+    def _operator_acted(self, event: Event, body: delivery.OperatorActed) -> None:
         if body.verb == QueueVerdict.UNSENT:
             self._denied[event.intent or ""] = event
 
-    @on(AttemptEnded)
-    def _ended(self, event: Event, body: AttemptEnded) -> None:
+    @on(delivery.AttemptEnded)
+    def _ended(self, event: Event, body: delivery.AttemptEnded) -> None:
         if body.reason in IN_DOUBT:
             self._unanswered[event.intent or ""] = event.seq
 
@@ -55,8 +54,8 @@ class OncePerIntent(Checker):
     def _response_lost(self, event: Event, _body: WireResponseLost) -> None:
         self._unanswered[event.intent or ""] = event.seq
 
-    @on(ProcessCrashed, ProcessStopped, LeaseTaken)
-    def _gone(self, event: Event, _body: ProcessCrashed | ProcessStopped | LeaseTaken) -> None:
+    @on(ProcessCrashed, ProcessStopped, leases.LeaseTaken)
+    def _gone(self, event: Event, _body: ProcessCrashed | ProcessStopped | leases.LeaseTaken) -> None:
         self._process_gone = event.seq
 
     @on(WireAccepted)
@@ -73,11 +72,15 @@ class OncePerIntent(Checker):
                 self._report_copies(event, body, copies)
 
     def _is_notice_again(self, facts: IntentFacts, copies: list[Event]) -> bool:
-        """Whether an attempt repeats a chunk of a notice whose response was lost, so that it has no receipt."""
-        if facts.body.intent_kind is not IntentKind.NOTICE or len(copies) < 2 or _chunk(copies[-1]) < facts.acked:
+        """Whether an attempt repeats a chunk of a notice once, whose response was lost, so there is no receipt."""
+        if facts.body.intent_kind is not IntentKind.NOTICE or len(copies) != 2:
+            return False
+        tried = [copy.cause or copy.seq for copy in copies]
+        # A request that is slow arrives after the attempt that repeats it, and perhaps after its receipt.
+        if tried[0] < tried[1] and _chunk(copies[1]) < facts.acked:
             return False
         lost = max(self._unanswered.get(facts.prepared.intent or "", -1), self._process_gone)
-        return lost > (copies[-2].cause or copies[-2].seq)
+        return lost > min(tried)
 
     @on(WireDeduplicated)
     def _deduplicated(self, event: Event, body: WireDeduplicated) -> None:
@@ -91,13 +94,9 @@ class OncePerIntent(Checker):
         if first.intent == event.intent and _chunk(first) == chunk:
             return
         this, other = f"{event.intent} chunk {chunk + 1}", f"{first.intent} chunk {_chunk(first) + 1}"
-        self.violate(
-            at=event.seq,
-            summary=f"{this} was sent under the key of {other}",
-            expected=["a key of its own for each chunk of each intent"],
-            actual=[cited(e, f"{e.intent} under {getattr(e.body, 'key', '')}") for e in (first, event)],
-            evidence=[first.seq, event.seq],
-        )
+        shown = [cited(e, f"{e.intent} under {getattr(e.body, 'key', '')}") for e in (first, event)]
+        summary = f"{this} was sent under the key of {other}"
+        self.accuse(event, summary, "a key of its own for each chunk of each intent", first, shown=shown)
 
     def _report_copies(self, event: Event, body: WireAccepted, accepts: list[Event]) -> None:
         denied = self._denied.get(event.intent or "")
@@ -107,15 +106,10 @@ class OncePerIntent(Checker):
         marked = sum(self.run.is_marked(e.body.text) for e in accepts if isinstance(e.body, WireAccepted))
         if len(accepts) < 2 or (len(accepts) == 2 and marked == 1):
             return  # once more, by policy and visibly: D4 judges whether it may be
-        where = self.run.name(body.address)
-        self.violate(
-            at=event.seq,
-            summary=f"“{body.text}” was accepted {len(accepts)} times",
-            expected=[f"{event.intent} chunk {body.chunk + 1} accepted once"],
-            actual=[cited(e, f"accepted at {where}") for e in accepts],
-            evidence=[e.seq for e in accepts],
-            first_wrong=self._decided(event, accepts[-2]).seq,
-        )
+        shown = [cited(e, f"accepted at {self.run.name(body.address)}") for e in accepts]
+        summary = f"“{body.text}” was accepted {len(accepts)} times"
+        expected, decided = f"{event.intent} chunk {body.chunk + 1} accepted once", self._decided(event, accepts[-2])
+        self.accuse(event, summary, expected, *accepts, shown=shown, first_wrong=decided.seq)
 
     def _decided(self, event: Event, before: Event) -> Event:
         """The step that sent a chunk again: a decision at a start since the accept before, else the send itself.
@@ -150,10 +144,11 @@ class OneAnnouncement(Checker):
         super().__init__(run)
         self._delivered: dict[str, dict[str, Event]] = {}
 
-    @on(WireAccepted)
-    def _accepted(self, event: Event, _body: WireAccepted) -> None:
-        facts = self.run.intents.get(event.intent or "")
-        if facts is None or facts.prepared.delegation is None or facts.body.intent_kind in _NO_RESULT:
+    @on_intent(WireAccepted)
+    def _accepted(self, event: Event, _body: WireAccepted, facts: IntentFacts) -> None:
+        # What could not be said any more is in writing what it was as speech.
+        spoken = self.run.intents.get((event.intent or "").removesuffix(".second"))
+        if facts.prepared.delegation is None or (spoken or facts).body.intent_kind in _NO_RESULT:
             return
         self.exercised += 1
         delivered = self._delivered.setdefault(facts.prepared.delegation, {})
@@ -162,14 +157,10 @@ class OneAnnouncement(Checker):
         if known or len(delivered) < 2:
             return
         plan, steps = self.run.planned.get(facts.prepared.delegation, (facts.prepared, 1))
-        self.violate(
-            at=event.seq,
-            summary=f"the result of {facts.prepared.delegation} was delivered {_times(len(delivered))}",
-            expected=["one delivery for one completion"],
-            actual=[self._line(e) for e in delivered.values()],
-            evidence=[e.seq for e in delivered.values()],
-            first_wrong=plan.seq if steps > 1 else facts.prepared.seq,
-        )
+        times = "twice" if len(delivered) == 2 else f"{len(delivered)} times"
+        summary, every = f"the result of {facts.prepared.delegation} was delivered {times}", delivered.values()
+        wrong, shown = plan if steps > 1 else facts.prepared, [self._line(e) for e in every]
+        self.accuse(event, summary, "one delivery for one completion", *every, shown=shown, first_wrong=wrong.seq)
 
     def _line(self, event: Event) -> str:
         body = event.body
@@ -179,43 +170,63 @@ class OneAnnouncement(Checker):
 
 
 class InboundOnce(Checker):
-    """D7: each message of a person starts at most one turn, over reconnects, replays and restarts."""
+    """D7: each message of a person starts at most one turn, over reconnects, replays and restarts.
+
+    An album is one message, if the platform hands its files over at once and to one process.
+    """
 
     id = "D7"
     title = "Inbound exactly once"
     evidence = EvidenceKind.TAKEN_TWICE
-    sentence = "Each logical inbound message starts at most one turn; a replay starts none, and nothing else is one."
+    sentence = (
+        "Each logical inbound message, such as an album, starts at most one turn; a replay starts none, and nothing "
+        "else is one."
+    )
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
         self._turns: dict[tuple[Lane, str], tuple[Event, ...]] = {}
         self._admitted: dict[str, Event] = {}
+        #: by act: the last push; and the acts whose messages did not come at once
+        self._pushes: dict[tuple[Lane, str], float] = {}
+        self._torn = set[tuple[Lane, str]]()
 
-    @on(InboundAdmitted)
-    def _admission(self, event: Event, _body: InboundAdmitted) -> None:
+    def _logical(self, inbound: str | None) -> tuple[Lane, str] | None:
+        """The message as the person meant it: an album is a single one."""
+        lane, message = self.run.messages.get(inbound or "", (None, ""))
+        return None if lane is None else (lane, self.run.act_of(lane, message) or message)
+
+    @on(PlatformPushed)
+    def _pushed(self, event: Event, body: PlatformPushed) -> None:
+        lane = body.address.lane
+        act = self.run.act_of(lane, body.original_id)
+        if act is None:
+            return
+        if event.at - self._pushes.get((lane, act), event.at) > _AT_ONCE:
+            self._torn.add((lane, act))
+        self._pushes[lane, act] = event.at
+
+    @on(gateway.InboundAdmitted)
+    def _admission(self, event: Event, _body: gateway.InboundAdmitted) -> None:
         self._admitted[event.inbound or ""] = event
 
-    @on(InboundDropped)
-    def _dropped(self, event: Event, body: InboundDropped) -> None:
+    @on(gateway.InboundDropped)
+    def _dropped(self, event: Event, body: gateway.InboundDropped) -> None:
         """Equal ids in another account, conversation or thread are other messages."""
         this, first = self.run.received.get(event.inbound or ""), self.run.received.get(body.first or "")
         if this is None or first is None or body.first is None:
             return
         self.exercised += 1
-        if self.run.messages[event.inbound or ""] == self.run.messages[body.first]:
+        if self._logical(event.inbound) == self._logical(body.first):
             return
         here, there = (self.run.name(getattr(e.body, "address", None)) for e in (this, first))
-        self.violate(
-            at=event.seq,
-            summary=f"{event.inbound} was dropped as a repeat of {body.first}, which is another message",
-            expected=[f"a turn for {event.inbound}, received at {here} by another account or in another place"],
-            actual=[cited(event, f"dropped; {body.first} was received at {there}")],
-            evidence=[first.seq, this.seq, event.seq],
-        )
+        summary = f"{event.inbound} was dropped as a repeat of {body.first}, which is another message"
+        expected = f"a turn for {event.inbound}, received at {here} by another account or in another place"
+        self.accuse(event, summary, expected, first, this, shown=f"dropped; {body.first} was received at {there}")
 
-    @on(TurnStarted)
-    def _started(self, event: Event, body: TurnStarted) -> None:
-        logical = self.run.messages.get(event.inbound or "")
+    @on(gateway.TurnStarted)
+    def _started(self, event: Event, body: gateway.TurnStarted) -> None:
+        logical = self._logical(event.inbound)
         if body.work is not WorkKind.MESSAGE or logical is None:
             return
         self.exercised += 1
@@ -224,20 +235,18 @@ class InboundOnce(Checker):
             self._turns[logical] = (event,)
         elif any(before.turn == event.turn for before in turns):
             self._run_again(event)
-        else:
+        elif not self._is_torn(logical, turns[0], event):
             self._turns[logical] = turns = (*turns, event)
-            self._many(event, turns, logical[1], body)
-
-    def _many(self, event: Event, turns: tuple[Event, ...], message: str, body: TurnStarted) -> None:
-        self.violate(
-            at=event.seq,
-            summary=f"message {message} at {self.run.name(body.origin)} started {len(turns)} turns",
-            expected=["one turn for one message; the replay is dropped with a reason"],
-            actual=[cited(e, f"turn {e.turn}") for e in turns],
-            evidence=[e.seq for e in turns],
+            summary = f"message {logical[1]} at {self.run.name(body.origin)} started {len(turns)} turns"
+            expected = "one turn for one message; the replay is dropped with a reason"
+            shown = [cited(e, f"turn {e.turn}") for e in turns]
             # To receive a replay is right, to admit it is not.
-            first_wrong=self._admitted.get(event.inbound or "", event).seq,
-        )
+            wrong = self._admitted.get(event.inbound or "", event)
+            self.accuse(event, summary, expected, *turns, shown=shown, first_wrong=wrong.seq)
+
+    def _is_torn(self, logical: tuple[Lane, str], first: Event, event: Event) -> bool:
+        """Whether the messages of an act did not come at once, or not to one process."""
+        return logical in self._torn or (logical in self._pushes and first.generation != event.generation)
 
     def _run_again(self, event: Event) -> None:
         """A later process runs an interrupted turn again, but not one whose answer people have seen."""
@@ -250,14 +259,5 @@ class InboundOnce(Checker):
             if accept.seq < event.seq
         ]
         if seen:
-            self.violate(
-                at=event.seq,
-                summary=f"{event.turn} ran again although its answer had been accepted",
-                expected=["no second turn for an answered message"],
-                actual=[cited(event, f"{event.turn} again")],
-                evidence=[*(accept.seq for accept in seen), event.seq],
-            )
-
-
-def _times(number: int) -> str:
-    return "twice" if number == 2 else f"{number} times"
+            summary = f"{event.turn} ran again although its answer had been accepted"
+            self.accuse(event, summary, "no second turn for an answered message", *seen, shown=f"{event.turn} again")

@@ -1,10 +1,6 @@
 """Every intent and message ends, and the recorded status is true: L1, L3."""
 
-from __future__ import annotations
-
-from trunkline.core.events import Event
-from trunkline.core.events.delivery import ChunkAcked, Fallback, IntentPrepared, IntentSettled, OperatorActed
-from trunkline.core.events.gateway import InboundAdmitted, InboundDropped, InboundReceived, TurnEnded, TurnStarted
+from trunkline.core.events import Event, delivery, gateway
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentState
 from trunkline.sim.events.actions import WireActed
@@ -12,9 +8,9 @@ from trunkline.sim.events.script import ClientAnswered, ClientRequested
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PeerSaid, PlatformPushed
 from trunkline.sim.index.intent_facts import IntentFacts
-from trunkline.sim.index.projection import on
-from trunkline.sim.index.run_facts import RunFacts
-from trunkline.sim.invariants.base import Checker, cited
+from trunkline.sim.index.projection import on, on_intent
+from trunkline.sim.index.run_facts import RunFacts, is_one_place
+from trunkline.sim.invariants.base import Checker
 
 _Message = tuple[str, str, str, str]
 
@@ -51,17 +47,17 @@ class EverythingEnds(Checker):
             self._said.pop((channel, conversation, thread, message_id), None)
             # A proxy deletes a message and posts a copy; both must end.
             received = self.run.received[inbound or ""].body
-            if isinstance(received, InboundReceived):
+            if isinstance(received, gateway.InboundReceived):
                 self._said.pop((channel, conversation, thread, received.message_id), None)
 
-    @on(InboundAdmitted)
-    def _admitted(self, event: Event, _body: InboundAdmitted) -> None:
+    @on(gateway.InboundAdmitted)
+    def _admitted(self, event: Event, _body: gateway.InboundAdmitted) -> None:
         self.exercised += 1
         self._settle_message(event.inbound)
         self._works[event.inbound or ""] = event
 
-    @on(InboundDropped)
-    def _dropped(self, event: Event, _body: InboundDropped) -> None:
+    @on(gateway.InboundDropped)
+    def _dropped(self, event: Event, _body: gateway.InboundDropped) -> None:
         self._settle_message(event.inbound)
 
     @on(PlatformPushed)
@@ -71,42 +67,39 @@ class EverythingEnds(Checker):
         if message in self._said:
             self._heard[message] = event
 
-    @on(InboundReceived)
-    def _received(self, event: Event, body: InboundReceived) -> None:
+    @on(gateway.InboundReceived)
+    def _received(self, event: Event, body: gateway.InboundReceived) -> None:
         channel, _account, conversation, thread = body.address.lane
-        _, message_id = self.run.messages[event.inbound or ""]
-        for message in ((channel, conversation, thread, known) for known in (message_id, body.message_id)):
+        for name in dict.fromkeys((self.run.messages[event.inbound or ""][1], body.message_id)):
+            message = channel, conversation, thread, name
             if message in self._said:
                 self._heard[message] = event
 
-    @on(TurnStarted)
-    def _turn_started(self, event: Event, _body: TurnStarted) -> None:
+    @on(gateway.TurnStarted)
+    def _turn_started(self, event: Event, _body: gateway.TurnStarted) -> None:
         if event.inbound in self._works:
             self._works[event.inbound] = event
 
-    @on(TurnEnded)
-    def _turn_ended(self, event: Event, _body: TurnEnded) -> None:
+    @on(gateway.TurnEnded)
+    def _turn_ended(self, event: Event, _body: gateway.TurnEnded) -> None:
         self._works.pop(event.inbound or "", None)
 
-    @on(IntentPrepared)
-    def _begun(self, event: Event, _body: IntentPrepared) -> None:
+    @on(delivery.IntentPrepared)
+    def _begun(self, event: Event, _body: delivery.IntentPrepared) -> None:
         self.exercised += 1
         self._intents[event.intent or ""] = event
 
-    @on(OperatorActed)
-    def _operator_acted(self, event: Event, _body: OperatorActed) -> None:
+    @on_intent(delivery.OperatorActed)
+    def _operator_acted(self, event: Event, _body: delivery.OperatorActed, facts: IntentFacts) -> None:
         """An intent that an operator changes has another ending to come, unless the operator ended it."""
-        facts = self.run.intents.get(event.intent or "")
-        if facts is None:
-            return
         if facts.closed:
             self._intents.pop(event.intent or "", None)
             self._closed.add(event.intent)
         else:
             self._intents[event.intent or ""] = event
 
-    @on(IntentSettled)
-    def _settled(self, event: Event, _body: IntentSettled) -> None:
+    @on(delivery.IntentSettled)
+    def _settled(self, event: Event, _body: delivery.IntentSettled) -> None:
         if self._intents.pop(event.intent or "", None) is not None:
             return
         if event.intent in self._closed:
@@ -116,13 +109,8 @@ class EverythingEnds(Checker):
         if facts is None and self.run.cancelled.get(event.intent or "") is event:
             return  # a hook cancelled it before it was prepared
         settled = (event,) if facts is None else facts.settled
-        self.violate(
-            at=event.seq,
-            summary=f"{event.intent} ended {len(settled)} times",
-            expected=["one ending"],
-            actual=[f"#{e.seq} {getattr(e.body, 'state', '')}" for e in settled],
-            evidence=[e.seq for e in settled],
-        )
+        shown = [f"#{e.seq} {getattr(e.body, 'state', '')}" for e in settled]
+        self.accuse(event, f"{event.intent} ended {len(settled)} times", "one ending", *settled, shown=shown)
 
     def finish(self, last: Event) -> None:
         """Report everything that is still open."""
@@ -140,14 +128,8 @@ class EverythingEnds(Checker):
 
     def _open(self, last: Event, begun: Event, known: Event, summary: str) -> None:
         """Report a message, turn or intent without an end. `known` is its last event."""
-        self.violate(
-            at=last.seq,
-            summary=summary,
-            expected=["an ending: answered, dropped with a reason, delivered, failed, or parked"],
-            actual=[cited(known, f"{known.kind}, and nothing after it")],
-            evidence=sorted({begun.seq, known.seq}),
-            missing_after=known.seq,
-        )
+        expected = "an ending: answered, dropped with a reason, delivered, failed, or parked"
+        self.miss(last, known, summary, expected, begun, shown=f"{known.kind}, and nothing after it")
 
 
 #: answers to clients that promise no delivery
@@ -172,17 +154,16 @@ class StatusIsTruth(Checker):
         #: seqs of the dry runs that clients requested
         self._dry_runs: set[int | None] = set()
 
-    @on(Fallback)
-    def _fallback(self, event: Event, _body: Fallback) -> None:
+    @on(delivery.Fallback)
+    def _fallback(self, event: Event, _body: delivery.Fallback) -> None:
         self._fallbacks.add(event.intent)
 
-    @on(ChunkAcked)
-    def _acked(self, event: Event, body: ChunkAcked) -> None:
+    @on_intent(delivery.ChunkAcked)
+    def _acked(self, event: Event, body: delivery.ChunkAcked, facts: IntentFacts) -> None:
         """A receipt must name a message that the platform created for this chunk."""
-        facts = self.run.intents.get(event.intent or "")
-        if facts is None or body.reason is Reason.OPERATOR_SENT or not self.run.witnessed:
+        if body.reason is Reason.OPERATOR_SENT or not self.run.witnessed:
             return
-        if any(_names_what_was_changed(act, body) for act in facts.acts):
+        if facts.acts and any(_names_what_was_changed(act, body) for act in facts.acts):
             return
         for accept in reversed(facts.accepts):
             made = accept.body
@@ -191,13 +172,9 @@ class StatusIsTruth(Checker):
             if self._is_named(body.provider_id, made):
                 return
         what = f"{event.intent} chunk {body.chunk + 1}"
-        self.violate(
-            at=event.seq,
-            summary=f"the receipt of {what} names a message that the platform never created",
-            expected=["a receipt that names the accepted message"],
-            actual=[cited(event, f"“{body.provider_id}” ({body.reason.value})")],
-            evidence=[*(accept.seq for accept in facts.accepts), event.seq],
-        )
+        summary = f"the receipt of {what} names a message that the platform never created"
+        expected = "a receipt that names the accepted message"
+        self.accuse(event, summary, expected, *facts.accepts, shown=f"“{body.provider_id}” ({body.reason.value})")
 
     def _is_named(self, provider_id: str | None, made: WireAccepted) -> bool:
         """Whether an id is that of a message. Some platforms return none, which is no fault of the gateway."""
@@ -228,16 +205,13 @@ class StatusIsTruth(Checker):
             right = body.provider_id is None and body.status != "dry-run"
         if not right:
             asked = "a dry run" if dry_run else "a send"
-            self.violate(
-                at=event.seq,
-                summary=f"{asked} was reported as {body.status}; accepted under its key: {len(made)} chunks",
-                expected=["delivered only with the id of a message that the platform created; a dry run as a dry run"],
-                actual=[cited(event, f"{body.key}: {body.status}, message {body.provider_id}")],
-                evidence=[*(e.seq for facts in tries for e in facts.accepts), event.seq],
-            )
+            summary = f"{asked} was reported as {body.status}; accepted under its key: {len(made)} chunks"
+            expected = "delivered only with the id of a message that the platform created; a dry run as a dry run"
+            shown = f"{body.key}: {body.status}, message {body.provider_id}"
+            self.accuse(event, summary, expected, *(e for facts in tries for e in facts.accepts), shown=shown)
 
-    @on(IntentSettled)
-    def _settled(self, event: Event, _body: IntentSettled) -> None:
+    @on(delivery.IntentSettled)
+    def _settled(self, event: Event, _body: delivery.IntentSettled) -> None:
         if not self.run.witnessed:
             return
         self.exercised += 1
@@ -245,28 +219,26 @@ class StatusIsTruth(Checker):
         if facts is not None and not _plainly_delivered(event, facts):
             self._compare(facts, event, event)
 
-    @on(WireAccepted)
-    def _accepted(self, event: Event, _body: WireAccepted) -> None:
-        facts = self.run.intents.get(event.intent or "")
-        if facts is not None and facts.over:
+    @on_intent(WireAccepted)
+    def _accepted(self, event: Event, _body: WireAccepted, facts: IntentFacts) -> None:
+        if facts.over:
             self._compare(facts, facts.settled[-1], event)
 
-    @on(WireActed)
-    def _acted(self, event: Event, _body: WireActed) -> None:
-        facts = self.run.intents.get(event.intent or "")
-        if facts is not None and facts.over:
+    @on_intent(WireActed)
+    def _acted(self, event: Event, _body: WireActed, facts: IntentFacts) -> None:
+        if facts.over:
             self._compare(facts, facts.settled[-1], event)
 
     def _compare(self, facts: IntentFacts, settled: Event, at: Event) -> None:
         body = settled.body
-        assert isinstance(body, IntentSettled)
+        assert isinstance(body, delivery.IntentSettled)
         if facts.vouched:
             return  # an operator vouched for it, not the gateway
         wanted, seen = facts.body.chunks, len(facts.accepted_chunks)
         made = (*facts.accepts, *facts.acts)
         # A change may take effect in the place that it creates.
         counted = made if body.state is IntentState.MISPLACED else facts.accepts
-        astray = [e for e in counted if (place := _place(e)) is not None and place.lane != facts.lane]
+        astray = [e for e in counted if (place := _place(e)) and not is_one_place(place, facts.body.address)]
         wrong = (
             (body.state is IntentState.DELIVERED and seen != wanted)
             or (body.state is IntentState.DELIVERED and any(e.intent not in self._fallbacks for e in astray))
@@ -277,14 +249,10 @@ class StatusIsTruth(Checker):
         if wrong:
             where = f", {len(astray)} of them at {self.run.name(_place(astray[0]))}" if astray else ""
             accepted = f"{seen} of {wanted} chunks{where}"
-            self.violate(
-                at=at.seq,
-                summary=f"{settled.intent} is recorded as {body.state.value}; accepted: {accepted}",
-                expected=[f"{body.state.value}: {_promise(body.state, wanted)}"],
-                actual=[f"#{settled.seq} {body.state.value} ({body.reason.value})", f"{seen} accepted on the platform"],
-                evidence=[*(e.seq for e in made), settled.seq],
-                first_wrong=settled.seq,
-            )
+            summary = f"{settled.intent} is recorded as {body.state.value}; accepted: {accepted}"
+            expected = f"{body.state.value}: {_promise(body.state, wanted)}"
+            shown = [f"#{settled.seq} {body.state.value} ({body.reason.value})", f"{seen} accepted on the platform"]
+            self.accuse(at, summary, expected, *made, settled, shown=shown, first_wrong=settled.seq)
 
 
 def _plainly_delivered(settled: Event, facts: IntentFacts) -> bool:
@@ -292,11 +260,11 @@ def _plainly_delivered(settled: Event, facts: IntentFacts) -> bool:
     if facts.body.chunks != 1 or len(facts.accepts) != 1:
         return False
     body, accept = settled.body, facts.accepts[0].body
-    delivered = isinstance(body, IntentSettled) and body.state is IntentState.DELIVERED
+    delivered = isinstance(body, delivery.IntentSettled) and body.state is IntentState.DELIVERED
     return delivered and isinstance(accept, WireAccepted) and accept.address == facts.body.address
 
 
-def _names_what_was_changed(act: Event, receipt: ChunkAcked) -> bool:
+def _names_what_was_changed(act: Event, receipt: delivery.ChunkAcked) -> bool:
     """Whether a receipt is that of a request that was carried out: it names the message, or what was created."""
     made = act.body
     return isinstance(made, WireActed) and (made.chunk, made.provider_id) == (receipt.chunk, receipt.provider_id)

@@ -1,38 +1,18 @@
 """Loss is never silent: V1."""
 
-from __future__ import annotations
-
+from collections import Counter
 from collections.abc import Iterator
 
-from trunkline.core.events import Event
-from trunkline.core.events.bindings import PlaceReopened
-from trunkline.core.events.delivery import (
-    AttemptEnded,
-    HookSending,
-    HookSent,
-    IntentPrepared,
-    IntentSettled,
-    IntentSuppressed,
-    LaneWaiting,
-    MirrorRefused,
-)
-from trunkline.core.events.gateway import (
-    InboundAdmitted,
-    InboundDropped,
-    InboundReceived,
-    StoreFailed,
-    TurnEnded,
-    TurnStarted,
-)
-from trunkline.core.events.hands import DelegationFinished, DelegationIgnored
+from trunkline.core.events import Event, bindings, delivery, gateway, hands
 from trunkline.core.reasons import Reason
-from trunkline.core.values import IntentKind, IntentState, WorkKind
+from trunkline.core.store.delegations import PostVerb
+from trunkline.core.values import Address, IntentKind, IntentState, WorkKind
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
-from trunkline.sim.events.wire import WireAccepted, WireRefused
+from trunkline.sim.events.wire import NO_PLACE, WireAccepted, WireRefused
 from trunkline.sim.events.world import PlatformConnected, PlatformPushed
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import Lane, RunFacts
-from trunkline.sim.invariants.base import Checker, cited
+from trunkline.sim.invariants.base import Checker
 
 #: seconds within which a receipt must be stored, unless an event explains the delay
 _TO_STORE = 5.0
@@ -55,22 +35,26 @@ class NothingSilent(Checker):
         super().__init__(run)
         #: pushes without an inbound.received -> the push, and the process that was connected
         self._pushed: dict[int, tuple[Event, int | None]] = {}
-        #: processes that have ended
-        self._dead: set[int | None] = set()
         #: channel and account -> the process that opened the live connection. A new holder of the store opens
         #: its own only some time later, and a frozen process keeps what was pushed to it until it dies.
         self._connected: dict[tuple[str, str], int | None] = {}
         self._open: dict[str, Event] = {}
+        #: messages that a process has received, by place and id
+        self._had: set[tuple[Address, str, int | None]] = set()
         #: turns that ended, until their answer or its absence is recorded
         self._silent: dict[str, Event] = {}
         #: turns that work on a task, whose answer is the result of a delegation
         self._tasks: set[str] = set()
+        #: delegations of which an operator has discarded the report
+        self._discarded: set[str | None] = set()
         #: refused requests, until the gateway records the outcome -> the refusal, and the process that asked
         self._refused: dict[tuple[str, int, int], tuple[Event, int | None]] = {}
         self._store_failed = -1.0
         #: intents that hooks have seen, and the outcomes that they were notified of
         self._hooked: dict[str, Event] = {}
         self._outcomes: dict[str, Event] = {}
+        #: how often hooks were asked, less how often they were notified
+        self._unnotified = Counter[str]()
         #: transcript lines that the store refused
         self._unstored: set[str] = set()
 
@@ -82,23 +66,22 @@ class NothingSilent(Checker):
 
     @on(PlatformPushed)
     def _platform_pushed(self, event: Event, body: PlatformPushed) -> None:
-        if body.replay and self._holds(body):
+        process = self._process_of(body.address)
+        if body.replay and (body.address, body.message_id, process) in self._had:
             # An adapter that asks again for what it has not confirmed yet need not hand it over again.
             return
-        account = (body.address.channel, body.address.account)
-        process = self._connected.get(account, self.run.processes.holder)
         # A platform that is polled, or that does not see its connection break, does not know that the process is dead.
-        if process not in self._dead:
+        if process is None or not self.run.processes.gone(process):
             self._pushed[event.seq] = (event, process)
 
-    def _holds(self, push: PlatformPushed) -> bool:
-        """Whether the gateway has received a message and not admitted it yet."""
-        taken = (event.body for event in self._open.values() if isinstance(event.body, InboundReceived))
-        return any((body.address, body.message_id) == (push.address, push.message_id) for body in taken)
+    def _process_of(self, place: Address) -> int | None:
+        """The process that is connected to the account of a place."""
+        return self._connected.get((place.channel, place.account), self.run.processes.holder)
 
-    @on(InboundReceived)
-    def _received(self, event: Event, _body: InboundReceived) -> None:
+    @on(gateway.InboundReceived)
+    def _received(self, event: Event, body: gateway.InboundReceived) -> None:
         self.exercised += 1
+        self._had.add((body.address, body.message_id, self._process_of(body.address)))
         if self._pushed.pop(event.cause or 0, None) is None:
             self._look_for(event)
         self._open[event.inbound or ""] = event
@@ -106,50 +89,57 @@ class NothingSilent(Checker):
     def _look_for(self, event: Event) -> None:
         """Find the push of an adapter that records no cause, by place and message id."""
         body = event.body
-        assert isinstance(body, InboundReceived)
-        for seq, (push, _) in self._pushed.items():
+        assert isinstance(body, gateway.InboundReceived)
+        # It may have been pushed more than once, before the gateway took it.
+        for seq, (push, _) in [*self._pushed.items()]:
             pushed = push.body
             assert isinstance(pushed, PlatformPushed)
             if pushed.address == body.address and pushed.message_id == body.message_id:
                 del self._pushed[seq]
-                return
 
-    @on(InboundAdmitted, InboundDropped)
-    def _accounted(self, event: Event, _body: InboundAdmitted | InboundDropped) -> None:
+    @on(gateway.InboundAdmitted, gateway.InboundDropped)
+    def _accounted(self, event: Event, _body: gateway.InboundAdmitted | gateway.InboundDropped) -> None:
         self._open.pop(event.inbound or "", None)
 
     # ------------------------------------------------------------ on the way out
 
-    @on(TurnEnded)
-    def _turn_ended(self, event: Event, body: TurnEnded) -> None:
+    @on(delivery.OperatorActed)
+    def _operator_acted(self, event: Event, body: delivery.OperatorActed) -> None:
+        if body.verb == PostVerb.DISCARD.value:
+            self._discarded.add(event.delegation)
+
+    @on(gateway.TurnEnded)
+    def _turn_ended(self, event: Event, body: gateway.TurnEnded) -> None:
         if body.outcome == "silent" and event.turn in self._tasks:
             # The task goes on, or its delegation ends with an empty result.
             return
-        if body.reason is Reason.PARENT_ENDED:
-            # It did not take place: the task that it was for has ended.
+        if body.reason is Reason.PARENT_ENDED or (
+            body.reason is Reason.DISCARDED and event.delegation in self._discarded
+        ):
+            # It did not take place: the task that it was for has ended, or an operator has discarded its report.
             return
         if body.outcome in _EXPLAINED:
             self._silent[event.turn or ""] = event
 
-    @on(TurnStarted)
-    def _turn_started(self, event: Event, body: TurnStarted) -> None:
+    @on(gateway.TurnStarted)
+    def _turn_started(self, event: Event, body: gateway.TurnStarted) -> None:
         if body.origin is None and body.work in (WorkKind.TASK, WorkKind.CALLBACK):
             self._tasks.add(event.turn or "")
 
-    @on(DelegationFinished, DelegationIgnored)
-    def _result(self, event: Event, _body: DelegationFinished | DelegationIgnored) -> None:
+    @on(hands.DelegationFinished, hands.DelegationIgnored)
+    def _result(self, event: Event, _body: hands.DelegationFinished | hands.DelegationIgnored) -> None:
         """The text that the turn of a task returned is the result of its delegation."""
         for turn in [turn for turn in self._tasks if turn in self._silent]:
             if self._silent[turn].delegation == event.delegation:
                 del self._silent[turn]
 
-    @on(IntentPrepared)
-    def _prepared(self, event: Event, body: IntentPrepared) -> None:
+    @on(delivery.IntentPrepared)
+    def _prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
         if body.intent_kind in (IntentKind.REPLY, IntentKind.HEARTBEAT):
             self._settle_reply(event)
 
-    @on(IntentSettled)
-    def _settled(self, event: Event, body: IntentSettled) -> None:
+    @on(delivery.IntentSettled)
+    def _settled(self, event: Event, body: delivery.IntentSettled) -> None:
         """A hook has cancelled the answer before it was stored."""
         if body.state is IntentState.CANCELLED:
             self._settle_reply(event)
@@ -159,20 +149,17 @@ class NothingSilent(Checker):
         if self._silent:
             self._silent.pop(event.turn or "", None)
 
-    @on(IntentSuppressed)
-    def _suppressed(self, event: Event, _body: IntentSuppressed) -> None:
+    @on(delivery.IntentSuppressed)
+    def _suppressed(self, event: Event, _body: delivery.IntentSuppressed) -> None:
         self.exercised += 1
         self._silent.pop(event.turn or "", None)
 
     @on(WireAccepted)
     def _accepted(self, event: Event, _body: WireAccepted) -> None:
         if (event.intent or "") not in self.run.intents:
-            self.violate(
-                at=event.seq,
-                summary="a message was accepted that belongs to no intent",
-                expected=["an intent.prepared before the accept"],
-                actual=[cited(event, f"wire.accepted of {event.intent}")],
-            )
+            summary = "a message was accepted that belongs to no intent"
+            expected = "an intent.prepared before the accept"
+            self.accuse(event, summary, expected, shown=f"wire.accepted of {event.intent}")
 
     @on(WireRefused)
     def _wire_refused(self, event: Event, body: WireRefused) -> None:
@@ -183,76 +170,70 @@ class NothingSilent(Checker):
         if asked_by is None or not self.run.processes.gone(asked_by):
             self._refused[event.intent or "", body.chunk, body.attempt] = (event, asked_by)
 
-    @on(PlaceReopened)
-    def _reopened(self, event: Event, _body: PlaceReopened) -> None:
+    @on(bindings.PlaceReopened)
+    def _reopened(self, event: Event, _body: bindings.PlaceReopened) -> None:
         """A bound thread was unarchived: a refused send is repeated within the same attempt."""
-        for refused in [
-            key for key, (address, _) in self._refused.items() if key[0] == event.intent and _for_place(address)
-        ]:
-            del self._refused[refused]
+        for key, (refused, _) in tuple(self._refused.items()):
+            if key[0] == event.intent and getattr(refused.body, "reason", None) in NO_PLACE:
+                del self._refused[key]
 
-    @on(AttemptEnded)
-    def _attempt_ended(self, event: Event, body: AttemptEnded) -> None:
+    @on(delivery.AttemptEnded)
+    def _attempt_ended(self, event: Event, body: delivery.AttemptEnded) -> None:
         if not self._refused:
             return
         refused, _ = self._refused.pop((event.intent or "", body.chunk, body.attempt), (None, None))
         if refused is None or body.decision not in _SETTLED:
             return
         why = getattr(refused.body, "reason", "")
-        self.violate(
-            at=event.seq,
-            summary=f"the platform refused {event.intent} chunk {body.chunk + 1} ({why}), and no event records it",
-            expected=[f"an attempt.ended with the reason {why}"],
-            actual=[cited(event, f"attempt.ended: {body.reason.value}")],
-            evidence=[refused.seq, event.seq],
-        )
+        summary = f"the platform refused {event.intent} chunk {body.chunk + 1} ({why}), and no event records it"
+        expected = f"an attempt.ended with the reason {why}"
+        self.accuse(event, summary, expected, refused, shown=f"attempt.ended: {body.reason.value}")
 
-    @on(MirrorRefused)
-    def _mirror_refused(self, event: Event, _body: MirrorRefused) -> None:
+    @on(delivery.MirrorRefused)
+    def _mirror_refused(self, event: Event, _body: delivery.MirrorRefused) -> None:
         self.exercised += 1
         self._unstored.add(event.intent or "")
 
-    @on(LaneWaiting)
-    def _waiting(self, _event: Event, _body: LaneWaiting) -> None:
+    @on(delivery.LaneWaiting)
+    def _waiting(self, _event: Event, _body: delivery.LaneWaiting) -> None:
         """A message that is not sent yet, for a recorded reason."""
         self.exercised += 1
 
-    @on(StoreFailed)
-    def _store_refused(self, event: Event, _body: StoreFailed) -> None:
+    @on(gateway.StoreFailed)
+    def _store_refused(self, event: Event, _body: gateway.StoreFailed) -> None:
         self.exercised += 1
         self._store_failed = event.at
 
     # ------------------------------------------------------------ hooks
 
-    @on(HookSending)
-    def _hook_sending(self, event: Event, _body: HookSending) -> None:
+    @on(delivery.HookSending)
+    def _hook_sending(self, event: Event, _body: delivery.HookSending) -> None:
         self.exercised += 1
         self._hooked[event.intent or ""] = event
+        self._unnotified[event.intent or ""] += 1
 
-    @on(HookSent)
-    def _hook_sent(self, event: Event, body: HookSent) -> None:
+    @on(delivery.HookSent)
+    def _hook_sent(self, event: Event, body: delivery.HookSent) -> None:
         intent = event.intent or ""
         before = self._outcomes.setdefault(intent, event)
+        self._unnotified[intent] -= 1
+        if before is not event and body.reason is Reason.ALREADY_FINISHED and self._unnotified[intent] >= 0:
+            # Two ends of one task came to hooks, and the second came too late.
+            return
         facts = self.run.intents.get(intent)
         ended = facts.settled[-1] if facts is not None and facts.settled else self.run.cancelled.get(intent)
+        true = getattr(None if ended is None else ended.body, "state", body.state)
         if before is not event and not (facts is not None and facts.reopened is not None):
-            self._wrong_outcome(event, f"hooks were notified of the outcome of {intent} twice", [before.seq, event.seq])
+            self._wrong_outcome(event, f"hooks were notified of the outcome of {intent} twice", before)
         elif intent not in self._hooked:
-            self._wrong_outcome(
-                event, f"hooks were notified of the outcome of {intent}, which they never saw", [event.seq]
-            )
-        elif ended is not None and isinstance(ended.body, IntentSettled) and ended.body.state is not body.state:
-            summary = f"hooks were notified that {intent} is {body.state.value}; it is {ended.body.state.value}"
-            self._wrong_outcome(event, summary, [ended.seq, event.seq])
+            self._wrong_outcome(event, f"hooks were notified of the outcome of {intent}, which they never saw")
+        elif ended is not None and true is not body.state:
+            summary = f"hooks were notified that {intent} is {body.state.value}; it is {true.value}"
+            self._wrong_outcome(event, summary, ended)
 
-    def _wrong_outcome(self, event: Event, summary: str, evidence: list[int]) -> None:
-        self.violate(
-            at=event.seq,
-            summary=summary,
-            expected=["one hook.sent for each hook.sending, with the real outcome"],
-            actual=[cited(event, f"hook.sent: {getattr(event.body, 'state', '')}")],
-            evidence=evidence,
-        )
+    def _wrong_outcome(self, event: Event, summary: str, *causes: Event) -> None:
+        expected = "one hook.sent for each hook.sending, with the real outcome"
+        self.accuse(event, summary, expected, *causes, shown=f"hook.sent: {getattr(event.body, 'state', '')}")
 
     # ------------------------------------------------------------ ends
 
@@ -261,7 +242,6 @@ class NothingSilent(Checker):
         """Forget what the process held, which L1 judges; check the receipts that it owed. Others owe theirs still."""
         gone = event.generation
         self._receipts_kept(event, gone)
-        self._dead.add(gone)
         self._pushed = {seq: pushed for seq, pushed in self._pushed.items() if pushed[1] not in (gone, None)}
         self._refused = {key: refused for key, refused in self._refused.items() if refused[1] not in (gone, None)}
         self._open = {name: opened for name, opened in self._open.items() if opened.generation != gone}
@@ -286,18 +266,13 @@ class NothingSilent(Checker):
                 continue
             if processes.gone(ended.generation) if process is None else ended.generation != process:
                 continue
-            if not isinstance(ended.body, AttemptEnded) or ended.body.decision not in _SETTLED:
+            if not isinstance(ended.body, delivery.AttemptEnded) or ended.body.decision not in _SETTLED:
                 continue
             waited = processes.awake(ended.generation, ended.at, event.at)
             if waited > _TO_STORE and self._store_failed < ended.at:
-                self.violate(
-                    at=event.seq,
-                    summary=f"the receipt of {intent} chunk {facts.acked + 1} was not stored, and no event explains it",
-                    expected=["a chunk.acked, or a store.failed"],
-                    actual=[cited(ended, f"accepted, and no receipt {waited:.0f}s later")],
-                    evidence=[ended.seq, event.seq],
-                    missing_after=ended.seq,
-                )
+                summary = f"the receipt of {intent} chunk {facts.acked + 1} was not stored, and no event explains it"
+                shown = f"accepted, and no receipt {waited:.0f}s later"
+                self.miss(event, ended, summary, "a chunk.acked, or a store.failed", event, shown=shown)
 
     def finish(self, last: Event) -> None:
         """Report everything without an explanation."""
@@ -311,7 +286,7 @@ class NothingSilent(Checker):
             ),
             *((event, "was received, but neither admitted nor dropped") for event in self._open.values()),
             *(
-                (event, f"ended as {_outcome(event)}, and no event explains its answer")
+                (event, f"ended as {getattr(event.body, 'outcome', '')}, and no event explains its answer")
                 for event in self._silent.values()
             ),
             *((event, "was seen by hooks, which were never notified of the outcome") for event in unnotified),
@@ -320,14 +295,9 @@ class NothingSilent(Checker):
         ]
         for event, what in lost:
             name = event.inbound if event.intent is None else event.intent
-            self.violate(
-                at=last.seq,
-                summary=f"{name or event.turn or f'#{event.seq}'} {what}",
-                expected=["an event with a reason code"],
-                actual=[cited(event, f"{event.kind}, and no event that explains the outcome")],
-                evidence=[event.seq],
-                missing_after=event.seq,
-            )
+            summary = f"{name or event.turn or f'#{event.seq}'} {what}"
+            shown = f"{event.kind}, and no event that explains the outcome"
+            self.miss(last, event, summary, "an event with a reason code", shown=shown)
 
     def _latest(self, intent: str, seen: Event) -> Event:
         """The last event of an intent that hooks saw."""
@@ -350,12 +320,3 @@ class NothingSilent(Checker):
         for facts in self.run.intents.values():
             if not facts.over and facts.prepared.seq < last.get(facts.lane, 0):
                 yield facts.last
-
-
-def _outcome(event: Event) -> str:
-    return event.body.outcome if isinstance(event.body, TurnEnded) else ""
-
-
-def _for_place(event: Event) -> bool:
-    """Whether a platform refused a request because its place takes no messages."""
-    return isinstance(event.body, WireRefused) and event.body.reason is Reason.PLACE_GONE

@@ -1,31 +1,23 @@
-"""Which text and which chunk may be sent again, and which is next: D3, D4, D6."""
-
-from __future__ import annotations
+"""Which text and which chunk may be sent again, and which is next: D3, D4."""
 
 from trunkline.core.action_names import Action
 from trunkline.core.actions.catalogue import SPECS
-from trunkline.core.events import Event
-from trunkline.core.events.delivery import (
-    AttemptEnded,
-    AttemptStarted,
-    IntentPrepared,
-    IntentSuppressed,
-    OperatorActed,
-    TransportFallback,
-)
-from trunkline.core.events.gateway import RouteDecided
-from trunkline.core.events.leases import LeaseTaken
+from trunkline.core.events import Event, delivery, gateway, leases
 from trunkline.core.reasons import Reason
-from trunkline.core.values import Address, Idempotency, IntentKind
+from trunkline.core.values import Address, Idempotency, IntentKind, IntentState
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
-from trunkline.sim.events.script import SaidTwice
+from trunkline.sim.events.script import FaultFired, HookRewrote, SaidTwice
 from trunkline.sim.events.wire import WireAccepted, WireLookedUp, WireRefused, WireResponseLost
-from trunkline.sim.index.projection import on
-from trunkline.sim.index.run_facts import Lane, RunFacts
+from trunkline.sim.index.projection import on, on_intent
+from trunkline.sim.index.run_facts import IntentFacts, Lane, RunFacts
 from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
 
 #: suppressed without any text to deliver
 _UNSAID = (Reason.NO_REPLY, Reason.NO_ORIGIN)
+#: faults that strike a request before the platform has it, and whose sender gets no clear answer
+_ON_THE_WAY = ("send/drop", "send/reset-before", "send/html")
+#: why an answer is cancelled that an equal send of its turn has made superfluous, or as doubtful as itself
+_SAID_BEFORE = (Reason.ALREADY_SENT, Reason.PARKED)
 
 
 class SentOnce(Checker):
@@ -35,25 +27,29 @@ class SentOnce(Checker):
     title = "Tool send versus final reply"
     evidence = EvidenceKind.COPIES
     sentence = (
-        "A turn has one final reply, and the same text reaches one place once in it; the reply is suppressed only if "
-        "the turn has already posted it in that place."
+        "A turn has one final reply, and the same text reaches one place once in it, unless its agent asked for two "
+        "sends of it, or hooks made them equal; the reply is suppressed only if the turn has posted it in that place."
     )
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
         #: turn -> place and text -> the first intent that was accepted with them
         self._said: dict[str, dict[tuple[Lane, str], Event]] = {}
+        #: intent -> the words of its agent, which a hook of the cast replaced
+        self._originals: dict[str, str] = {}
         #: turn -> its final reply
         self._replies: dict[str, Event] = {}
-        #: turn or intent -> how often its agent, or a hook, repeated a text: not the gateway's doing
+        #: turn or intent -> how often its agent asked for a send once more, or a hook made two equal
         self._repeated: dict[str, int] = {}
-        self._suppressed_replies: list[tuple[Event, Lane, str]] = []
+        #: what was suppressed, with its words, and its place where that is known
+        self._suppressed_replies: list[tuple[Event, Lane | None, str]] = []
+        #: turn -> place and text of the requests of its tool whose response was lost, or whose words a hook replaced
+        self._doubted: dict[str, set[tuple[Lane, str]]] = {}
 
-    @on(WireAccepted)
-    def _accepted(self, event: Event, _body: WireAccepted) -> None:
-        facts = self.run.intents.get(event.intent or "")
-        turn = None if facts is None else facts.prepared.turn
-        if facts is None or turn is None or len(facts.accepts) > 1:
+    @on_intent(WireAccepted)
+    def _accepted(self, event: Event, _body: WireAccepted, facts: IntentFacts) -> None:
+        turn = facts.prepared.turn
+        if turn is None or len(facts.accepts) > 1:
             return
         if facts.body.intent_kind is IntentKind.NOTICE:
             # Notices of one turn's messages have the same words.
@@ -61,37 +57,65 @@ class SentOnce(Checker):
         if facts.body.intent_kind is not IntentKind.TOOL and turn not in self._said:
             return
         self.exercised += 1
+        if event.intent in self._originals:
+            # The answer would be changed in the same way, so people have read it.
+            self._doubted.setdefault(turn, set()).add((facts.lane, self._originals[event.intent]))
         said = self._said.setdefault(turn, {})
-        first = said.setdefault((facts.lane, _words(facts.body.text)), event)
-        if first.intent == event.intent or self._by_the_cast(turn) or self._by_the_cast(event.intent):
+        first = said.setdefault((facts.lane, self.run.said_words(facts.body.text)), event)
+        if first.intent == event.intent or self._by_the_cast(event.intent):
+            return
+        before = self.run.intents[first.intent or ""]
+        if before.body.intent_kind is facts.body.intent_kind is IntentKind.TOOL and self._by_the_cast(turn):
             return
         if any(self.run.hooks.may_go(sent.intent, facts.body.address) for sent in (first, event)):
             # A hook brought messages for two places to one.
             return
-        self.violate(
-            at=event.seq,
-            summary=f"{turn} posted “{facts.body.text}” twice at {self.run.name(facts.body.address)}",
-            expected=["the text once in one place, by the tool or as the final reply"],
-            actual=[cited(e, f"{e.intent}") for e in (first, event)],
-            evidence=[first.seq, event.seq],
-            first_wrong=facts.prepared.seq,
-        )
+        # What was queued before the first copy was out is wrong only when it is sent all the same.
+        wrong = facts.prepared if facts.prepared.seq > first.seq else facts.started or event
+        summary = f"{turn} posted “{facts.body.text}” twice at {self.run.name(facts.body.address)}"
+        expected = "the text once in one place, by the tool or as the final reply"
+        shown = [cited(e, f"{e.intent}") for e in (first, event)]
+        self.accuse(event, summary, expected, first, shown=shown, first_wrong=wrong.seq)
 
-    @on(IntentPrepared)
-    def _prepared(self, event: Event, body: IntentPrepared) -> None:
+    @on(HookRewrote)
+    def _rewrote(self, event: Event, body: HookRewrote) -> None:
+        self._originals[event.intent or ""] = self.run.said_words(body.original)
+
+    @on_intent(WireResponseLost)
+    def _lost(self, _event: Event, _body: WireResponseLost, facts: IntentFacts) -> None:
+        self._doubt(facts)
+
+    @on(FaultFired)
+    def _struck(self, _event: Event, body: FaultFired) -> None:
+        """A request that is lost on its way: who sent it does not know that."""
+        for facts in self.run.intents.values() if body.fault in _ON_THE_WAY else ():
+            if facts.started is not None and not facts.over and body.detail in facts.body.text:
+                self._doubt(facts)
+
+    @on(ProcessCrashed, ProcessStopped, leases.LeaseTaken)
+    def _gone(self, event: Event, _body: ProcessCrashed | ProcessStopped | leases.LeaseTaken) -> None:
+        for facts in self.run.intents.values():
+            if not facts.over:
+                # The next process cannot know whether it was sent.
+                self._doubt(facts)
+
+    def _doubt(self, facts: IntentFacts) -> None:
+        """Note a request in doubt: people may have read the message or not."""
+        if facts.body.intent_kind is IntentKind.TOOL and facts.prepared.turn is not None:
+            words = self.run.said_words(facts.body.text)
+            self._doubted.setdefault(facts.prepared.turn, set()).add((facts.lane, words))
+
+    @on(delivery.IntentPrepared)
+    def _prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
         """A turn has one final reply, whatever it says."""
         if body.intent_kind is not IntentKind.REPLY or event.turn is None:
             return
         first = self._replies.setdefault(event.turn, event)
         if first.intent == event.intent:
             return
-        self.violate(
-            at=event.seq,
-            summary=f"{event.turn} has two final replies, {first.intent} and {event.intent}",
-            expected=["one final reply for one turn"],
-            actual=[cited(e, f"{e.intent}") for e in (first, event)],
-            evidence=[first.seq, event.seq],
-        )
+        summary = f"{event.turn} has two final replies, {first.intent} and {event.intent}"
+        shown = [cited(e, f"{e.intent}") for e in (first, event)]
+        self.accuse(event, summary, "one final reply for one turn", first, shown=shown)
 
     @on(SaidTwice)
     def _said_twice(self, event: Event, _body: SaidTwice) -> None:
@@ -105,22 +129,36 @@ class SentOnce(Checker):
             self._repeated[name or ""] = left - 1
         return left > 0
 
-    @on(IntentSuppressed)
-    def _suppressed(self, event: Event, body: IntentSuppressed) -> None:
-        routed = self.run.routed.get(event.inbound or "")
-        if body.reason in _UNSAID or routed is None or not body.text.strip():
+    @on(delivery.IntentSuppressed)
+    def _suppressed(self, event: Event, body: delivery.IntentSuppressed) -> None:
+        if body.reason in _UNSAID or not body.text.strip():
             return
         if event.intent in self.run.intents or event.intent in self.run.cancelled:
             return  # the same intent again, of a repeated turn
-        assert isinstance(routed.body, RouteDecided)
-        if routed.body.reply_to is not None:
-            self.exercised += 1
-            self._suppressed_replies.append((event, routed.body.reply_to.lane, _words(body.text)))
+        routed, lane = self.run.routed.get(event.inbound or ""), None
+        if routed is not None:
+            assert isinstance(routed.body, gateway.RouteDecided)
+            if routed.body.reply_to is None:
+                return
+            lane = routed.body.reply_to.lane
+        elif body.reason is not Reason.ALREADY_SENT:
+            # Heartbeats and the schedule have reasons of their own.
+            return
+        self.exercised += 1
+        self._suppressed_replies.append((event, lane, self.run.said_words(body.text)))
+
+    @on_intent(delivery.IntentSettled)
+    def _settled(self, event: Event, body: delivery.IntentSettled, facts: IntentFacts) -> None:
+        """An answer that was queued behind an equal send of its turn, and is cancelled for it, is suppressed too."""
+        if body.state is IntentState.CANCELLED and body.reason in _SAID_BEFORE:
+            self._suppressed_replies.append((event, facts.lane, self.run.said_words(facts.body.text)))
 
     def finish(self, last: Event) -> None:
         """A suppressed reply must have been posted in its place in the same turn."""
         for event, lane, words in self._suppressed_replies:
-            if (lane, words) in self._said.get(event.turn or "", {}):
+            turn = event.turn or ""
+            posted = [*self._said.get(turn, ()), *self._doubted.get(turn, ())]
+            if any(said == words and place == (lane or place) for place, said in posted):
                 continue
             elsewhere = self._said.get(event.turn or "", {}).values()
             self.violate(
@@ -133,24 +171,20 @@ class SentOnce(Checker):
             )
 
 
-def _words(text: str) -> str:
-    return " ".join(text.split())
-
-
 #: the gateway does not know whether the platform accepted the chunk
 IN_DOUBT = (Reason.RESPONSE_LOST, Reason.NO_RECEIPT, Reason.LOOKUP_FAILED)
 
 
 class NoBlindReplay(Checker):
-    """D4: a chunk that may have been accepted is sent again only if the platform deduplicates or denies it."""
+    """D4: a chunk that was accepted is not sent again, and one that may have been only where that does no harm."""
 
     id = "D4"
     from_anywhere = True
     title = "Ambiguity is never replayed blindly"
     sentence = (
-        "A chunk that may have been accepted is sent again only if the platform deduplicates it or denies having it, "
-        "or by policy, with a mark, or as a notice of the gateway itself; never by another transport. A change is "
-        "requested again only if that has no further effect."
+        "An attempt takes the first chunk without a receipt. One that may have been accepted is sent again only if the "
+        "platform deduplicates it or denies having it, or by policy, with a mark, or as a notice of the gateway "
+        "itself; never by another transport. A change is requested again only if that has no further effect."
     )
 
     def __init__(self, run: RunFacts) -> None:
@@ -164,8 +198,8 @@ class NoBlindReplay(Checker):
         #: chunks that policy sent again -> the attempt
         self._marked: dict[tuple[str, int], Event] = {}
 
-    @on(AttemptEnded)
-    def _ended(self, event: Event, body: AttemptEnded) -> None:
+    @on(delivery.AttemptEnded)
+    def _ended(self, event: Event, body: delivery.AttemptEnded) -> None:
         intent = event.intent or ""
         if self._lost:
             self._lost.pop((intent, body.chunk, body.attempt), None)
@@ -177,35 +211,35 @@ class NoBlindReplay(Checker):
         if self._marked and body.reason not in IN_DOUBT:
             self._not_used_up(event, body)
 
-    def _not_used_up(self, event: Event, body: AttemptEnded) -> None:
+    def _not_used_up(self, event: Event, body: delivery.AttemptEnded) -> None:
         """A marked resend that surely was not accepted leaves the one that policy allows."""
         chunk = event.intent or "", body.chunk
         facts, sent = self.run.intents.get(chunk[0]), self._marked.get(chunk)
         if facts is None or sent is None or any(accept.seq > sent.seq for accept in facts.accepts):
             return
-        if isinstance(sent.body, AttemptStarted) and sent.body.attempt == body.attempt:
+        if isinstance(sent.body, delivery.AttemptStarted) and sent.body.attempt == body.attempt:
             del self._marked[chunk]
 
-    def _disproved(self, intent: str, body: AttemptEnded) -> bool:
+    def _disproved(self, intent: str, body: delivery.AttemptEnded) -> bool:
         """Whether a look-up proved that the platform does not have the chunk."""
         asked = self._unknown.get(f"{intent}/{body.chunk}")
         return body.reason is Reason.NOT_FOUND_BY_LOOKUP and asked is not None and asked.seq > self._doubts[intent].seq
 
-    @on(ProcessCrashed, ProcessStopped, LeaseTaken)
-    def _process_gone(self, event: Event, _body: ProcessCrashed | ProcessStopped | LeaseTaken) -> None:
+    @on(ProcessCrashed, ProcessStopped, leases.LeaseTaken)
+    def _process_gone(self, event: Event, _body: ProcessCrashed | ProcessStopped | leases.LeaseTaken) -> None:
         """Requests that a process had on the wire when it died or was replaced may have been accepted."""
-        replaced = isinstance(event.body, LeaseTaken)
+        replaced = isinstance(event.body, leases.LeaseTaken)
         for intent, facts in self.run.intents.items():
             started = facts.started
             if started is None or not facts.may_be_out or (started.generation == event.generation) is replaced:
                 continue
             self.exercised += 1
             self._doubts.setdefault(intent, event)
-            if isinstance(started.body, AttemptStarted):
+            if isinstance(started.body, delivery.AttemptStarted):
                 self._lost.pop((intent, started.body.chunk, started.body.attempt), None)
 
-    @on(OperatorActed)
-    def _operator_acted(self, event: Event, _body: OperatorActed) -> None:
+    @on(delivery.OperatorActed)
+    def _operator_acted(self, event: Event, _body: delivery.OperatorActed) -> None:
         """An operator has checked; a later doubt is a new one."""
         self._doubts.pop(event.intent or "", None)
         self._marked = {chunk: sent for chunk, sent in self._marked.items() if chunk[0] != event.intent}
@@ -215,13 +249,15 @@ class NoBlindReplay(Checker):
         if not body.found:
             self._unknown[body.key] = event
 
-    @on(AttemptStarted)
-    def _started(self, event: Event, body: AttemptStarted) -> None:
-        if not self._doubts:
-            return
+    @on_intent(delivery.AttemptStarted)
+    def _started(self, event: Event, body: delivery.AttemptStarted, facts: IntentFacts) -> None:
+        if facts.body.chunks > 1:
+            self.exercised += 1
+            if body.chunk != facts.acked:
+                self._out_of_turn(event, body, facts)
         intent = event.intent or ""
-        since, facts = self._doubts.get(intent), self.run.intents.get(intent)
-        if since is None or facts is None:
+        since = self._doubts.get(intent)
+        if since is None:
             return
         if facts.body.action is not None:
             self._changed_again(event, since, facts.body.action)
@@ -233,6 +269,12 @@ class NoBlindReplay(Checker):
         if by_policy and self._marked.setdefault((intent, body.chunk), event) is event:
             return  # the wire shows whether it is marked
         self._blind(event, since, f"{intent} chunk {body.chunk + 1} was sent again although it may have been accepted")
+
+    def _out_of_turn(self, event: Event, body: delivery.AttemptStarted, facts: IntentFacts) -> None:
+        what = "again" if body.chunk < facts.acked else "before its turn"
+        summary = f"{event.intent} chunk {body.chunk + 1} was sent {what}: {facts.acked} chunks have a receipt"
+        expected = f"chunk {facts.acked + 1} next"
+        self.accuse(event, summary, expected, *facts.accepts, shown=f"chunk {body.chunk + 1}, attempt {body.attempt}")
 
     def _changed_again(self, event: Event, since: Event, action: Action) -> None:
         """Keys are of messages: a change is made again only where that has no further effect."""
@@ -246,8 +288,8 @@ class NoBlindReplay(Checker):
             return None
         return account.idempotency is Idempotency.KEY
 
-    @on(TransportFallback)
-    def _fallback(self, event: Event, body: TransportFallback) -> None:
+    @on(delivery.TransportFallback)
+    def _fallback(self, event: Event, body: delivery.TransportFallback) -> None:
         """Another transport does not know the keys of the first one."""
         intent = event.intent or ""
         self.exercised += 1
@@ -292,57 +334,6 @@ class NoBlindReplay(Checker):
     def _blind(self, event: Event, since: Event, summary: str) -> None:
         recovered = self.run.recovered.get(event.intent or "")
         decided = recovered is not None and recovered.seq > since.seq
-        self.violate(
-            at=event.seq,
-            summary=summary,
-            expected=["proof that it was not accepted, or an operator's confirmation"],
-            actual=[cited(since), cited(event)],
-            evidence=[since.seq, event.seq],
-            first_wrong=recovered.seq if recovered is not None and decided else event.seq,
-        )
-
-
-class ResumeAtFirst(Checker):
-    """D6: the next chunk of an intent is the first one without a receipt."""
-
-    id = "D6"
-    title = "Resume at the first unsent chunk"
-    sentence = (
-        "An attempt takes the first chunk without a receipt: none is repeated, none is skipped; and the intent's "
-        "recorded end accounts for chunks that are never sent."
-    )
-
-    @on(AttemptStarted)
-    def _started(self, event: Event, body: AttemptStarted) -> None:
-        facts = self.run.intents.get(event.intent or "")
-        if facts is None or facts.body.chunks < 2:
-            return
-        self.exercised += 1
-        if body.chunk == facts.acked:
-            return
-        what = "again" if body.chunk < facts.acked else "before its turn"
-        self.violate(
-            at=event.seq,
-            summary=f"{event.intent} chunk {body.chunk + 1} was sent {what}: {facts.acked} chunks have a receipt",
-            expected=[f"chunk {facts.acked + 1} next"],
-            actual=[cited(event, f"chunk {body.chunk + 1}, attempt {body.attempt}")],
-            evidence=[*(e.seq for e in facts.accepts), event.seq],
-        )
-
-    def finish(self, last: Event) -> None:
-        """Report intents that stop between two chunks and never end."""
-        for intent, facts in self.run.intents.items():
-            stopped = facts.ended or facts.started
-            if facts.over or facts.body.chunks < 2 or not (facts.acked or stopped):
-                continue
-            unsent = ", ".join(map(str, range(facts.acked + 1, facts.body.chunks + 1)))
-            seqs = [facts.prepared.seq, *(e.seq for e in facts.accepts)] + ([stopped.seq] if stopped else [])
-            where = f"chunk {facts.acked + 1} of {facts.body.chunks}"
-            self.violate(
-                at=last.seq,
-                summary=f"{intent} stops before {where}, and no event records it",
-                expected=["the remaining chunks, or an ending that accounts for them"],
-                actual=[f"chunks {unsent} without a receipt, and no ending"],
-                evidence=sorted(seqs),
-                missing_after=facts.last.seq,
-            )
+        wrong = recovered if recovered is not None and decided else event
+        expected = "proof that it was not accepted, or an operator's confirmation"
+        self.accuse(event, summary, expected, since, first_wrong=wrong.seq)

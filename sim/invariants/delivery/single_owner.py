@@ -1,11 +1,6 @@
 """A store has one owner at a time: D5."""
 
-from __future__ import annotations
-
-from trunkline.core.events import Event
-from trunkline.core.events.delivery import AttemptEnded, AttemptStarted
-from trunkline.core.events.hands import DelegationStarted
-from trunkline.core.events.leases import LeaseTaken
+from trunkline.core.events import Event, delivery, hands, leases
 from trunkline.core.reasons import Reason
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
 from trunkline.sim.index.projection import on
@@ -34,7 +29,6 @@ class SingleClaim(Checker):
         self._claim: Event | None = None
         #: process -> its claim
         self._claims: dict[int, Event] = {}
-        self._gone: set[int] = set()
         #: process -> when it froze, and when it resumed, if it did
         self._still: dict[int, tuple[float, float | None]] = {}
         #: claims made while another process still held the store
@@ -48,7 +42,6 @@ class SingleClaim(Checker):
 
     @on(ProcessCrashed, ProcessStopped)
     def _process_gone(self, event: Event, _body: ProcessCrashed | ProcessStopped) -> None:
-        self._gone.add(event.generation)
         self._forget(event.generation)
 
     @on(ProcessFrozen)
@@ -74,18 +67,20 @@ class SingleClaim(Checker):
 
     # ------------------------------------------------------------ claims
 
-    @on(LeaseTaken)
-    def _taken(self, event: Event, body: LeaseTaken) -> None:
+    @on(leases.LeaseTaken)
+    def _taken(self, event: Event, body: leases.LeaseTaken) -> None:
         self.exercised += 1
         before, self._claim = self._claim, event
         self._claims[event.generation] = event
-        if before is None or before.generation in self._gone:
+        if before is None or self.run.processes.gone(before.generation):
             return
-        assert isinstance(body, LeaseTaken)
         # A process that releases the lease is about to stop; any further attempt of it is judged.
         if body.reason is not Reason.LEASE_FREE and not self._had_run_out(before, event):
             self._wrong.add(event.seq)
-            self._two_holders(before, event, body.reason)
+            summary = f"{_who(event)} took the store while {_who(before)} held it"
+            expected = f"it waits until {_who(before)} stops, dies, or does not renew its lease"
+            shown = [_line(before), f"{_line(event)}: {body.reason.value}"]
+            self.accuse(event, summary, expected, before, shown=shown)
         elif body.reason is not Reason.LEASE_FREE:
             self._forget(before.generation)
 
@@ -93,77 +88,52 @@ class SingleClaim(Checker):
         """Whether the lease of a live process can have expired: it must have been frozen for long enough."""
         since = self._still_since(before.generation, event.at)
         # Each process takes the lease for as long as it was configured then.
-        lasts = min(e.body.until - e.at for e in (before, event) if isinstance(e.body, LeaseTaken))
+        lasts = min(e.body.until - e.at for e in (before, event) if isinstance(e.body, leases.LeaseTaken))
         return since is not None and event.at - since >= lasts * (1 - _RENEWED_WITHIN)
-
-    def _two_holders(self, before: Event, event: Event, reason: Reason) -> None:
-        self.violate(
-            at=event.seq,
-            summary=f"{_who(event)} took the store while {_who(before)} held it",
-            expected=[f"it waits until {_who(before)} stops, dies, or does not renew its lease"],
-            actual=[_line(before), f"{_line(event)}: {reason.value}"],
-            evidence=[before.seq, event.seq],
-        )
 
     # ------------------------------------------------------------ attempts
 
-    @on(AttemptStarted)
-    def _started(self, event: Event, _body: AttemptStarted) -> None:
+    @on(delivery.AttemptStarted)
+    def _started(self, event: Event, _body: delivery.AttemptStarted) -> None:
         self.exercised += 1
         intent = event.intent or ""
         other = self._running.get(intent)
         self._running[intent] = event
         claim = self._claim
         if other is not None:
-            self._overlap(other, event)
+            expected = f"the attempt of #{other.seq} ends before another one begins"
+            shown = [cited(e, f"attempt by {_who(e)}") for e in (other, event)]
+            self.accuse(event, f"two attempts on {event.intent} overlap", expected, other, shown=shown)
         elif claim is not None and claim.generation != event.generation:
             self._outside(claim, event)
 
-    @on(AttemptEnded)
-    def _ended(self, event: Event, _body: AttemptEnded) -> None:
+    @on(delivery.AttemptEnded)
+    def _ended(self, event: Event, _body: delivery.AttemptEnded) -> None:
         started = self._running.get(event.intent or "")
         if started is not None and started.generation == event.generation:
             del self._running[event.intent or ""]
 
-    @on(DelegationStarted)
-    def _hand_started(self, event: Event, _body: DelegationStarted) -> None:
+    @on(hands.DelegationStarted)
+    def _hand_started(self, event: Event, _body: hands.DelegationStarted) -> None:
         """The process that takes over may restart an unfinished run once."""
         self.exercised += 1
         other = self._hands.setdefault(event.delegation or "", event)
-        if other is event:
-            return
-        self.violate(
-            at=event.seq,
-            summary=f"{event.delegation} was started twice",
-            expected=[f"the hand that {_who(other)} started at #{other.seq}, and no other"],
-            actual=[cited(e, f"started by {_who(e)}") for e in (other, event)],
-            evidence=[other.seq, event.seq],
-        )
-
-    def _overlap(self, other: Event, event: Event) -> None:
-        self.violate(
-            at=event.seq,
-            summary=f"two attempts on {event.intent} overlap",
-            expected=[f"the attempt of #{other.seq} ends before another one begins"],
-            actual=[cited(e, f"attempt by {_who(e)}") for e in (other, event)],
-            evidence=[other.seq, event.seq],
-        )
+        if other is not event:
+            expected = f"the hand that {_who(other)} started at #{other.seq}, and no other"
+            shown = [cited(e, f"started by {_who(e)}") for e in (other, event)]
+            self.accuse(event, f"{event.delegation} was started twice", expected, other, shown=shown)
 
     def _outside(self, claim: Event, event: Event) -> None:
         """Report an attempt without the lease. If another process took the lease wrongly, that was the first fault."""
         own = self._claims.get(event.generation)
         # A process that had released the lease would have stopped.
-        free = isinstance(claim.body, LeaseTaken) and claim.body.reason is Reason.LEASE_FREE
+        free = isinstance(claim.body, leases.LeaseTaken) and claim.body.reason is Reason.LEASE_FREE
         robbed = own is not None and (free or claim.seq in self._wrong)
         lost = "does not hold the store" if own is None else "had lost the store"
-        self.violate(
-            at=event.seq,
-            summary=f"{_who(event)} tried to send {event.intent}, and {lost}",
-            expected=[f"only {_who(claim)} sends, which holds the store"],
-            actual=[_line(claim), cited(event, f"attempt by {_who(event)}")],
-            evidence=[*([own.seq] if own else []), claim.seq, event.seq],
-            first_wrong=claim.seq if robbed else event.seq,
-        )
+        summary, expected = f"{_who(event)} tried to send {event.intent}, and {lost}", f"only {_who(claim)} sends"
+        shown = [_line(claim), cited(event, f"attempt by {_who(event)}")]
+        held, wrong = filter(None, (own, claim)), claim if robbed else event
+        self.accuse(event, summary, f"{expected}, which holds the store", *held, shown=shown, first_wrong=wrong.seq)
 
 
 def _who(event: Event) -> str:

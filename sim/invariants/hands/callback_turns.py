@@ -1,9 +1,5 @@
 """Results as agents really get them: C2, C7, C8."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-
 from trunkline.core.events import Event
 from trunkline.core.events.gateway import InboundReceived
 from trunkline.core.states.delegation import HandOutcome
@@ -25,7 +21,7 @@ _SHOWN = 60
 
 def _is_hand(name: str) -> bool:
     """Whether an id or a name begins like that of a hand."""
-    return name.strip().lower().startswith(RESERVED)
+    return ":" in name and name.strip().lower().startswith(RESERVED)
 
 
 def _short(text: str) -> str:
@@ -61,9 +57,8 @@ class CallbackShape(Checker):
         self.exercised += 1
         run = self.run.hands.runs.get(event.delegation or "")
         if run is None or run.accepted is None:
-            self._report(
-                event, f"the agent got a result of {event.delegation}, which nobody delegated", ["no such turn"], ""
-            )
+            summary = f"the agent got a result of {event.delegation}, which nobody delegated"
+            self.accuse(event, summary, "no such turn", shown=[cited(event, "").rstrip()])
             return
         self._from_the_hand(event, body, run)
         self._for_the_person(event, body, run)
@@ -74,14 +69,15 @@ class CallbackShape(Checker):
     def _another_turn(self, event: Event, body: AgentGiven) -> None:
         kept = [prompt for prompt in body.prompts if prompt.kind == "callback" or prompt.text in self._prompts]
         if kept:
-            expected = ["the prompt of a callback only in its own turn"]
-            self._report(event, "a turn that brings no result has the prompt of a callback", expected, kept[0].text)
+            summary = "a turn that brings no result has the prompt of a callback"
+            self.accuse(event, summary, "the prompt of a callback only in its own turn", shown=kept[0].text)
 
     def _from_the_hand(self, event: Event, body: AgentGiven, run: HandRun) -> None:
         hand = body.hand if run.asked is None else run.asked.hand
         if (body.peer.id, body.peer.name) != (RESERVED + hand, hand):
             summary = f"the result of {run.id} did not come from its hand"
-            self._report(event, summary, [f"from {RESERVED}{hand} ({hand})"], f"{body.peer.id} ({body.peer.name})")
+            shown = f"{body.peer.id} ({body.peer.name})"
+            self.accuse(event, summary, f"from {RESERVED}{hand} ({hand})", shown=shown)
 
     def _for_the_person(self, event: Event, body: AgentGiven, run: HandRun) -> None:
         received = self.run.request_of(run.id)
@@ -92,16 +88,16 @@ class CallbackShape(Checker):
         if body.asked_by is None or not (body.asked_by.id == asker or _is_hand(asker)):
             got = "nobody" if body.asked_by is None else body.asked_by.id
             summary = f"the result of {run.id} was given for the wrong person"
-            self._report(event, summary, [f"for {asker}, who wrote #{received.seq}"], f"for {got}", received.seq)
+            expected = f"for {asker}, who wrote #{received.seq}"
+            self.accuse(event, summary, expected, received, shown=f"for {got}")
 
     def _in_the_session(self, event: Event, body: AgentGiven, run: HandRun) -> None:
         asked = run.asked
         if asked is not None and (asked.agent, asked.session_id) != (body.agent, body.session_id):
             summary = f"the result of {run.id} was given to a session that did not delegate it"
-            call = [] if run.call is None else [run.call.seq]
-            self._report(
-                event, summary, [f"{asked.agent} in {asked.session_id}"], f"{body.agent} in {body.session_id}", *call
-            )
+            call = () if run.call is None else (run.call,)
+            expected, shown = f"{asked.agent} in {asked.session_id}", f"{body.agent} in {body.session_id}"
+            self.accuse(event, summary, expected, *call, shown=shown)
 
     def _check_prompt(self, event: Event, body: AgentGiven) -> None:
         kinds = [prompt.kind for prompt in body.prompts]
@@ -111,12 +107,11 @@ class CallbackShape(Checker):
         missing = self._has_prompt and "callback" not in kinds
         if kinds != right or missing or not all(prompt.text.strip() for prompt in body.prompts):
             summary = f"the result of {event.delegation} came without its prompt, or with others out of order"
-            self._report(
-                event, summary, ["base, channel and callback prompts in order"], ", ".join(kinds) or "no prompt"
-            )
+            expected = "base, channel and callback prompts in order"
+            self.accuse(event, summary, expected, shown=", ".join(kinds) or "no prompt")
         elif (body.prompt or "") != joined:
             summary = f"the prompts of {event.delegation} are not those of its turn"
-            self._report(event, summary, [_short(joined)], _short(body.prompt or ""))
+            self.accuse(event, summary, _short(joined), shown=_short(body.prompt or ""))
 
     def _check_boundary(self, event: Event, body: AgentGiven) -> None:
         """A model gets the text inside a fence that the text cannot end, below a line that names the hand."""
@@ -126,18 +121,8 @@ class CallbackShape(Checker):
         if found and opened and closed and named and closed not in body.text:
             return
         summary = f"a model gets the result of {event.delegation} without a boundary"
-        self._report(
-            event, summary, [f"{body.peer.name} wrote, and the text inside a fence"], _short(body.frame or "{text}")
-        )
-
-    def _report(self, event: Event, summary: str, expected: Sequence[str], actual: str, *more: int) -> None:
-        self.violate(
-            at=event.seq,
-            summary=summary,
-            expected=expected,
-            actual=[cited(event, f"{actual}").rstrip()],
-            evidence=sorted({*more, event.seq}),
-        )
+        expected = f"{body.peer.name} wrote, and the text inside a fence"
+        self.accuse(event, summary, expected, shown=_short(body.frame or "{text}"))
 
 
 def _last_line(text: str) -> str:
@@ -169,12 +154,9 @@ class ReservedSenders(Checker):
         if body.work in (WorkKind.CALLBACK, WorkKind.TASK) or not (_is_hand(body.peer.id) or _is_hand(body.peer.name)):
             return
         self.exercised += 1
-        self.violate(
-            at=event.seq,
-            summary=f"an agent takes {body.peer.id} ({body.peer.name}), who wrote a message, for a hand",
-            expected=["another id and name, which show that they were escaped, or no turn"],
-            actual=[cited(event, f"{body.agent} got {_short(body.text)} from {body.peer.id}")],
-        )
+        summary = f"an agent takes {body.peer.id} ({body.peer.name}), who wrote a message, for a hand"
+        expected = "another id and name, which show that they were escaped, or no turn"
+        self.accuse(event, summary, expected, shown=f"{body.agent} got {_short(body.text)} from {body.peer.id}")
 
 
 class WholeResult(Checker):
@@ -204,10 +186,6 @@ class WholeResult(Checker):
         if right and body.outcome in (None, outcome):
             return
         of = ", ".join(_short(text) for text in sorted(answered)) or _short(stored)
-        self.violate(
-            at=event.seq,
-            summary=f"the agent did not get what {run.id} returned",
-            expected=[f"{outcome.value}: {of}"],
-            actual=[cited(event, f"{body.outcome or outcome}: {_short(body.text)}")],
-            evidence=sorted({*(answer.seq for answer in run.answers), run.finished.seq, event.seq}),
-        )
+        summary = f"the agent did not get what {run.id} returned"
+        shown = f"{body.outcome or outcome}: {_short(body.text)}"
+        self.accuse(event, summary, f"{outcome.value}: {of}", *run.answers, run.finished, shown=shown)

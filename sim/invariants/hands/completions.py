@@ -1,20 +1,17 @@
 """Where results are delivered, and whether that is known: C3, C4."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
-from trunkline.core.events import Event
-from trunkline.core.events.delivery import AttemptStarted, Fallback
-from trunkline.core.events.gateway import InboundReceived, TurnEnded
-from trunkline.core.events.hands import CallbackChanged, DelegationFinished
+from trunkline.core.channels import rules_for
+from trunkline.core.events import Event, delivery, gateway, hands
 from trunkline.core.reasons import Reason
 from trunkline.core.states.delegation import CLOSED_CALLBACK, CallbackState
 from trunkline.core.values import Address, IntentKind
+from trunkline.sim.events.hands import AgentDelegated
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.index.hand_facts import HandRun
 from trunkline.sim.index.intent_facts import IntentFacts, Lane
-from trunkline.sim.index.projection import on
+from trunkline.sim.index.projection import on, on_intent
 from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
 
@@ -34,21 +31,9 @@ class RightPlace(Checker):
         "after a recorded fallback."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: delegation or intent -> where a recorded fallback sends it
-        self._fallbacks: dict[str, set[Lane]] = {}
-
-    @on(Fallback)
-    def _fallback(self, event: Event, body: Fallback) -> None:
-        for owner in (event.delegation, event.intent):
-            if owner is not None:
-                self._fallbacks.setdefault(owner, set()).add(body.used.lane)
-
-    @on(WireAccepted)
-    def _accepted(self, event: Event, body: WireAccepted) -> None:
-        facts = self.run.intents.get(event.intent or "")
-        if facts is None or facts.prepared.delegation is None or facts.body.targeted:
+    @on_intent(WireAccepted, after=(AgentDelegated,))
+    def _accepted(self, event: Event, body: WireAccepted, facts: IntentFacts) -> None:
+        if facts.prepared.delegation is None or facts.body.targeted:
             return
         right = self._right(facts.prepared.delegation, facts)
         if not right:
@@ -60,27 +45,26 @@ class RightPlace(Checker):
             return
         places = {place.lane: self.run.name(place) for place in self._places(facts.prepared.delegation)}
         expected = " or ".join(dict.fromkeys(places.values())) or "the place that its agent named"
-        self.violate(
-            at=event.seq,
-            summary=f"the result of {facts.prepared.delegation} went to {self.run.name(body.address)}",
-            expected=[f"at {expected}, by the account that got the request"],
-            actual=[cited(event, f"“{body.text}” at {self.run.name(body.address)}")],
-            evidence=[facts.prepared.seq, event.seq],
-            first_wrong=self._first_wrong(event, facts, right),
-        )
+        where, wrong = self.run.name(body.address), self._first_wrong(event, facts, right)
+        summary = f"the result of {facts.prepared.delegation} went to {where}"
+        expected, shown = f"at {expected}, by the account that got the request", f"“{body.text}” at {where}"
+        self.accuse(event, summary, expected, facts.prepared, shown=shown, first_wrong=wrong)
 
     def _right(self, delegation: str, facts: IntentFacts) -> set[Lane]:
         """The places where a result may be seen; none if nothing says where it was asked for."""
-        found = {place.lane for place in self._places(delegation)}
+        asked = self._places(delegation)
+        found = {place.lane for place in asked}
+        if facts.body.intent_kind is IntentKind.NOTICE:
+            # What cannot be said in a thread is noticed in its room.
+            found |= {rules_for(place.channel).room_above(place).lane for place in asked}
         top = self.run.hands.top(delegation)
         if top.asked is not None and top.asked.reply_to is not None:
             found.add(top.asked.reply_to.lane)
         if not found:
             return found
-        bound = self.run.bindings.of_delegation.get(delegation)
-        if bound is not None:
-            found.add(bound.body.conversation.lane)
-        return found | self._fallbacks.get(delegation, set()) | self._fallbacks.get(facts.prepared.intent or "", set())
+        found |= self.run.bound_above(delegation)
+        fallbacks = self.run.bindings.fallbacks
+        return found | fallbacks.get(delegation, set()) | fallbacks.get(facts.prepared.intent, set())
 
     def _places(self, delegation: str) -> list[Address]:
         """The place of the message that asked, and the thread that was opened on it."""
@@ -88,7 +72,7 @@ class RightPlace(Checker):
         if self.run.hands.top(delegation).asked is None:
             # Traces of earlier versions say nothing of calls; and a process may have died in one.
             return []
-        if received is None or not isinstance(received.body, InboundReceived):
+        if received is None or not isinstance(received.body, gateway.InboundReceived):
             return []
         place, message = received.body.address, received.body.subject
         inbound = received.inbound or ""
@@ -103,6 +87,8 @@ class RightPlace(Checker):
         return facts.prepared.seq if facts.lane not in right else event.seq
 
 
+#: there is nothing to report before one of these
+_OF_HANDS = (hands.DelegationAccepted, hands.CallbackChanged, AgentDelegated)
 #: seconds in which a message may already be on its way that the loop has begun to send
 _ON_ITS_WAY = 1.0
 
@@ -112,7 +98,7 @@ class _Report:
     """How far the report of one delegation has come."""
 
     changed: Event
-    body: CallbackChanged
+    body: hands.CallbackChanged
 
 
 class OneCompletion(Checker):
@@ -131,74 +117,60 @@ class OneCompletion(Checker):
         self._reports: dict[str, _Report] = {}
         #: delegation -> the accepts of what reports it
         self._seen: dict[str, list[Event]] = {}
-        self._finished: dict[str, Event] = {}
         #: delegation -> when its report was discarded
         self._discarded: dict[str, Event] = {}
         #: delegation -> the end of its callback turn
         self._turns: dict[str, tuple[Event, str]] = {}
 
-    @on(DelegationFinished)
-    def _ended(self, event: Event, _body: DelegationFinished) -> None:
-        self._finished.setdefault(event.delegation or "", event)
-
-    @on(WireAccepted)
-    def _accepted(self, event: Event, _body: WireAccepted) -> None:
-        facts = self.run.intents.get(event.intent or "")
-        if facts is not None and facts.prepared.delegation is not None:
+    @on_intent(WireAccepted, after=_OF_HANDS)
+    def _accepted(self, event: Event, _body: WireAccepted, facts: IntentFacts) -> None:
+        if facts.prepared.delegation is not None:
             self._seen.setdefault(facts.prepared.delegation, []).append(event)
 
-    @on(CallbackChanged)
-    def _changed(self, event: Event, body: CallbackChanged) -> None:
+    @on(hands.CallbackChanged)
+    def _changed(self, event: Event, body: hands.CallbackChanged) -> None:
         delegation = event.delegation or ""
         self.exercised += 1
         before = self._reports.get(delegation)
         self._reports[delegation] = _Report(event, body)
         if before is not None and before.body.state is not body.before:
-            actual = [self._line(change) for change in (before.changed, event)]
-            self._report(
-                event, f"the report of {delegation} skipped a state", ["each change from the state before"], actual
-            )
+            shown = [_line(change) for change in (before.changed, event)]
+            summary, expected = f"the report of {delegation} skipped a state", "each change from the state before"
+            self.accuse(event, summary, expected, shown=shown)
         if body.state is CallbackState.SUPPRESSED and body.reason is Reason.DISCARDED:
             self._discarded[delegation] = event
         if body.state is CallbackState.DELIVERED and self.run.witnessed and not self._was_seen(delegation):
-            expected = ["a platform that accepted a message of it before"]
-            self._report(event, f"the report of {delegation} counts as delivered, and nobody saw it", expected)
+            summary = f"the report of {delegation} counts as delivered, and nobody saw it"
+            self.accuse(event, summary, "a platform that accepted a message of it before", shown=[_line(event)])
         elif body.state in (CallbackState.SUPPRESSED, CallbackState.UNDELIVERABLE, CallbackState.PARKED):
             self._unseen(event, body, delegation)
 
-    @on(AttemptStarted)
-    def _sent(self, event: Event, body: AttemptStarted) -> None:
+    @on_intent(delivery.AttemptStarted, after=(hands.CallbackChanged,))
+    def _sent(self, event: Event, body: delivery.AttemptStarted, facts: IntentFacts) -> None:
         """A chunk on its way when a report is discarded ends as it does; nothing else of the report is sent."""
-        facts = self.run.intents.get(event.intent or "")
-        discarded = None if facts is None else self._discarded.get(facts.prepared.delegation or "")
-        if facts is None or discarded is None or body.attempt > 1 or body.chunk > 0:
+        discarded = self._discarded.get(facts.prepared.delegation or "")
+        if discarded is None or body.attempt > 1 or body.chunk > 0:
             return
         if event.at > discarded.at + _ON_ITS_WAY:
-            self._report(
-                event,
-                f"the report of {facts.prepared.delegation} was discarded, and is sent all the same",
-                [f"nothing more of it after #{discarded.seq}"],
-                [self._line(discarded), cited(event, f"a request to {self.run.name(body.address)}")],
-                discarded.seq,
-            )
+            summary = f"the report of {facts.prepared.delegation} was discarded, and is sent all the same"
+            shown = [_line(discarded), cited(event, f"a request to {self.run.name(body.address)}")]
+            self.accuse(event, summary, f"nothing more of it after #{discarded.seq}", discarded, shown=shown)
 
-    @on(TurnEnded)
-    def _turn_ended(self, event: Event, body: TurnEnded) -> None:
+    @on(gateway.TurnEnded, after=_OF_HANDS)
+    def _turn_ended(self, event: Event, body: gateway.TurnEnded) -> None:
         delegation = self.run.callbacks.get(event.inbound or "")
         if delegation is not None:
             self._turns[delegation] = (event, body.outcome)
 
-    def _unseen(self, event: Event, body: CallbackChanged, delegation: str) -> None:
+    def _unseen(self, event: Event, body: hands.CallbackChanged, delegation: str) -> None:
         ended, outcome = self._turns.get(delegation, (None, ""))
         if body.state is CallbackState.UNDELIVERABLE and body.before is CallbackState.IN_TURN and outcome == "silent":
-            expected = ["suppressed: its agent wanted to say nothing"]
-            of = [] if ended is None else [ended.seq]
-            self._report(
-                event, f"the report of {delegation} counts as undeliverable, and nobody sent it", expected, None, *of
-            )
-            return
-        if body.reason is None:
-            self._report(event, f"nothing says why the report of {delegation} is {body.state.value}", ["a reason"])
+            summary = f"the report of {delegation} counts as undeliverable, and nobody sent it"
+            of, expected = filter(None, [ended]), "suppressed: its agent wanted to say nothing"
+            self.accuse(event, summary, expected, *of, shown=[_line(event)])
+        elif body.reason is None:
+            summary = f"nothing says why the report of {delegation} is {body.state.value}"
+            self.accuse(event, summary, "a reason", shown=[_line(event)])
 
     def _was_seen(self, delegation: str) -> bool:
         """Whether a platform accepted a message of a report, or an operator says so."""
@@ -208,11 +180,13 @@ class OneCompletion(Checker):
 
     def finish(self, last: Event) -> None:
         """Report what never came to an end, and ends that are not what people saw."""
-        for delegation, finished in self._finished.items():
-            report, run = self._reports.get(delegation), self.run.hands.run_of(delegation)
+        for delegation, run in self.run.hands.runs.items():
+            report = self._reports.get(delegation)
+            if run.finished is None:
+                continue
             if report is None:
                 if self._has_columns(run):
-                    self._missing(last, finished, delegation, "nothing was recorded of it")
+                    self._missing(last, run.finished, delegation, "nothing was recorded of it")
             elif report.body.state not in CLOSED_CALLBACK and not self._waits(report, delegation):
                 self._missing(last, report.changed, delegation, f"it is {report.body.state.value}")
             elif report.body.state in (CallbackState.SUPPRESSED, CallbackState.UNDELIVERABLE):
@@ -238,35 +212,19 @@ class OneCompletion(Checker):
             if facts.body.targeted or facts.body.intent_kind in (IntentKind.TOOL, IntentKind.NOTICE):
                 continue
             if len(facts.accepted_chunks) == facts.body.chunks and facts.acked == facts.body.chunks:
-                actual = [self._line(report.changed), cited(event, "accepted")]
+                shown = [_line(report.changed), cited(event, "accepted")]
                 summary = f"the report of {delegation} counts as {report.body.state.value}, and people saw it"
-                self._report(report.changed, summary, ["delivered"], actual, event.seq)
+                wrong = report.changed
+                self.accuse(wrong, summary, "delivered", event, shown=shown)
                 return
 
     def _missing(self, last: Event, after: Event, delegation: str, what: str) -> None:
-        self.violate(
-            at=last.seq,
-            summary=f"the report of {delegation} never ended: {what}",
-            expected=["delivered, undeliverable or suppressed"],
-            actual=[f"nothing after #{after.seq} {after.at:.3f}s"],
-            evidence=[after.seq],
-            missing_after=after.seq,
-        )
+        summary, expected = f"the report of {delegation} never ended: {what}", "delivered, undeliverable or suppressed"
+        self.miss(last, after, summary, expected, shown=[f"nothing after #{after.seq} {after.at:.3f}s"])
 
-    def _report(
-        self, event: Event, summary: str, expected: list[str], actual: list[str] | None = None, *more: int
-    ) -> None:
-        self.violate(
-            at=event.seq,
-            summary=summary,
-            expected=expected,
-            actual=actual or [self._line(event)],
-            evidence=sorted({event.seq, *more}),
-            first_wrong=event.seq,
-        )
 
-    def _line(self, event: Event) -> str:
-        body = event.body
-        assert isinstance(body, CallbackChanged)
-        reason = "no reason" if body.reason is None else body.reason.value
-        return cited(event, f"callback {body.before.value} → {body.state.value} ({reason})")
+def _line(event: Event) -> str:
+    body = event.body
+    assert isinstance(body, hands.CallbackChanged)
+    reason = "no reason" if body.reason is None else body.reason.value
+    return cited(event, f"callback {body.before.value} → {body.state.value} ({reason})")

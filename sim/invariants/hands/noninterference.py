@@ -1,16 +1,15 @@
-"""No byte of a result reaches anybody else: C1."""
-
-from __future__ import annotations
+"""No byte of a result reaches anybody else: C1 and T3. No word of reasoning reaches anybody: C9."""
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from trunkline.core.events import Event
-from trunkline.core.events.delivery import Fallback, MirrorAppended
+from trunkline.core.events.delivery import MirrorAppended
 from trunkline.core.events.gateway import TranscriptAppended
-from trunkline.core.values import Address
-from trunkline.sim.events.hands import AgentGiven, HandAnswered, WorkerAnswered
+from trunkline.core.values import Address, IntentKind
+from trunkline.sim.events import hands, wire, world
+from trunkline.sim.events.hands import AgentGiven, AgentReasoned, HandAnswered, WorkerAnswered
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PeerSaid
 from trunkline.sim.index.intent_facts import IntentFacts, Lane
@@ -19,6 +18,8 @@ from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
 
 _WORD = re.compile(r"\w{4,}")
+#: nobody knows anything of a result before one of these
+_ANSWERS = (HandAnswered, WorkerAnswered)
 
 
 @dataclass(slots=True)
@@ -53,8 +54,6 @@ class Noninterference(Checker):
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
         self._marks: dict[str, _Mark] = {}
-        #: delegation or intent -> where a recorded fallback sends it
-        self._fallbacks: dict[str, set[Lane]] = {}
         self._leaked: set[str] = set()
 
     @on(HandAnswered)
@@ -73,25 +72,17 @@ class Noninterference(Checker):
     def _found(self, text: str) -> list[tuple[str, _Mark]]:
         """The marks in a text."""
         marks = self._marks
-        if not marks:
-            return []
         return [(word, marks[word]) for word in dict.fromkeys(_WORD.findall(text)) if word in marks]
-
-    @on(Fallback)
-    def _fallback(self, event: Event, body: Fallback) -> None:
-        for owner in (event.delegation, event.intent):
-            if owner is not None:
-                self._fallbacks.setdefault(owner, set()).add(body.used.lane)
 
     # ------------------------------------------------------------ what people say and see
 
-    @on(PeerSaid)
+    @on(PeerSaid, after=_ANSWERS)
     def _said(self, event: Event, body: PeerSaid) -> None:
         for _, mark in self._found(body.text):
             mark.said = True
             mark.places.add(body.address.lane)
 
-    @on(WireAccepted)
+    @on(WireAccepted, after=_ANSWERS)
     def _accepted(self, event: Event, body: WireAccepted) -> None:
         for word, mark in self._found(body.text):
             self.exercised += 1
@@ -102,11 +93,11 @@ class Noninterference(Checker):
                 mark.places.add(body.address.lane)
             elif not self._may_be_seen(mark, facts, body):
                 self._leaked.add(event.intent or "")
-                self._leak(event, word, mark, f"at {self.run.name(body.address)}", self._astray(event, facts, mark))
+                self._leak(event, word, mark, f"at {self.run.name(body.address)}", self._astray(event, facts))
                 return
 
     def _may_be_seen(self, mark: _Mark, facts: IntentFacts, body: WireAccepted) -> bool:
-        right = mark.places | self._fallbacks.get(facts.prepared.intent or "", set())
+        right = mark.places | self.run.bindings.fallbacks.get(facts.prepared.intent, set())
         for delegation in mark.answers:
             right |= self._places(delegation)
         # What the platform put elsewhere is judged by R2.
@@ -124,7 +115,9 @@ class Noninterference(Checker):
         found: set[Lane] = set()
         for run in self.run.hands.chain(delegation):
             bound = self.run.bindings.of_delegation.get(run.id)
-            found |= self._fallbacks.get(run.id, set()) | (set() if bound is None else {bound.body.conversation.lane})
+            found |= self.run.bindings.fallbacks.get(run.id, set())
+            if bound is not None:
+                found.add(bound.body.conversation.lane)
             if run.asked is not None and run.asked.reply_to is not None:
                 found.add(run.asked.reply_to.lane)
         found |= {place.lane for place in self._asked_at(delegation)}
@@ -150,18 +143,18 @@ class Noninterference(Checker):
             found.add(self.run.running.get(top.turn, "") if asked is None else asked.session_id)
         return found
 
-    @on(MirrorAppended)
+    @on(MirrorAppended, after=_ANSWERS)
     def _mirrored(self, event: Event, body: MirrorAppended) -> None:
         # A delivery that is right is remembered in the session of its place.
         if event.intent not in self._leaked:
             for _, mark in self._found(body.text):
                 mark.sessions.add(body.session_id)
 
-    @on(AgentGiven)
+    @on(AgentGiven, after=_ANSWERS)
     def _given(self, event: Event, body: AgentGiven) -> None:
         self._got(event, body.text, body.session_id, body.session_key)
 
-    @on(TranscriptAppended)
+    @on(TranscriptAppended, after=_ANSWERS)
     def _remembered(self, event: Event, body: TranscriptAppended) -> None:
         if body.role not in ("user", "hand"):
             # A note on what did not arrive.
@@ -176,28 +169,131 @@ class Noninterference(Checker):
             if mark.said:
                 mark.sessions.add(session)
             elif self.run.hands.owner(session, key) not in self._sessions(mark) and session not in mark.sessions:
-                self._leak(event, word, mark, f"in the session {key}", event.seq)
+                self._leak(event, word, mark, f"in the session {key}", event)
                 return
 
     # ------------------------------------------------------------ reports
 
-    def _astray(self, event: Event, facts: IntentFacts, mark: _Mark) -> int:
+    def _astray(self, event: Event, facts: IntentFacts) -> Event:
         """The first event on the way to the wrong place: what was recorded at the call, the plan, or the intent."""
         delegation = facts.prepared.delegation or ""
         run, right = self.run.hands.runs.get(delegation), self._places(delegation)
         if run is not None and run.accepted is not None and run.origin is not None and run.origin.lane not in right:
-            return run.accepted.seq
-        return facts.prepared.seq if facts.lane not in right else event.seq
+            return run.accepted
+        return facts.prepared if facts.lane not in right else event
 
-    def _leak(self, event: Event, word: str, mark: _Mark, where: str, first_wrong: int) -> None:
+    def _leak(self, event: Event, word: str, mark: _Mark, where: str, first_wrong: Event) -> None:
         answers = list(mark.answers.values())
         places = [place for answer in mark.answers for place in self._asked_at(answer)]
         asked = ", ".join(dict.fromkeys(self.run.name(place) for place in places)) or "where it was asked for"
-        self.violate(
-            at=event.seq,
-            summary=f"“{word}”, which {' and '.join(mark.answers)} returned, got elsewhere",
-            expected=[f"only at {asked}"],
-            actual=[cited(event, f"{where}")],
-            evidence=sorted({*(answer.seq for answer in answers), first_wrong, event.seq}),
-            first_wrong=first_wrong,
-        )
+        summary = f"“{word}”, which {' and '.join(mark.answers)} returned, got elsewhere"
+        known, wrong = (*answers, first_wrong), first_wrong.seq
+        self.accuse(event, summary, f"only at {asked}", *known, shown=where, first_wrong=wrong)
+
+
+class ReasoningUnseen(Checker):
+    """C9: the reasoning of agents is for nobody."""
+
+    id = "C9"
+    title = "Reasoning is for nobody"
+    evidence = EvidenceKind.MISPLACED
+    sentence = (
+        "No word that only stands between the reasoning tags of what agents want said is seen by people, gets into a "
+        "transcript, or to an agent as a result."
+    )
+
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
+        #: word -> the event that an agent thought it
+        self._thought: dict[str, Event] = {}
+
+    @on(AgentReasoned)
+    def _reasoned(self, event: Event, body: AgentReasoned) -> None:
+        self.exercised += 1
+        for word in body.marks:
+            self._thought.setdefault(word, event)
+
+    @on(WireAccepted, MirrorAppended, TranscriptAppended, AgentGiven, after=(AgentReasoned,))
+    def _told(self, event: Event, body: WireAccepted | MirrorAppended | TranscriptAppended | AgentGiven) -> None:
+        thought = next((word for word in _WORD.findall(body.text) if word in self._thought), None)
+        if thought is None:
+            return
+        source = self._thought[thought]
+        where = f"at {self.run.name(body.address)}" if isinstance(body, WireAccepted) else f"in {body.session_key}"
+        facts = self.run.intents.get(event.intent or "")
+        summary = f"“{thought}”, which an agent only thought, got {where}"
+        expected = "nothing of what stands between reasoning tags"
+        shown, wrong = [cited(source, "reasoning"), cited(event, where)], event if facts is None else facts.prepared
+        self.accuse(event, summary, expected, source, shown=shown, first_wrong=wrong.seq)
+
+
+class ClosedIsClosed(Checker):
+    """T3: a result stays in its bound conversation where the configuration says so.
+
+    Costs nothing before bound work has ended on such a channel, and then one look-up for each word that people see.
+    """
+
+    id = "T3"
+    title = "Fail closed is closed"
+    evidence = EvidenceKind.MISPLACED
+    sentence = (
+        "Where the configuration has no fallback for bound work, no word of its result is seen outside its bound "
+        "conversation, also in notices, unless an agent or a hook sends it there on purpose, or a person says it."
+    )
+
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
+        #: word -> the delegation that returned it, and its answer
+        self._words: dict[str, tuple[str, Event]] = {}
+
+    @on(hands.HandAnswered)
+    def _answered(self, event: Event, body: hands.HandAnswered) -> None:
+        self._learn(event, event.delegation or "", body.marks)
+
+    @on(hands.WorkerAnswered)
+    def _worker(self, event: Event, body: hands.WorkerAnswered) -> None:
+        self._learn(event, body.named, body.marks)
+
+    def _learn(self, event: Event, delegation: str, words: tuple[str, ...]) -> None:
+        if words and self._is_closed(delegation):
+            self.exercised += 1
+            for word in words:
+                self._words.setdefault(word, (delegation, event))
+
+    def _is_closed(self, delegation: str) -> bool:
+        """Whether a delegation has a bound conversation, on a channel that has no fallback now."""
+        bound, limits = self.run.bindings.of_delegation.get(delegation), self.run.limits
+        return bound is not None and limits is not None and bound.body.conversation.channel in limits.closed
+
+    @on(world.PeerSaid, after=_ANSWERS)
+    def _said(self, _event: Event, body: world.PeerSaid) -> None:
+        for word in _WORD.findall(body.text):
+            self._words.pop(word, None)
+
+    @on(wire.WireAccepted, after=_ANSWERS)
+    def _accepted(self, event: Event, body: wire.WireAccepted) -> None:
+        facts = self.run.intents.get(event.intent or "") if self._words else None
+        if facts is None or facts.body.targeted or self.run.hooks.may_go(event.intent, body.address):
+            return
+        for word in _WORD.findall(body.text):
+            delegation, answer = self._words.get(word, ("", event))
+            if delegation and self._reports(facts, delegation) and self._is_closed(delegation):
+                self._seen(event, body, word, delegation, answer)
+                return
+
+    def _reports(self, facts: IntentFacts, delegation: str) -> bool:
+        """Whether a message says what became of a delegation. What else an agent says of it later is its own words."""
+        prepared = facts.prepared
+        about = prepared.delegation == delegation or self.run.callbacks.get(prepared.inbound or "") == delegation
+        return about or facts.body.intent_kind is IntentKind.NOTICE
+
+    def _seen(self, event: Event, body: wire.WireAccepted, word: str, delegation: str, answer: Event) -> None:
+        bound = self.run.bindings.of_delegation[delegation]
+        home = bound.body.conversation
+        # What the platform put elsewhere is judged by R2.
+        if home.lane in (body.address.lane, body.requested.lane):
+            return
+        summary = f"“{word}”, which {delegation} returned for {self.run.name(home)} alone, is seen elsewhere"
+        expected = f"only at {self.run.name(home)}: {home.channel} has no fallback"
+        shown, wrong = f"at {self.run.name(body.address)}", self.run.intents[event.intent or ""].prepared
+        self.accuse(event, summary, expected, bound.bound, answer, shown=shown, first_wrong=wrong.seq)

@@ -3,17 +3,13 @@
 The platform records in which call people hear what, independently of the place that the gateway and its adapter name.
 """
 
-from __future__ import annotations
-
-from trunkline.core.events import Event
+from trunkline.core.events import Event, delivery
 from trunkline.core.values import Address
-from trunkline.sim.events.calls import SpeechHeard
-from trunkline.sim.events.wire import WireAccepted
-from trunkline.sim.events.world import PeerSaid
+from trunkline.sim.events import wire, world
 from trunkline.sim.index.intent_facts import IntentFacts
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
-from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
+from trunkline.sim.invariants.base import Checker, EvidenceKind
 
 #: the second channel's message is named after the one that could not be said
 _SECOND = ".second"
@@ -36,24 +32,23 @@ class SaidInItsCall(Checker):
         #: message -> where it was said
         self._said: dict[str, Event] = {}
 
-    @on(PeerSaid)
-    def _peer_said(self, event: Event, _body: PeerSaid) -> None:
+    @on(world.PeerSaid)
+    def _peer_said(self, event: Event, _body: world.PeerSaid) -> None:
         self._said[event.inbound or ""] = event
 
-    @on(SpeechHeard)
-    def _heard(self, event: Event, body: SpeechHeard) -> None:
+    @on(world.SpeechHeard)
+    def _heard(self, event: Event, body: world.SpeechHeard) -> None:
         self.exercised += 1
         facts = self.run.intents.get(event.intent or "")
         asked = self._asked_in(facts)
         if asked is not None and not _names_another(facts, asked):
-            place = asked.body.address if isinstance(asked.body, PeerSaid) else body.address
+            place = asked.body.address if isinstance(asked.body, world.PeerSaid) else body.address
             if place.lane != body.address.lane:
                 self._report(event, body, facts, f"only in {self.run.name(place)}, where it was asked for", asked)
         elif body.requested.thread is not None:
             if body.requested.lane != body.address.lane:
-                self._report(
-                    event, body, facts, f"only in {self.run.name(body.requested)}, for which it was meant", None
-                )
+                expected = f"only in {self.run.name(body.requested)}, for which it was meant"
+                self._report(event, body, facts, expected, None)
         else:
             there = [call.address.lane for call in self.run.calls.going_on(body.requested)]
             # The one in which it was heard may have ended in the middle of it.
@@ -68,23 +63,17 @@ class SaidInItsCall(Checker):
         return self._said.get(self.run.message_behind(facts.prepared.inbound))
 
     def _report(
-        self, event: Event, body: SpeechHeard, facts: IntentFacts | None, expected: str, asked: Event | None
+        self, event: Event, body: world.SpeechHeard, facts: IntentFacts | None, expected: str, asked: Event | None
     ) -> None:
-        whole = "" if body.whole else " in part"
-        prepared = () if facts is None else (facts.prepared.seq,)
-        self.violate(
-            at=event.seq,
-            summary=f"{event.intent} was heard{whole} in {self.run.name(body.address)}, to which it does not belong",
-            expected=[expected],
-            actual=[cited(event, f"“{body.text}” in {self.run.name(body.address)}")],
-            evidence=[*(() if asked is None else (asked.seq,)), *prepared, event.seq],
-            first_wrong=event.seq,
-        )
+        where, whole = self.run.name(body.address), "" if body.whole else " in part"
+        causes = filter(None, (asked, None if facts is None else facts.prepared))
+        summary = f"{event.intent} was heard{whole} in {where}, to which it does not belong"
+        self.accuse(event, summary, expected, *causes, shown=f"“{body.text}” in {where}")
 
     # ------------------------------------------------------------ the second channel
 
-    @on(WireAccepted)
-    def _accepted(self, event: Event, body: WireAccepted) -> None:
+    @on(wire.WireAccepted, after=(delivery.Fallback,))
+    def _accepted(self, event: Event, body: wire.WireAccepted) -> None:
         second = self.run.calls.second.get(event.intent or "")
         if second is None:
             return
@@ -105,16 +94,12 @@ class SaidInItsCall(Checker):
         facts = self.run.intents.get(intent)
         return facts is not None and len(facts.accepts) >= facts.body.chunks
 
-    def _astray(self, event: Event, body: WireAccepted, expected: str) -> None:
-        self.violate(
-            at=event.seq,
-            summary=f"{event.intent} went to a second channel, {self.run.name(body.address)}, against its rules",
-            expected=[expected],
-            actual=[cited(event, f"“{body.text}” at {self.run.name(body.address)}")],
-        )
+    def _astray(self, event: Event, body: wire.WireAccepted, expected: str) -> None:
+        summary = f"{event.intent} went to a second channel, {self.run.name(body.address)}, against its rules"
+        self.accuse(event, summary, expected, shown=f"“{body.text}” at {self.run.name(body.address)}")
 
 
 def _names_another(facts: IntentFacts | None, asked: Event) -> bool:
     """Whether an agent has named another place than the one of the words that it answers."""
-    place = asked.body.address if isinstance(asked.body, PeerSaid) else None
+    place = asked.body.address if isinstance(asked.body, world.PeerSaid) else None
     return facts is not None and facts.body.targeted and place is not None and place.lane != facts.lane

@@ -1,7 +1,5 @@
 """An accepted delegation is worked on, and its first answer counts: C5, C6."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from trunkline.core.events import Event
@@ -53,22 +51,15 @@ class AcceptedMeansWork(Checker):
         self.exercised += 1
         run = self.run.hands.runs.get(event.delegation or "")
         if run is None or run.accepted is None:
-            self.violate(
-                at=event.seq,
-                summary=f"{body.hand} works on {event.delegation or 'a task'}, which is not accepted",
-                expected=["a delegation that was committed before"],
-                actual=[cited(event, f"{body.hand} begins “{body.task}”")],
-            )
+            summary = f"{body.hand} works on {event.delegation or 'a task'}, which is not accepted"
+            expected = "a delegation that was committed before"
+            self.accuse(event, summary, expected, shown=f"{body.hand} begins “{body.task}”")
             return
         most = None if self.run.limits is None else self.run.limits.hand_age
         if most is not None and event.at > run.accepted.at + most:
-            self.violate(
-                at=event.seq,
-                summary=f"{body.hand} began {run.id} when it was too old",
-                expected=[f"no start after {run.accepted.at + most:.0f}s, {most:.0f} s after #{run.accepted.seq}"],
-                actual=[cited(event, f"{body.hand} begins “{body.task}”")],
-                evidence=[run.accepted.seq, event.seq],
-            )
+            summary = f"{body.hand} began {run.id} when it was too old"
+            expected = f"no start after {run.accepted.at + most:.0f}s, {most:.0f} s after #{run.accepted.seq}"
+            self.accuse(event, summary, expected, run.accepted, shown=f"{body.hand} begins “{body.task}”")
 
     @on(AgentDelegated)
     def _called(self, event: Event, body: AgentDelegated) -> None:
@@ -79,7 +70,9 @@ class AcceptedMeansWork(Checker):
         call = _Call(event.turn or "", body.call)
         known = self._calls.setdefault(event.delegation, (call, event))
         if known[0] != call:
-            self._report_shared(event, body, known[1])
+            shown = [cited(same, f"call {number}") for same, number in ((known[1], 1), (event, body.call))]
+            summary = f"two calls have the same delegation, {event.delegation}"
+            self.accuse(event, summary, "an id of its own for each call", known[1], shown=shown)
         self._report_wait(event, body)
 
     def _check_refusal(self, event: Event, body: AgentDelegated) -> None:
@@ -90,23 +83,9 @@ class AcceptedMeansWork(Checker):
                 continue
             task = accepted.body.task if isinstance(accepted.body, DelegationAccepted) else ""
             if task == body.task:
-                self.violate(
-                    at=event.seq,
-                    summary=f"{body.agent} was refused {body.hand}, and {run.id} was started",
-                    expected=[f"nothing, after {body.refused}"],
-                    actual=[cited(accepted, f"{run.id} was accepted")],
-                    evidence=[accepted.seq, event.seq],
-                    first_wrong=accepted.seq,
-                )
-
-    def _report_shared(self, event: Event, body: AgentDelegated, first: Event) -> None:
-        self.violate(
-            at=event.seq,
-            summary=f"two calls have the same delegation, {event.delegation}",
-            expected=["an id of its own for each call"],
-            actual=[cited(call, f"call {number}") for call, number in ((first, 1), (event, body.call))],
-            evidence=[first.seq, event.seq],
-        )
+                summary = f"{body.agent} was refused {body.hand}, and {run.id} was started"
+                expected, shown = f"nothing, after {body.refused}", [cited(accepted, f"{run.id} was accepted")]
+                self.accuse(event, summary, expected, accepted, shown=shown, first_wrong=accepted.seq)
 
     def _report_wait(self, event: Event, body: AgentDelegated) -> None:
         """The hand took its time before the call returned, so the agent has waited for it."""
@@ -116,13 +95,9 @@ class AcceptedMeansWork(Checker):
             return
         for answer in run.answers:
             if answer.at <= event.at and any(body.since <= begun.at < answer.at for begun in run.began):
-                self.violate(
-                    at=event.seq,
-                    summary=f"{body.agent} was kept waiting until {body.hand} had answered",
-                    expected=["the call returns as soon as it is accepted"],
-                    actual=[cited(answer, "answered"), cited(event, "returned")],
-                    evidence=[answer.seq, event.seq],
-                )
+                summary = f"{body.agent} was kept waiting until {body.hand} had answered"
+                shown = [cited(answer, "answered"), cited(event, "returned")]
+                self.accuse(event, summary, "the call returns as soon as it is accepted", answer, shown=shown)
                 return
 
     def finish(self, last: Event) -> None:
@@ -144,14 +119,9 @@ class AcceptedMeansWork(Checker):
     def _never(self, last: Event, event: Event, run: HandRun) -> None:
         body = event.body
         assert isinstance(body, AgentDelegated)
-        self.violate(
-            at=last.seq,
-            summary=f"{body.hand} never began {run.id}, which was accepted",
-            expected=[f"{body.hand} works on “{body.task}”, or {run.id} ends with a reason"],
-            actual=[f"nothing after #{event.seq} {event.at:.3f}s"],
-            evidence=[event.seq],
-            missing_after=event.seq,
-        )
+        summary = f"{body.hand} never began {run.id}, which was accepted"
+        expected = f"{body.hand} works on “{body.task}”, or {run.id} ends with a reason"
+        self.miss(last, event, summary, expected, shown=[f"nothing after #{event.seq} {event.at:.3f}s"])
 
 
 class FirstResultWins(Checker):
@@ -177,13 +147,9 @@ class FirstResultWins(Checker):
         self.exercised += 1
         first = self._ends.setdefault(delegation, event)
         if first is not event:
-            self.violate(
-                at=event.seq,
-                summary=f"{delegation} ended twice",
-                expected=[f"the first end, #{first.seq}, and a record that the later one is ignored"],
-                actual=[cited(event, f"{body.outcome.value}: “{body.text}”")],
-                evidence=[first.seq, event.seq],
-            )
+            summary = f"{delegation} ended twice"
+            expected = f"the first end, #{first.seq}, and a record that the later one is ignored"
+            self.accuse(event, summary, expected, first, shown=f"{body.outcome.value}: “{body.text}”")
         run = self.run.hands.run_of(delegation)
         if run.began and body.outcome in (HandOutcome.OK, HandOutcome.ERROR):
             self._was_answered(event, body, run)
@@ -227,14 +193,10 @@ class FirstResultWins(Checker):
             known = self._turned_away.get(delegation, 0) + (1 if self._won(run, taken) else 0)
             if known < len(taken):
                 after = taken[known]
-                self.violate(
-                    at=last.seq,
-                    summary=f"an answer to {delegation} was taken, and nothing says what became of it",
-                    expected=["an end, or a record that it is ignored or refused"],
-                    actual=[f"nothing after #{after.seq} {after.at:.3f}s"],
-                    evidence=[event.seq for event in taken],
-                    missing_after=after.seq,
-                )
+                summary = f"an answer to {delegation} was taken, and nothing says what became of it"
+                expected = "an end, or a record that it is ignored or refused"
+                shown = [f"nothing after #{after.seq} {after.at:.3f}s"]
+                self.miss(last, after, summary, expected, *taken, shown=shown)
 
     def _won(self, run: HandRun, taken: list[Event]) -> bool:
         result = run.result

@@ -1,20 +1,16 @@
 """Addresses on the wire, and audiences: R4, P1."""
 
-from __future__ import annotations
-
 import re
 
-from trunkline.core.events import Event
-from trunkline.core.events.delivery import IntentPrepared, TargetResolved
-from trunkline.core.events.gateway import RouteDecided
-from trunkline.core.message_tool.places import is_conversation
+from trunkline.core.events import Event, delivery, gateway
+from trunkline.core.message_tool.conversations import is_conversation
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind
 from trunkline.sim.events.wire import WireAccepted, WireRefused
 from trunkline.sim.events.world import PeerSaid, WorldAccount, WorldPlace
 from trunkline.sim.index.projection import on
-from trunkline.sim.index.run_facts import IntentFacts, Lane, RunFacts
-from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
+from trunkline.sim.index.run_facts import IntentFacts, Lane, RunFacts, is_one_place
+from trunkline.sim.invariants.base import Checker, EvidenceKind
 
 
 class AddressFidelity(Checker):
@@ -38,12 +34,12 @@ class AddressFidelity(Checker):
         #: channel -> the ids of its conversations
         self._ids: dict[str, set[str]] = {}
         #: seq -> a target that an agent or a client named
-        self._named: dict[int, TargetResolved] = {}
+        self._named: dict[int, delivery.TargetResolved] = {}
         #: threads that the gateway must open before it names them
         self._to_open: set[Lane] = set()
 
-    @on(RouteDecided)
-    def _routed(self, event: Event, body: RouteDecided) -> None:
+    @on(gateway.RouteDecided)
+    def _routed(self, event: Event, body: gateway.RouteDecided) -> None:
         if body.reply_reason is Reason.REPLY_IN_OPENED_THREAD and body.reply_to is not None:
             self._to_open.add(body.reply_to.lane)
 
@@ -56,20 +52,19 @@ class AddressFidelity(Checker):
         self._places.add(body.address.lane)
         self._ids.setdefault(body.address.channel, set()).add(body.address.conversation)
 
-    @on(TargetResolved)
-    def _resolved(self, event: Event, body: TargetResolved) -> None:
+    @on(delivery.TargetResolved)
+    def _resolved(self, event: Event, body: delivery.TargetResolved) -> None:
         self._named[event.seq] = body
 
-    @on(IntentPrepared)
-    def _prepared(self, event: Event, body: IntentPrepared) -> None:
+    @on(delivery.IntentPrepared)
+    def _prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
         if not self.run.witnessed:
             return
         there = self._accounts.get(body.address.channel, set())
         self.exercised += 1
         if body.address.account not in there:
             known = ", ".join(sorted(there)) or "none"
-            why = f"{body.address.channel} has no such account; it has: {known}"
-            self._report(event, body.address, why, [event.seq])
+            self._report(event, body.address, f"{body.address.channel} has no such account; it has: {known}")
 
     @on(WireAccepted, WireRefused)
     def _asked(self, event: Event, body: WireAccepted | WireRefused) -> None:
@@ -81,6 +76,9 @@ class AddressFidelity(Checker):
             # A question about a place that the agent made up: it is answered with the refusal.
             return
         facts = self.run.intents.get(event.intent or "")
+        as_named = facts is not None and facts.lane == asked.lane
+        if as_named and isinstance(body, WireAccepted) and is_one_place(asked, body.address):
+            return  # the platform knows this spelling of the id too
         if (
             facts is not None
             and facts.body.action is None
@@ -88,13 +86,11 @@ class AddressFidelity(Checker):
         ):
             # The thread of a message that the agent answers; its first answer makes it.
             return
-        if facts is None or facts.lane != asked.lane:
+        if facts is None or not as_named:
             # The intent names another place: the id was changed on its way to the wire.
-            self._report(event, asked, f"{asked.channel} has issued no such id", [event.seq])
+            self._report(event, asked, f"{asked.channel} has issued no such id")
         elif isinstance(body, WireAccepted) or not self._invented(facts, asked):
-            why = f"{asked.channel} has issued no such id"
-            missing = facts.prepared.seq if asked.lane in self._to_open else None
-            self._report(event, asked, why, [facts.prepared.seq, event.seq], missing)
+            self._report(event, asked, f"{asked.channel} has issued no such id", facts.prepared)
 
     def _invented(self, facts: IntentFacts, asked: Address) -> bool:
         """Whether the agent, the client or the hook that named the target made the refused id up."""
@@ -120,19 +116,13 @@ class AddressFidelity(Checker):
         meant = any(_spelled(number, target) for number in ids if number != asked.parent)
         return asked.conversation not in ids and (_spelled(asked.conversation, target) or not meant)
 
-    def _report(
-        self, event: Event, asked: Address, why: str, evidence: list[int], missing_after: int | None = None
-    ) -> None:
-        """`missing_after`: the address is right, and nothing opened the thread after that event."""
-        self.violate(
-            at=event.seq,
-            summary=f"{event.intent} was addressed to {asked}: {why}",
-            expected=["an address that the platform issued"],
-            actual=[cited(event, f"{asked}")],
-            evidence=evidence,
-            first_wrong=evidence[0] if missing_after is None else None,
-            missing_after=missing_after,
-        )
+    def _report(self, event: Event, asked: Address, why: str, prepared: Event | None = None) -> None:
+        """Report a wrong address, or a right one of a thread that nothing opened after the preparation."""
+        summary, expected = f"{event.intent} was addressed to {asked}: {why}", "an address that the platform issued"
+        missing = prepared if asked.lane in self._to_open else None
+        wrong = None if prepared is None or missing is not None else prepared.seq
+        causes = filter(None, [prepared])
+        self.accuse(event, summary, expected, *causes, shown=f"{asked}", missing=missing, first_wrong=wrong)
 
 
 def _spelled(part: str, target: str) -> bool:
@@ -186,12 +176,18 @@ class AudienceConfinement(Checker):
     def _report_leak(self, secret: str, said: Event, event: Event) -> None:
         body, facts = event.body, self.run.intents.get(event.intent or "")
         assert isinstance(body, WireAccepted)
-        routed = None if facts is None else self.run.routed.get(facts.prepared.inbound or "")
-        self.violate(
-            at=event.seq,
-            summary=f"“{secret}”, said at {self.run.name(getattr(said.body, 'address', None))}, was seen elsewhere",
-            expected=[f"not visible at {self.run.name(body.address)}"],
-            actual=[cited(event, f"“{body.text}” at {self.run.name(body.address)}")],
-            evidence=[said.seq, event.seq],
-            first_wrong=event.seq if routed is None else routed.seq,
-        )
+        wrong = event if facts is None else self._route_to_shared(facts.prepared, said) or facts.prepared
+        summary = f"“{secret}”, said at {self.run.name(getattr(said.body, 'address', None))}, was seen elsewhere"
+        expected = f"not visible at {self.run.name(body.address)}"
+        seen = f"“{body.text}” at {self.run.name(body.address)}"
+        self.accuse(event, summary, expected, said, shown=seen, first_wrong=wrong.seq)
+
+    def _route_to_shared(self, prepared: Event, said: Event) -> Event | None:
+        """The route of an answer to a session that the place of the words has, too."""
+        routed = self.run.routed.get(prepared.inbound or "")
+        if routed is None or not isinstance(routed.body, gateway.RouteDecided) or not isinstance(said.body, PeerSaid):
+            return None
+        key, place = routed.body.session_key, said.body.address.lane
+        routes = [route.body for route in self.run.routed.values() if isinstance(route.body, gateway.RouteDecided)]
+        shared = any(body.session_key == key and body.reply_to and body.reply_to.lane == place for body in routes)
+        return routed if shared else None

@@ -1,7 +1,5 @@
 """Messages and changes that leave the conversation of their turn: P3, P4, P5."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -10,18 +8,17 @@ import msgspec
 
 from trunkline.core.action_names import Action
 from trunkline.core.actions.catalogue import SPECS
-from trunkline.core.events import Event
-from trunkline.core.events.actions import PolicyDecided
-from trunkline.core.events.gateway import RouteDecided, TurnStarted
+from trunkline.core.events import Event, actions, gateway
 from trunkline.core.message_tool.conversations import is_listed, same_conversation
 from trunkline.core.values import Address, IntentKind, WorkKind
 from trunkline.sim.events.actions import WireActed
+from trunkline.sim.events.hands import AgentDelegated
 from trunkline.sim.events.script import TextDenied
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import AgentContexts, ThreadOpened, WorldLimits, WorldPlace
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import IntentFacts, RunFacts
-from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
+from trunkline.sim.invariants.base import Checker, EvidenceKind
 
 #: turns that work in no conversation, and what a mark calls them
 _NOWHERE = {WorkKind.HEARTBEAT: "heartbeat", WorkKind.CRON: "schedule", WorkKind.WAKE: "wake-up"}
@@ -36,7 +33,7 @@ class _Decision:
     """A decision of the gateway, and the configuration of that time."""
 
     event: Event
-    body: PolicyDecided
+    body: actions.PolicyDecided
     configured: bool
     settings: AgentContexts
 
@@ -69,13 +66,11 @@ class _Contexts(Checker):
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
         self._settings: dict[str, AgentContexts] = {}
-        #: where each turn first started; few turns write to another place, and only their places are looked up
-        self._starts: dict[str, Event] = {}
         self._turns: dict[str, _Turn] = {}
         #: thread -> the conversation that it is in
         self._parents: dict[tuple[str, str], str] = {}
-        #: agent -> where people wrote to it
-        self._written: defaultdict[str, set[Address]] = defaultdict(set)
+        #: delegation -> the place that the agent named for its answer: there a turn without a place speaks at home
+        self._named: dict[str | None, Address] = {}
 
     @on(WorldLimits)
     def _limits(self, event: Event, body: WorldLimits) -> None:
@@ -86,26 +81,24 @@ class _Contexts(Checker):
         if body.address.parent is not None:
             self._parents[body.address.channel, body.address.conversation] = body.address.parent
 
-    @on(RouteDecided)
-    def _routed(self, event: Event, body: RouteDecided) -> None:
+    @on(AgentDelegated)
+    def _delegated(self, event: Event, body: AgentDelegated) -> None:
         if body.reply_to is not None:
-            self._written[body.agent].add(body.reply_to)
-
-    @on(TurnStarted)
-    def _started(self, event: Event, body: TurnStarted) -> None:
-        self._starts.setdefault(event.turn or "", event)
+            self._named[event.delegation] = body.reply_to
 
     def _turn(self, turn: str | None) -> _Turn | None:
         """A turn that has started, with its places."""
-        found, start = self._turns.get(turn or ""), self._starts.get(turn or "")
-        if found is not None or start is None or not isinstance(start.body, TurnStarted):
+        # Few turns write to another place, and only the places of these are looked up.
+        found, start = self._turns.get(turn or ""), self.run.started.get(turn or "")
+        if found is not None or start is None or not isinstance(start.body, gateway.TurnStarted):
             return found
         body, places = start.body, list[Address]()
         if body.work not in _NOWHERE:
             message = self._message_behind(start.inbound)
             origin = self.run.origin(message)
             # The answer of a callback may go elsewhere: to a bound conversation.
-            known = (self.run.home(message), None if origin is None else origin[0], body.origin)
+            named = self._named.get(self.run.callbacks.get(start.inbound or ""))
+            known = (self.run.home(message), None if origin is None else origin[0], body.origin, named)
             places = [self._whole(place) for place in known if place is not None]
         made = self._turns[turn or ""] = _Turn(body.agent, body.work, tuple(places))
         return made
@@ -117,8 +110,8 @@ class _Contexts(Checker):
             found = run.delegated_by.get(run.callbacks.get(found) or found.removesuffix(_TASK_OF))
         return found or inbound
 
-    @on(PolicyDecided)
-    def _decision(self, event: Event, body: PolicyDecided) -> None:
+    @on(actions.PolicyDecided)
+    def _decision(self, event: Event, body: actions.PolicyDecided) -> None:
         turn = self._turn(event.turn)
         settings = self._settings.get("" if turn is None else turn.agent)
         if turn is not None and settings is not None:
@@ -132,8 +125,9 @@ class _Contexts(Checker):
             return settings.across if crosses else settings.within
         if settings.reach == "any" or any(is_listed(target, entry) for entry in settings.targets):
             return True
-        written = self._written[turn.agent] if settings.reach == "last" else ()
-        return any(same_conversation(place, target) for place in written)
+        routes = (event.body for event in self.run.routed.values()) if settings.reach == "last" else ()
+        written = (route for route in routes if isinstance(route, gateway.RouteDecided) and route.agent == turn.agent)
+        return any(route.reply_to is not None and same_conversation(route.reply_to, target) for route in written)
 
     def _whole(self, place: Address) -> Address:
         """A place with its parent, which not everybody who names it knows."""
@@ -159,9 +153,8 @@ class _Contexts(Checker):
     def _shown(self, crossing: _Crossing, event: Event) -> str:
         at = self.run.name(crossing.place)
         if isinstance(event.body, WireActed):
-            return cited(event, f"{event.body.action.value} at {at}")
-        text = event.body.text if isinstance(event.body, WireAccepted) else ""
-        return cited(event, f"“{text}” at {at}")
+            return f"{event.body.action.value} at {at}"
+        return f"“{getattr(event.body, 'text', '')}” at {at}"
 
     def _unmarked(self, text: str) -> str:
         """The text without the mark of an uncertain repeat."""
@@ -192,8 +185,8 @@ class CrossingsAreDecided(_Contexts):
         "allowed and what is denied is as configured."
     )
 
-    @on(PolicyDecided)
-    def _decided(self, event: Event, body: PolicyDecided) -> None:
+    @on(actions.PolicyDecided)
+    def _decided(self, event: Event, body: actions.PolicyDecided) -> None:
         self._decision(event, body)
         turn = self._turn(event.turn)
         made = turn.decisions[-1] if turn is not None and turn.decisions else None
@@ -202,12 +195,11 @@ class CrossingsAreDecided(_Contexts):
         if not turn.places and made.settings.reach == "last":
             # Which conversation was the last is not known to the millisecond.
             return
-        self.violate(
-            at=event.seq,
-            summary=f"{body.action} from {self._from(turn)} is denied, but the configuration allows it",
-            expected=[f"{body.action} to {self.run.name(body.target)} is allowed"],
-            actual=[cited(event, "denied")],
-        )
+        if not turn.places and self.run.hooks.may_go(event.intent, body.target):
+            # A hook moved an answer, which has the place that the schedule gives it.
+            return
+        summary = f"{body.action} from {self._from(turn)} is denied, but the configuration allows it"
+        self.accuse(event, summary, f"{body.action} to {self.run.name(body.target)} is allowed", shown="denied")
 
     @on(WireAccepted, WireActed)
     def _seen(self, event: Event, body: WireAccepted | WireActed) -> None:
@@ -220,15 +212,10 @@ class CrossingsAreDecided(_Contexts):
             # What was denied is judged by P5.
             return
         why = "nothing decided that it may" if decided is None else "the configuration does not allow it"
-        evidence = [crossing.facts.prepared.seq, event.seq]
-        self.violate(
-            at=event.seq,
-            summary=f"{event.intent} left {self._from(crossing.turn)}, and {why}",
-            expected=[f"nothing from {self._from(crossing.turn)} at {self.run.name(crossing.place)}"],
-            actual=[self._shown(crossing, event)],
-            evidence=evidence if decided is None else [decided.event.seq, *evidence],
-            first_wrong=crossing.facts.prepared.seq if decided is None else decided.event.seq,
-        )
+        origin, wrong = self._from(crossing.turn), crossing.facts.prepared if decided is None else decided.event
+        expected, shown = f"nothing from {origin} at {self.run.name(crossing.place)}", self._shown(crossing, event)
+        causes, summary = (wrong, crossing.facts.prepared), f"{event.intent} left {origin}, and {why}"
+        self.accuse(event, summary, expected, *causes, shown=shown, first_wrong=wrong.seq)
 
 
 class MarksAreSeen(_Contexts):
@@ -278,18 +265,11 @@ class MarksAreSeen(_Contexts):
         if any(re.fullmatch(marked, _bare(text), re.DOTALL) for text in texts):
             return
         wanted = " … ".join(part for part in (settings.prefix.strip(), settings.suffix.strip()) if part)
-        self.violate(
-            at=event.seq,
-            summary=f"{event.intent} does not show that it comes from {self._from(turn)}",
-            expected=[f"the mark “{wanted}”"],
-            actual=[self._shown(crossing, event)],
-            evidence=[decided.event.seq, crossing.facts.prepared.seq, event.seq],
-            first_wrong=event.seq if _has_mark(decided.body) else decided.event.seq,
-        )
-
-
-def _has_mark(body: PolicyDecided) -> bool:
-    return bool(body.mark or body.mark_after or body.mark_embed)
+        summary = f"{event.intent} does not show that it comes from {self._from(turn)}"
+        causes, shown = (decided.event, crossing.facts.prepared), self._shown(crossing, event)
+        has_mark = decided.body.mark or decided.body.mark_after or decided.body.mark_embed
+        wrong = event if has_mark else decided.event
+        self.accuse(event, summary, f"the mark “{wanted}”", *causes, shown=shown, first_wrong=wrong.seq)
 
 
 def _is_marked(turn: _Turn, place: Address, settings: AgentContexts) -> bool:
@@ -318,26 +298,24 @@ class DeniedIsNotDone(_Contexts):
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
-        #: turn -> the texts that were denied to it, with the seqs of the denials
-        self._denied: defaultdict[str, dict[str, int]] = defaultdict(dict)
-        #: turn -> its messages that people see
-        self._said: defaultdict[str, dict[str, Event]] = defaultdict(dict)
+        #: turn -> the texts that were denied to it, with the denials
+        self._denied: defaultdict[str, dict[str, Event]] = defaultdict(dict)
 
-    @on(PolicyDecided)
-    def _counted(self, event: Event, body: PolicyDecided) -> None:
+    @on(actions.PolicyDecided)
+    def _counted(self, event: Event, body: actions.PolicyDecided) -> None:
         self._decision(event, body)
         self.exercised += not body.allowed
 
     @on(TextDenied)
     def _withheld(self, event: Event, body: TextDenied) -> None:
         turn = event.turn or ""
-        self._denied[turn][_bare(body.text)] = event.seq
-        for said in self._said.pop(turn, {}).values():
-            self._judge_text(said, turn)
+        self._denied[turn][_bare(body.text)] = event
+        for facts in self.run.intents.values():
+            if facts.prepared.turn == turn and facts.accepts:
+                self._judge_text(facts.accepts[-1], turn)
 
-    @on(TurnStarted)
-    def _begins(self, event: Event, body: TurnStarted) -> None:
-        self._started(event, body)
+    @on(gateway.TurnStarted, after=(TextDenied,))
+    def _begins(self, event: Event, _body: gateway.TurnStarted) -> None:
         # It may run again because its process died; by now the configuration may allow the text.
         self._denied.pop(event.turn or "", None)
 
@@ -346,18 +324,13 @@ class DeniedIsNotDone(_Contexts):
         crossing = self._crossing(event, body.requested)
         decided = None if crossing is None else crossing.decided
         if crossing is None or decided is None or decided.body.allowed:
-            if isinstance(body, WireAccepted):
+            if self._denied and isinstance(body, WireAccepted):
                 self._elsewhere(event)
             return
-        prepared = crossing.facts.prepared.seq
-        self.violate(
-            at=event.seq,
-            summary=f"{event.intent} was denied, and people see it nevertheless",
-            expected=[f"nothing at {self.run.name(crossing.place)} from this turn"],
-            actual=[self._shown(crossing, event)],
-            evidence=[decided.event.seq, prepared, event.seq],
-            first_wrong=prepared,
-        )
+        prepared, shown = crossing.facts.prepared, self._shown(crossing, event)
+        summary = f"{event.intent} was denied, and people see it nevertheless"
+        expected = f"nothing at {self.run.name(crossing.place)} from this turn"
+        self.accuse(event, summary, expected, decided.event, prepared, shown=shown, first_wrong=prepared.seq)
 
     def _elsewhere(self, event: Event) -> None:
         """A message that no decision denied. Its text may have been denied, in another place."""
@@ -365,8 +338,6 @@ class DeniedIsNotDone(_Contexts):
         turn = "" if facts is None else facts.prepared.turn or ""
         if turn in self._denied:
             self._judge_text(event, turn)
-        elif turn:
-            self._said[turn][event.intent or ""] = event
 
     def _judge_text(self, event: Event, turn: str) -> None:
         facts = self.run.intents[event.intent or ""]
@@ -377,11 +348,7 @@ class DeniedIsNotDone(_Contexts):
         denied = self._denied[turn].get(_bare(whole))
         if denied is None:
             return
-        self.violate(
-            at=event.seq,
-            summary=f"{event.intent} says what {turn} was not allowed to say elsewhere",
-            expected=["nobody sees the text"],
-            actual=[cited(event, f"“{whole}” at {self.run.name(facts.body.address)}")],
-            evidence=sorted((denied, facts.prepared.seq, event.seq)),
-            first_wrong=facts.prepared.seq,
-        )
+        summary = f"{event.intent} says what {turn} was not allowed to say elsewhere"
+        shown, causes = f"“{whole}” at {self.run.name(facts.body.address)}", (denied, facts.prepared)
+        wrong = facts.prepared.seq
+        self.accuse(event, summary, "nobody sees the text", *causes, shown=shown, first_wrong=wrong)

@@ -1,37 +1,16 @@
 """Where messages are delivered and mirrored: R1, R2, M1."""
 
-from __future__ import annotations
-
 from trunkline.core.channels import rules_for
 from trunkline.core.errors import KeyFormatError
-from trunkline.core.events import Event
-from trunkline.core.events.delivery import (
-    Fallback,
-    IntentPrepared,
-    IntentSettled,
-    MirrorAppended,
-    MirrorRefused,
-    TransportFallback,
-)
-from trunkline.core.events.gateway import (
-    ConfigReloaded,
-    InboundAdmitted,
-    InboundReceived,
-    ProcessStarted,
-    RouteDecided,
-    SessionLeft,
-    TurnStarted,
-)
-from trunkline.core.events.hands import CompletionPlanned
+from trunkline.core.events import Event, delivery, gateway, hands
 from trunkline.core.keys import parse_v1
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind, IntentKind, IntentState, WorkKind
-from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events.wire import NO_PLACE, WireAccepted, WireRefused
 from trunkline.sim.index.binding_facts import BindingFacts
-from trunkline.sim.index.projection import on
-from trunkline.sim.index.run_facts import IntentFacts, Lane, RunFacts
+from trunkline.sim.index.projection import on, on_intent
+from trunkline.sim.index.run_facts import IntentFacts, Lane, RunFacts, is_one_place
 from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
-from trunkline.sim.invariants.routing.binding_freshness import IdentityFidelity
 
 #: how an intent ends that a platform put elsewhere
 _MISPLACED = "an end as misplaced, not as delivered"
@@ -49,19 +28,19 @@ class ReplyReferences(Checker):
         #: intent -> the message that it must quote
         self._quotes: dict[str, str] = {}
 
-    @on(ProcessStarted, ConfigReloaded)
-    def _configured(self, event: Event, body: ProcessStarted | ConfigReloaded) -> None:
+    @on(gateway.ProcessStarted, gateway.ConfigReloaded)
+    def _configured(self, event: Event, body: gateway.ProcessStarted | gateway.ConfigReloaded) -> None:
         self._quoting[event.generation] = frozenset(body.quoting)
 
-    @on(TurnStarted)
-    def _turn_started(self, event: Event, body: TurnStarted) -> None:
+    @on(gateway.TurnStarted)
+    def _turn_started(self, event: Event, body: gateway.TurnStarted) -> None:
         """Only turns of messages quote; the answer to a chat command does not."""
         quoting = self._quoting.get(event.generation)
         if quoting and body.work is WorkKind.MESSAGE:
             self._at_turn[event.turn or ""] = quoting
 
-    @on(IntentPrepared)
-    def _answer_prepared(self, event: Event, body: IntentPrepared) -> None:
+    @on(delivery.IntentPrepared)
+    def _answer_prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
         """Only the answer of the turn quotes, and only in the message's own place."""
         channel = body.address.channel
         if channel not in self._at_turn.get(event.turn or "", ()) or channel not in self._quoting[event.generation]:
@@ -69,7 +48,7 @@ class ReplyReferences(Checker):
         received = self.run.received.get(event.inbound or "")
         if body.intent_kind is not IntentKind.REPLY or body.targeted or received is None:
             return
-        assert isinstance(received.body, InboundReceived)
+        assert isinstance(received.body, gateway.InboundReceived)
         if received.body.address.lane == body.address.lane:
             self._quotes[event.intent or ""] = received.body.subject
 
@@ -83,13 +62,9 @@ class ReplyReferences(Checker):
         prepared = self.run.intents[event.intent or ""].prepared
         if body.reply_to in (message, *self.meant(prepared)):
             return
-        self.violate(
-            at=event.seq,
-            summary=f"the answer to {prepared.inbound} does not quote it",
-            expected=[f"a reply reference to {message}"],
-            actual=[cited(event, f"reply reference: {body.reply_to or 'none'}")],
-            evidence=[prepared.seq, event.seq],
-        )
+        summary = f"the answer to {prepared.inbound} does not quote it"
+        expected = f"a reply reference to {message}"
+        self.accuse(event, summary, expected, prepared, shown=f"reply reference: {body.reply_to or 'none'}")
 
 
 class ExactReturnAddress(ReplyReferences):
@@ -100,56 +75,60 @@ class ExactReturnAddress(ReplyReferences):
     evidence = EvidenceKind.MISPLACED
     sentence = "A reply has the channel, account, conversation, thread and reply reference of its causing inbound."
 
-    @on(WireAccepted)
-    def _accepted(self, event: Event, body: WireAccepted) -> None:
-        facts = self.run.intents.get(event.intent or "")
-        origin = None if facts is None or facts.body.targeted else self.run.origin(facts.prepared.inbound)
-        if facts is None or origin is None:
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
+        #: turn -> places that took nothing of it
+        self._no_place: dict[str, list[Address]] = {}
+
+    @on_intent(WireRefused)
+    def _refused(self, event: Event, body: WireRefused, facts: IntentFacts) -> None:
+        if body.reason in NO_PLACE:
+            self._no_place.setdefault(facts.prepared.turn or "", []).append(body.address)
+
+    @on_intent(WireAccepted)
+    def _accepted(self, event: Event, body: WireAccepted, facts: IntentFacts) -> None:
+        origin = None if facts.body.targeted else self.run.origin(facts.prepared.inbound)
+        if origin is None:
             return
         self.exercised += 1
+        place, message = origin
+        quoted = self._quotes.get(event.intent or "", body.reply_to)
+        plain = body.address == place and body.reply_to == quoted and body.reply_to in (None, message)
+        if plain and facts.prepared.delegation is None:
+            return
         if self.run.hooks.may_go(event.intent, body.address) or self.run.calls.goes_second(event.intent, body.address):
             return
         self.check_quote(event, body)
-        place, message = origin
         opened = self.run.opened_on(place, message)
         bound = self.run.bindings.of_delegation.get(facts.prepared.delegation or "")
+        # A callback turn answers where its result is bound, and so does what it delegates itself.
+        right = {place.lane, (opened or place).lane} | self.run.bound_above(facts.prepared.delegation)
         if bound is not None:
-            asked = {place.lane} if opened is None else {place.lane, opened.lane}
-            self._of_bound_work(event, facts, bound, asked)
+            self._of_bound_work(event, facts, bound, right)
             return
         quotable = (None, message, *self.meant(facts.prepared))
-        if body.address == place and body.reply_to in quotable:
-            return
-        right = {place.lane} if opened is None else {place.lane, opened.lane}
         if body.requested.lane in right and body.address.lane not in right:
             return  # requested correctly, misplaced by the platform: R2 and L3 judge the record of it
         if body.address.lane in right and body.reply_to in quotable:
             return
         if self.run.answered.in_thread(facts.prepared.turn, place, body.address) or self._notice_in_room(facts, body):
             return
-        self.violate(
-            at=event.seq,
-            summary=f"the answer to {facts.prepared.inbound} went to {self.run.name(body.address)}",
-            expected=[f"at {self.run.name(opened or place)}, the place of {facts.prepared.inbound}"],
-            actual=[cited(event, f"“{body.text}” at {self.run.name(body.address)}")],
-            evidence=[facts.prepared.seq, event.seq],
-            first_wrong=self._first_wrong(facts, right, event),
+        summary = f"the answer to {facts.prepared.inbound} went to {self.run.name(body.address)}"
+        expected = f"at {self.run.name(opened or place)}, the place of {facts.prepared.inbound}"
+        seen = f"“{body.text}” at {self.run.name(body.address)}"
+        self.accuse(
+            event, summary, expected, facts.prepared, shown=seen, first_wrong=self._first_wrong(facts, right, event)
         )
 
     def _notice_in_room(self, notice: IntentFacts, body: WireAccepted) -> bool:
-        """Whether an intent is the notice of an answer to a deleted thread, in the room of that thread."""
-        if notice.body.intent_kind is not IntentKind.NOTICE:
-            return False
-        rules, cause = rules_for(body.address.channel), notice.prepared.cause
-        answers = (
-            (intent, end.body) for intent in self.run.intents.values() for end in intent.settled if end.seq == cause
-        )
-        return any(
-            isinstance(end, IntentSettled)
-            and end.reason is Reason.PLACE_GONE
-            and rules.room_above(answer.body.address).lane == body.address.lane
-            for answer, end in answers
-        )
+        """Whether an intent is a notice about an answer that the platform refused, since its thread was gone or closed.
+
+        It may be read in the room of that thread.
+        """
+        above = rules_for(body.address.channel).room_above
+        refused = self._no_place.get(notice.prepared.turn or "", ())
+        is_notice = notice.body.intent_kind is IntentKind.NOTICE
+        return is_notice and any(above(place).lane == body.address.lane for place in refused)
 
     def _of_bound_work(self, event: Event, facts: IntentFacts, bound: BindingFacts, origin: set[Lane]) -> None:
         """Bound work is announced in its conversation only; a notice or a recorded fallback where it was asked for."""
@@ -161,26 +140,23 @@ class ExactReturnAddress(ReplyReferences):
             return
         if body.requested.lane == right.lane:
             return  # misplaced by the platform: R2 and L3 judge the record of it
-        self.violate(
-            at=event.seq,
-            summary=f"the completion of {facts.prepared.delegation} went to {self.run.name(body.address)}",
-            expected=[f"at {self.run.name(right)}, which is bound to its session by {bound.id}"],
-            actual=[cited(event, f"“{body.text}” at {self.run.name(body.address)}")],
-            evidence=[bound.bound.seq, facts.prepared.seq, event.seq],
-            first_wrong=self._leaving(facts, {right.lane}, event),
-        )
+        where, wrong = self.run.name(body.address), self._leaving(facts, {right.lane}, event)
+        summary = f"the completion of {facts.prepared.delegation} went to {where}"
+        expected = f"at {self.run.name(right)}, which is bound to its session by {bound.id}"
+        causes, shown = (bound.bound, facts.prepared), f"“{body.text}” at {where}"
+        self.accuse(event, summary, expected, *causes, shown=shown, first_wrong=wrong)
 
     def _first_wrong(self, facts: IntentFacts, right: set[Lane], accepted: Event) -> int:
         """The first event on the way that had the wrong place: route, completion plan, intent, or the accept itself."""
         route = self.run.routed.get(facts.prepared.inbound or "")
-        if route is not None and isinstance(route.body, RouteDecided) and _astray(route.body.reply_to, right):
+        if route is not None and isinstance(route.body, gateway.RouteDecided) and _astray(route.body.reply_to, right):
             return route.seq
         return self._leaving(facts, right, accepted)
 
     def _leaving(self, facts: IntentFacts, right: set[Lane], accepted: Event) -> int:
         """The first of those events after the route, which says nothing of where bound work is announced."""
         plan, _ = self.run.planned.get(facts.prepared.delegation or "", (None, 0))
-        steps = plan.body.steps if plan is not None and isinstance(plan.body, CompletionPlanned) else ()
+        steps = plan.body.steps if plan is not None and isinstance(plan.body, hands.CompletionPlanned) else ()
         if plan is not None and any(_astray(step.address, right) for step in steps):
             return plan.seq
         return facts.prepared.seq if facts.body.address.lane not in right else accepted.seq
@@ -190,7 +166,7 @@ def _astray(address: Address | None, right: set[Lane]) -> bool:
     return address is not None and address.lane not in right
 
 
-class NoHiddenRedirect(IdentityFidelity):
+class NoHiddenRedirect(Checker):
     """R2: a message is accepted at its destination, or a fallback was recorded before."""
 
     id = "R2"
@@ -208,73 +184,70 @@ class NoHiddenRedirect(IdentityFidelity):
         #: requested correctly and misplaced by the platform; the gateway must record it as misplaced
         self._put_elsewhere: dict[str, Event] = {}
 
-    @on(TransportFallback)
-    def _transport(self, event: Event, body: TransportFallback) -> None:
-        """A chunk that one transport delivered must not be sent again by another."""
-        facts = self.run.intents.get(event.intent or "")
-        self.exercised += 1
-        for accept in () if facts is None else facts.accepts:
-            if isinstance(accept.body, WireAccepted) and accept.body.chunk == body.chunk:
-                what = f"{event.intent} chunk {body.chunk + 1}"
-                self.violate(
-                    at=event.seq,
-                    summary=f"{what} was accepted, and goes to the {body.used.value} path",
-                    expected=["a fallback only for a chunk that provably did not reach the platform"],
-                    actual=[cited(e) for e in (accept, event)],
-                    evidence=[accept.seq, event.seq],
-                )
-
-    @on(IntentSettled)
-    def _settled(self, event: Event, body: IntentSettled) -> None:
+    @on(delivery.IntentSettled)
+    def _settled(self, event: Event, body: delivery.IntentSettled) -> None:
         accepted = self._put_elsewhere.pop(event.intent or "", None)
         if accepted is not None and body.state is IntentState.DELIVERED:
-            self._report_place(accepted, _MISPLACED, first_wrong=event.seq)
+            self._report_place(accepted, _MISPLACED, wrong=event)
 
     def finish(self, last: Event) -> None:
         """Report misplaced deliveries that the gateway never recorded as such; it cannot if it got no answer."""
         for intent, accepted in self._put_elsewhere.items():
             if not _in_doubt(self.run.intents[intent]):
-                self._report_place(accepted, _MISPLACED, missing_after=accepted.seq)
+                self._report_place(accepted, _MISPLACED, missing=accepted)
 
-    @on(Fallback)
-    def _fallback(self, event: Event, body: Fallback) -> None:
+    @on(delivery.Fallback)
+    def _fallback(self, event: Event, body: delivery.Fallback) -> None:
         self._allowed.add((event.intent or "", body.used.lane))
 
-    @on(WireAccepted)
-    def _accepted(self, event: Event, body: WireAccepted) -> None:
-        facts = self.run.intents.get(event.intent or "")
-        if facts is None:
-            return
+    @on_intent(WireAccepted)
+    def _accepted(self, event: Event, body: WireAccepted, facts: IntentFacts) -> None:
         self.exercised += 1
-        self.spoken(event)
+        self._compare_identity(event)
         if body.address == facts.body.address:
             return
         wanted, found = facts.lane, body.address.lane
-        if wanted == found or (event.intent or "", found) in self._allowed:
+        if is_one_place(body.address, facts.body.address) or (event.intent or "", found) in self._allowed:
             return
         if body.requested.lane == wanted:
             self._put_elsewhere[event.intent or ""] = event
             return
-        self._report_redirect(event)
+        expected = f"at {self.run.name(facts.body.address)}, or a fallback event before it"
+        self._report_place(event, expected, wrong=event)
 
-    def _report_redirect(self, event: Event) -> None:
-        right = self.run.intents[event.intent or ""].body.address
-        self._report_place(event, f"at {self.run.name(right)}, or a fallback event before it", first_wrong=event.seq)
+    @on(delivery.IntentPrepared)
+    def _identity_meant(self, event: Event, body: delivery.IntentPrepared) -> None:
+        """The bot may post for a binding that lost its identity, after that was recorded once."""
+        facts = self.run.bindings.by_id.get(event.binding or "")
+        if facts is None or facts.body.identity is None or body.identity is not None or facts.degraded is not None:
+            return
+        summary = f"{event.intent} was prepared for the bot in a conversation of {facts.body.identity}"
+        expected = f"{facts.body.identity}, or binding.degraded before"
+        self.accuse(event, summary, expected, facts.bound, shown="intent.prepared without an identity")
+
+    def _compare_identity(self, event: Event) -> None:
+        """Compare the visible identity with the intended one."""
+        body, facts = event.body, self.run.intents.get(event.intent or "")
+        assert isinstance(body, WireAccepted)
+        if facts is None or (facts.body.identity is None and body.identity is None):
+            return
+        self.exercised += 1
+        since = self.run.bindings.by_bot.get(event.intent or "")
+        recorded = since is not None and since <= body.chunk
+        if body.identity == facts.body.identity or (body.identity is None and recorded):
+            return
+        summary = f"{event.intent} was posted by {body.identity or 'the bot'} without a recorded fallback"
+        expected = f"{facts.body.identity or 'the bot'}, or a fallback.identity before"
+        self.accuse(event, summary, expected, facts.prepared, shown=f"“{body.text}” by {body.identity or 'the bot'}")
 
     def _report_place(
-        self, event: Event, expected: str, *, first_wrong: int | None = None, missing_after: int | None = None
+        self, event: Event, expected: str, *, wrong: Event | None = None, missing: Event | None = None
     ) -> None:
         body, facts = event.body, self.run.intents[event.intent or ""]
         assert isinstance(body, WireAccepted)
-        self.violate(
-            at=event.seq,
-            summary=f"{event.intent} was meant for {self.run.name(facts.body.address)}, and arrived elsewhere",
-            expected=[expected],
-            actual=[cited(event, f"“{body.text}” at {self.run.name(body.address)}")],
-            evidence=[facts.prepared.seq, event.seq],
-            first_wrong=first_wrong,
-            missing_after=missing_after,
-        )
+        summary = f"{event.intent} was meant for {self.run.name(facts.body.address)}, and arrived elsewhere"
+        shown, first = f"“{body.text}” at {self.run.name(body.address)}", None if wrong is None else wrong.seq
+        self.accuse(event, summary, expected, facts.prepared, shown=shown, missing=missing, first_wrong=first)
 
 
 class MirrorOnce(Checker):
@@ -296,8 +269,8 @@ class MirrorOnce(Checker):
         #: intents whose session was that of their place by the scopes of their preparation, which a reload may change
         self._fitted: set[str] = set()
 
-    @on(IntentPrepared)
-    def _prepared(self, event: Event, body: IntentPrepared) -> None:
+    @on(delivery.IntentPrepared)
+    def _prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
         # Scopes and links decide only whether these keys fit.
         if (
             body.mirror_key is not None
@@ -306,18 +279,18 @@ class MirrorOnce(Checker):
         ):
             self._fitted.add(event.intent or "")
 
-    @on(SessionLeft)
-    def _leaves(self, _event: Event, body: SessionLeft) -> None:
+    @on(gateway.SessionLeft)
+    def _leaves(self, _event: Event, body: gateway.SessionLeft) -> None:
         self._left.add(body.old_session_id)
 
-    @on(InboundAdmitted)
-    def _admitted(self, event: Event, body: InboundAdmitted) -> None:
+    @on(gateway.InboundAdmitted)
+    def _admitted(self, event: Event, body: gateway.InboundAdmitted) -> None:
         home = self.run.home(event.inbound)
         if home is not None and body.work is WorkKind.MESSAGE and not self._is_bound(event.inbound):
             self._spoke[_agent(body.session_key), home.lane] = body.session_id
 
-    @on(MirrorRefused)
-    def _refused(self, event: Event, _body: MirrorRefused) -> None:
+    @on(delivery.MirrorRefused)
+    def _refused(self, event: Event, _body: delivery.MirrorRefused) -> None:
         self.exercised += 1
         self._due[event.intent or ""] = event
 
@@ -329,11 +302,8 @@ class MirrorOnce(Checker):
             if facts is not None and facts.accepts and not facts.mirrors and not _in_doubt(facts):
                 self._missing(facts, last, self._due[intent].seq)
 
-    @on(MirrorAppended)
-    def _mirrored(self, event: Event, body: MirrorAppended) -> None:
-        facts = self.run.intents.get(event.intent or "")
-        if facts is None:
-            return
+    @on_intent(delivery.MirrorAppended)
+    def _mirrored(self, event: Event, body: delivery.MirrorAppended, facts: IntentFacts) -> None:
         mirrors = facts.mirrors
         if len(mirrors) > 1 and not _grows(mirrors[-2], body):
             # The entry that nobody had accepted yet is the wrong one, else the later one.
@@ -362,16 +332,18 @@ class MirrorOnce(Checker):
             summary = f"{event.intent}, seen at {self.run.name(place)}, was mirrored into another session"
             self._report_misfiled(facts, event, body, summary)
 
-    def _report_misfiled(self, facts: IntentFacts, event: Event, body: MirrorAppended, summary: str) -> None:
+    def _report_misfiled(self, facts: IntentFacts, event: Event, body: delivery.MirrorAppended, summary: str) -> None:
         """Mirrored into the wrong session: as it was prepared, unless people see it elsewhere than prepared."""
         planned = facts.body.mirror_key == body.session_key and facts.lane == _seen_at(facts).lane
         self._report_mirror(facts, event, summary, (event,), facts.prepared.seq if planned else event.seq)
 
-    def _at_home(self, facts: IntentFacts, body: MirrorAppended, place: Address) -> bool:
+    def _at_home(self, facts: IntentFacts, body: delivery.MirrorAppended, place: Address) -> bool:
         """Whether this is an answer at the place of its message, mirrored into the session of that message."""
         inbound, session = facts.prepared.inbound, body.session_id
         home = self.run.home(inbound)
-        if home is None or home.lane != place.lane or self.run.admitted.get(inbound or "") != session:
+        if home is None or self.run.admitted.get(inbound or "") != session:
+            return False
+        if home != place and home.lane != place.lane:
             return False
         return self._is_bound(inbound) or not self._has_left(place, body)
 
@@ -379,16 +351,15 @@ class MirrorOnce(Checker):
         routed = self.run.routed.get(inbound or "")
         return routed is not None and routed.binding is not None
 
-    def _has_left(self, place: Address, body: MirrorAppended) -> bool:
+    def _has_left(self, place: Address, body: delivery.MirrorAppended) -> bool:
         """Whether a place goes on in another session: people who see a text there are no more in this one."""
         if body.session_id not in self._left:
             return False
         return self._spoke.get((_agent(body.session_key), place.lane), body.session_id) != body.session_id
 
-    @on(IntentSettled)
-    def _settled(self, event: Event, body: IntentSettled) -> None:
-        facts = self.run.intents.get(event.intent or "")
-        if facts is None or body.state not in (IntentState.DELIVERED, IntentState.PARTIAL, IntentState.MISPLACED):
+    @on_intent(delivery.IntentSettled)
+    def _settled(self, event: Event, body: delivery.IntentSettled, facts: IntentFacts) -> None:
+        if body.state not in (IntentState.DELIVERED, IntentState.PARTIAL, IntentState.MISPLACED):
             return
         self.exercised += 1
         if body.reason is Reason.OPERATOR_SENT:
@@ -433,12 +404,12 @@ def _is_shared(key: str) -> bool:
 
 def _in_doubt(facts: IntentFacts) -> bool:
     last = facts.settled[-1].body if facts.settled else None
-    return isinstance(last, IntentSettled) and last.state is IntentState.UNKNOWN
+    return isinstance(last, delivery.IntentSettled) and last.state is IntentState.UNKNOWN
 
 
-def _grows(before: Event, body: MirrorAppended) -> bool:
+def _grows(before: Event, body: delivery.MirrorAppended) -> bool:
     """Whether an entry replaces one that held only a part."""
-    assert isinstance(before.body, MirrorAppended)
+    assert isinstance(before.body, delivery.MirrorAppended)
     return before.body.partial and before.body.session_id == body.session_id
 
 

@@ -1,29 +1,15 @@
-"""Bound conversations: B1, D8. `binding_freshness` has the parts of B2 and R2 about them."""
-
-from __future__ import annotations
+"""Bound conversations: B1, D8."""
 
 from collections import Counter
 
-from trunkline.core.events import Event
-from trunkline.core.events.bindings import BindingBound, BindingEnded, BindingRefused, RouterDecided
-from trunkline.core.events.gateway import (
-    InboundAdmitted,
-    InboundDropped,
-    InboundReceived,
-    RouteDecided,
-    TranscriptAppended,
-    TurnEnded,
-    TurnStarted,
-)
+from trunkline.core.events import Event, bindings, gateway
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address
-from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
-from trunkline.sim.events.script import FaultFired
-from trunkline.sim.events.world import PeerSaid, ThreadClosed, ThreadOpened, ThreadRequestAbandoned
+from trunkline.sim.events import processes, script, world
 from trunkline.sim.index.binding_facts import BindingFacts
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import Lane, RunFacts
-from trunkline.sim.invariants.base import Checker, cited
+from trunkline.sim.invariants.base import Checker
 from trunkline.sim.invariants.routing.return_address import key_is_of
 
 #: precedes the name of delegated work in its session key
@@ -61,17 +47,17 @@ class BindingLife(Checker):
         self._heard: dict[_Message, set[str]] = {}
         self._foreign: dict[_Message, tuple[Event, BindingFacts]] = {}
 
-    @on(InboundReceived)
-    def _received(self, event: Event, body: InboundReceived) -> None:
+    @on(gateway.InboundReceived)
+    def _received(self, event: Event, body: gateway.InboundReceived) -> None:
         message = _message(body)
         self._heard.setdefault(message, set()).add(body.address.account)
         if message in self._foreign:
             self._two_owners(message)
 
-    @on(InboundAdmitted)
-    def _admitted(self, event: Event, _body: InboundAdmitted) -> None:
+    @on(gateway.InboundAdmitted)
+    def _admitted(self, event: Event, _body: gateway.InboundAdmitted) -> None:
         received = self.run.received.get(event.inbound or "")
-        if received is None or not isinstance(received.body, InboundReceived):
+        if received is None or not isinstance(received.body, gateway.InboundReceived):
             return
         # The binding may have been made since the message was routed.
         routed = self.run.routed.get(event.inbound or "", event)
@@ -89,18 +75,14 @@ class BindingLife(Checker):
             return
         del self._foreign[message]
         place = self.run.name(owner.body.conversation)
-        self.violate(
-            at=admitted.seq,
-            summary=f"{admitted.inbound} was taken by another account than {account}, which {place} is bound through",
-            expected=[f"inbound.dropped (bound-to-other-account): {owner.id} belongs to {account}"],
-            actual=[cited(admitted)],
-            evidence=[owner.bound.seq, admitted.seq],
-        )
+        summary = f"{admitted.inbound} was taken by another account than {account}, which {place} is bound through"
+        expected = f"inbound.dropped (bound-to-other-account): {owner.id} belongs to {account}"
+        self.accuse(admitted, summary, expected, owner.bound, shown=admitted.kind)
 
-    @on(RouteDecided)
-    def _routed(self, event: Event, body: RouteDecided) -> None:
+    @on(gateway.RouteDecided)
+    def _routed(self, event: Event, body: gateway.RouteDecided) -> None:
         received = self.run.received.get(event.inbound or "")
-        if received is None or not isinstance(received.body, InboundReceived):
+        if received is None or not isinstance(received.body, gateway.InboundReceived):
             return
         place = received.body.address
         facts = self.run.bindings.at.get(place.lane)
@@ -122,98 +104,79 @@ class BindingLife(Checker):
 
     def _report(self, event: Event, place: Address, expected: str, evidence: Event) -> None:
         body = event.body
-        assert isinstance(body, RouteDecided)
-        self.violate(
-            at=event.seq,
-            summary=f"{event.inbound}, posted at {self.run.name(place)}, went to session {body.session_key}",
-            expected=[expected],
-            actual=[cited(event, f"session {body.session_key}, by {body.matched_by}")],
-            evidence=[evidence.seq, event.seq],
-        )
+        assert isinstance(body, gateway.RouteDecided)
+        summary = f"{event.inbound}, posted at {self.run.name(place)}, went to session {body.session_key}"
+        self.accuse(event, summary, expected, evidence, shown=f"session {body.session_key}, by {body.matched_by}")
 
-    @on(RouterDecided)
-    def _router(self, event: Event, body: RouterDecided) -> None:
+    @on(bindings.RouterDecided)
+    def _router(self, event: Event, body: bindings.RouterDecided) -> None:
         self.exercised += 1
         facts = self.run.bindings.by_id.get(event.binding or "")
         if body.mode != "bound" or (facts is not None and facts.routes(event.at)):
             return
-        self.violate(
-            at=event.seq,
-            summary=f"the completion of {event.delegation} was routed to a binding that is not active",
-            expected=["an active, unexpired binding, or none"],
-            actual=[cited(event, f"{event.binding}")],
-        )
+        summary = f"the completion of {event.delegation} was routed to a binding that is not active"
+        self.accuse(event, summary, "an active, unexpired binding, or none", shown=f"{event.binding}")
 
-    @on(BindingBound)
-    def _bound(self, event: Event, body: BindingBound) -> None:
+    @on(bindings.BindingBound)
+    def _bound(self, event: Event, body: bindings.BindingBound) -> None:
         self.exercised += 1
         self._opened.pop(body.conversation.lane, None)
-        others = self.run.bindings.had.get(body.conversation.lane, [])[:-1]
-        for other in others:
-            if other.ended is None and other.ending is None:
-                self.violate(
-                    at=event.seq,
-                    summary=f"{self.run.name(body.conversation)} was bound while {other.id} still held it",
-                    expected=["the end of the binding before it"],
-                    actual=[cited(e) for e in (other.bound, event)],
-                    evidence=[other.bound.seq, event.seq],
-                )
+        for other in self.run.bindings.open_before(event, body.conversation):
+            summary = f"{self.run.name(body.conversation)} was bound while {other.id} still held it"
+            self.accuse(event, summary, "the end of the binding before it", other.bound)
 
-    @on(BindingEnded)
-    def _ended(self, event: Event, body: BindingEnded) -> None:
+    @on(bindings.BindingEnded)
+    def _ended(self, event: Event, body: bindings.BindingEnded) -> None:
         self.exercised += 1
         facts = self.run.bindings.by_id.get(event.binding or "")
         if facts is not None and facts.body.conversation.lane == body.conversation.lane:
             return
-        self.violate(
-            at=event.seq,
-            summary=f"{event.binding} ended, but was never bound there",
-            expected=["a binding.bound of the same conversation before it"],
-            actual=[cited(event, f"{event.kind} at {self.run.name(body.conversation)}")],
-        )
+        summary = f"{event.binding} ended, but was never bound there"
+        expected = "a binding.bound of the same conversation before it"
+        self.accuse(event, summary, expected, shown=f"{event.kind} at {self.run.name(body.conversation)}")
 
-    @on(ThreadOpened)
-    def _thread(self, event: Event, body: ThreadOpened) -> None:
+    @on(world.ThreadOpened)
+    def _thread(self, event: Event, body: world.ThreadOpened) -> None:
         if body.on_message is None and not self._lost:
             self._opened[body.address.lane] = event
         self._lost = False
 
-    @on(FaultFired)
-    def _fault(self, event: Event, body: FaultFired) -> None:
+    @on(script.FaultFired)
+    def _fault(self, event: Event, body: script.FaultFired) -> None:
         self._lost |= body.fault == _NEVER_TOLD
 
-    @on(ThreadRequestAbandoned)
-    def _request_abandoned(self, event: Event, body: ThreadRequestAbandoned) -> None:
+    @on(world.ThreadRequestAbandoned)
+    def _request_abandoned(self, event: Event, body: world.ThreadRequestAbandoned) -> None:
         self._abandoned[body.key] += 1
 
-    @on(TurnStarted)
-    def _turn_started(self, event: Event, _body: TurnStarted) -> None:
+    @on(gateway.TurnStarted)
+    def _turn_started(self, event: Event, _body: gateway.TurnStarted) -> None:
         self._turns[event.turn or ""] = event
 
-    @on(TurnEnded)
-    def _turn_ended(self, event: Event, _body: TurnEnded) -> None:
+    @on(gateway.TurnEnded)
+    def _turn_ended(self, event: Event, _body: gateway.TurnEnded) -> None:
         self._turns.pop(event.turn or "", None)
 
-    @on(ProcessCrashed, ProcessStopped)
-    def _process_gone(self, event: Event, _body: ProcessCrashed | ProcessStopped) -> None:
+    @on(processes.ProcessCrashed, processes.ProcessStopped)
+    def _process_gone(self, event: Event, _body: processes.ProcessCrashed | processes.ProcessStopped) -> None:
         """A request that a process left behind may still arrive; the next process runs the turn again."""
         for turn, started in tuple(self._turns.items()):
             if started.generation == event.generation:
                 self._cut_off[started.inbound or ""] += 1
                 del self._turns[turn]
 
-    @on(ThreadClosed)
-    def _closed(self, event: Event, body: ThreadClosed) -> None:
+    @on(world.ThreadClosed)
+    def _closed(self, event: Event, body: world.ThreadClosed) -> None:
         if body.how == "deleted":
             self._opened.pop(body.address.lane, None)
 
-    @on(BindingRefused)
-    def _refused(self, event: Event, body: BindingRefused) -> None:
+    @on(bindings.BindingRefused)
+    def _refused(self, event: Event, body: bindings.BindingRefused) -> None:
         """A refused binding must not leave an opened thread behind (B130)."""
         self.exercised += 1
         work = body.session_key.rpartition(_SUBAGENT)[2]
         for lane, opened in tuple(self._opened.items()):
-            assert isinstance(opened.body, ThreadOpened)
+            assert isinstance(opened.body, world.ThreadOpened)
             name = self.run.name(opened.body.address)
             # A thread that was opened for delegated work has its name, and a number if it is not the first.
             first, _, number = name.rpartition("/")[2].rpartition("+")
@@ -223,13 +186,7 @@ class BindingLife(Checker):
                     # One thread for each request whose answer nobody could hear.
                     self._abandoned[work] -= 1
                     continue
-                self.violate(
-                    at=event.seq,
-                    summary=f"a binding was refused, and {name} was left behind",
-                    expected=["no thread"],
-                    actual=[cited(e) for e in (opened, event)],
-                    evidence=[opened.seq, event.seq],
-                )
+                self.accuse(event, f"a binding was refused, and {name} was left behind", "no thread", opened)
 
 
 class NoSelfEcho(Checker):
@@ -244,39 +201,30 @@ class NoSelfEcho(Checker):
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
-        #: messages on the platforms, except those of the gateway's bots
-        self._said: dict[_Message, Event] = {}
         #: inbound id -> the posted message
         self._inbound: dict[str, Event] = {}
 
-    @on(PeerSaid)
-    def _peer_said(self, event: Event, body: PeerSaid) -> None:
-        self._said[_message(body)] = event
-
-    @on(InboundReceived)
-    def _received(self, event: Event, body: InboundReceived) -> None:
-        said = self._said.get(_message(body))
+    @on(gateway.InboundReceived)
+    def _received(self, event: Event, body: gateway.InboundReceived) -> None:
+        said = self.run.posts.get((body.address.channel, body.address.conversation, body.message_id))
         if said is not None:
             self.exercised += _speaks(said).bot
             self._inbound[event.inbound or ""] = said
 
-    @on(InboundAdmitted, TurnStarted, TranscriptAppended)
-    def _started(self, event: Event, _body: InboundAdmitted | TurnStarted | TranscriptAppended) -> None:
+    @on(gateway.InboundAdmitted, gateway.TurnStarted, gateway.TranscriptAppended)
+    def _started(
+        self, event: Event, _body: gateway.InboundAdmitted | gateway.TurnStarted | gateway.TranscriptAppended
+    ) -> None:
         said = self._inbound.get(event.inbound or "")
         if said is None or _speaks(said).echo_of is None:
             return
         # Later effects follow from this one.
         del self._inbound[event.inbound or ""]
-        self.violate(
-            at=event.seq,
-            summary=f"the gateway's own words came back as {event.inbound}, and {event.kind} followed",
-            expected=["inbound.dropped (own-echo)"],
-            actual=[cited(e) for e in (said, event)],
-            evidence=[said.seq, event.seq],
-        )
+        summary = f"the gateway's own words came back as {event.inbound}, and {event.kind} followed"
+        self.accuse(event, summary, "inbound.dropped (own-echo)", said)
 
-    @on(InboundDropped)
-    def _dropped(self, event: Event, body: InboundDropped) -> None:
+    @on(gateway.InboundDropped)
+    def _dropped(self, event: Event, body: gateway.InboundDropped) -> None:
         """Check that a drop reason fits the author of the message."""
         said = self._inbound.get(event.inbound or "")
         if said is None or body.reason not in (Reason.OWN_ECHO, Reason.BOT_IGNORED):
@@ -286,13 +234,9 @@ class NoSelfEcho(Checker):
         true = who.bot and who.stands_for is None if body.reason is Reason.BOT_IGNORED else who.echo_of is not None
         if true:
             return
-        self.violate(
-            at=event.seq,
-            summary=f"{event.inbound}, posted by {who.peer.name}, was dropped as {body.reason.value}",
-            expected=["the policy for other bots applies" if who.bot else "a turn: a person posted it"],
-            actual=[cited(event, f"{event.kind} ({body.reason.value})")],
-            evidence=[said.seq, event.seq],
-        )
+        summary = f"{event.inbound}, posted by {who.peer.name}, was dropped as {body.reason.value}"
+        expected = "the policy for other bots applies" if who.bot else "a turn: a person posted it"
+        self.accuse(event, summary, expected, said, shown=f"{event.kind} ({body.reason.value})")
 
 
 def _asking(work: str) -> str:
@@ -300,12 +244,12 @@ def _asking(work: str) -> str:
     return work.rpartition(".")[0]
 
 
-def _message(body: PeerSaid | InboundReceived) -> _Message:
+def _message(body: gateway.InboundReceived) -> _Message:
     """The key of a message, independent of the account that sees it."""
     place = body.address
     return place.channel, place.conversation, place.thread or "", body.message_id
 
 
-def _speaks(event: Event) -> PeerSaid:
-    assert isinstance(event.body, PeerSaid)
+def _speaks(event: Event) -> world.PeerSaid:
+    assert isinstance(event.body, world.PeerSaid)
     return event.body

@@ -1,26 +1,20 @@
 """Texts of mirrors, notes about what did not arrive, and sends that must have no effect: M2, P2."""
 
-from __future__ import annotations
-
-from trunkline.core.delivery.mirror_text import media_name
-from trunkline.core.events import Body, Event
-from trunkline.core.events.delivery import (
-    HookSending,
-    HookSent,
-    IntentPrepared,
-    IntentSettled,
-    MirrorAppended,
-    SendPreviewed,
-)
-from trunkline.core.events.gateway import ProcessStarted, SessionCreated, TranscriptAppended
+from trunkline.core.action_names import Action
+from trunkline.core.events import Body, Event, delivery, gateway
+from trunkline.core.events.actions import TranscriptChanged
 from trunkline.core.reasons import Reason
+from trunkline.core.text.mirror_text import media_name
 from trunkline.core.values import IntentKind, IntentState
+from trunkline.sim.events.actions import WireActed
 from trunkline.sim.events.script import ClientRequested
 from trunkline.sim.events.wire import WireAccepted, WireRefused
-from trunkline.sim.index.projection import on
+from trunkline.sim.index.projection import on, on_intent
 from trunkline.sim.index.run_facts import IntentFacts, RunFacts
-from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
+from trunkline.sim.invariants.base import Checker, EvidenceKind
 
+#: what changes a message that people have read
+_CHANGES = (Action.EDIT, Action.DELETE, Action.UNSEND)
 #: ends that leave a note; a part is marked as one
 NOTED = frozenset(
     {IntentState.FAILED, IntentState.DEAD, IntentState.EXPIRED, IntentState.UNKNOWN, IntentState.MISPLACED}
@@ -34,8 +28,9 @@ class MirrorIsTruth(Checker):
     title = "Mirror equals what was sent"
     evidence = EvidenceKind.MIRRORS
     sentence = (
-        "A mirrored text is that of the accepted chunks, or names the attached files; a part is marked as one, and "
-        "nothing is mirrored that people cannot see. The session that sent a message has a note if it did not arrive."
+        "A mirrored text is that of the accepted chunks and names the attached files; a part is marked as one, and "
+        "nothing is mirrored that people cannot see; its line changes if and only if its message does. The session "
+        "that sent a message has a note if it did not arrive."
     )
 
     def __init__(self, run: RunFacts) -> None:
@@ -46,31 +41,47 @@ class MirrorIsTruth(Checker):
         self._unnoted: dict[str, Event] = {}
         #: what has a note; one that an operator retried in vain needs no second one
         self._has_note: set[str] = set()
+        #: change -> what the platform did to a message of the gateway, until its line follows
+        self._changed: dict[str, Event] = {}
 
-    @on(ProcessStarted)
-    def _process_started(self, _event: Event, body: ProcessStarted) -> None:
+    @on(WireActed)
+    def _acted(self, event: Event, body: WireActed) -> None:
+        if body.author == "bot" and body.action in _CHANGES:
+            self._changed[event.intent or ""] = event
+
+    @on(TranscriptChanged)
+    def _line_changed(self, event: Event, body: TranscriptChanged) -> None:
+        """The line of a message changes as the message does."""
+        acted, facts = self._changed.pop(event.intent or "", None), self.run.intents.get(event.intent or "")
+        self.exercised += 1
+        did = None if acted is None else acted.body
+        if self.run.witnessed and not (isinstance(did, WireActed) and (did.action is not Action.EDIT) is body.deleted):
+            summary = f"{event.intent} changes the line of {body.line}, and people see no such change"
+            self._report(event, facts, summary, f"“{body.before}”")
+
+    @on(gateway.ProcessStarted)
+    def _process_started(self, _event: Event, body: gateway.ProcessStarted) -> None:
         self._notes = body.notes
 
-    @on(IntentSettled)
-    def _settled(self, event: Event, body: IntentSettled) -> None:
+    @on_intent(delivery.IntentSettled)
+    def _settled(self, event: Event, body: delivery.IntentSettled, facts: IntentFacts) -> None:
         """A bad end is to have a note. Of a broken row it may be unknown which session sent it."""
-        facts = self.run.intents.get(event.intent or "")
-        noted = facts is not None and facts.body.intent_kind is not IntentKind.NOTICE and body.state in NOTED
+        noted = facts.body.intent_kind is not IntentKind.NOTICE and body.state in NOTED
         if not self._notes or not noted or body.reason in (Reason.BROKEN_ROW, Reason.ABANDONED):
             return
         if event.inbound in self.run.admitted and event.intent not in self._has_note:
             self.exercised += 1
             self._unnoted.setdefault(event.intent or "", event)
 
-    @on(TranscriptAppended)
-    def _noted(self, event: Event, body: TranscriptAppended) -> None:
+    @on(gateway.TranscriptAppended)
+    def _noted(self, event: Event, body: gateway.TranscriptAppended) -> None:
         if body.role != "delivery":
             return
         self.exercised += 1
         facts = self.run.intents.get(event.intent or "")
         settled = None if facts is None or not facts.settled else facts.settled[-1].body
         # An end that is not recorded at all is for L1.
-        bad = not isinstance(settled, IntentSettled) or settled.state in NOTED
+        bad = not isinstance(settled, delivery.IntentSettled) or settled.state in NOTED
         home = self.run.admitted.get(event.inbound or "", body.session_id)
         if facts is not None and not (bad and home == body.session_id):
             where = "in another session" if bad else "and it did not end badly"
@@ -79,19 +90,23 @@ class MirrorIsTruth(Checker):
         self._has_note.add(event.intent or "")
 
     def finish(self, last: Event) -> None:
-        """Report bad ends that the session of their message never heard of."""
+        """Report bad ends that the session of their message never heard of, and changes without their line."""
+        for intent, acted in self._changed.items():
+            facts = self.run.intents.get(intent)
+            message = None if facts is None else self.run.intents.get(facts.body.of or "")
+            done = facts is not None and facts.over and facts.acked == facts.body.chunks
+            # What was so already, and an edit to the same words, changes no line.
+            did = acted.body
+            same = isinstance(did, WireActed) and (did.repeated or did.text == did.before)
+            if facts is not None and done and not same and message is not None and len(message.mirrors) == 1:
+                self._report(acted, facts, f"{intent} changed a message, and not its line", "the line as people see it")
         for intent, settled in self._unnoted.items():
-            self.violate(
-                at=last.seq,
-                summary=f"{intent} did not arrive, and the session that sent it has no note of it",
-                expected=["a transcript line with the role delivery, in the transaction of the end"],
-                actual=[cited(settled, f"{settled.kind}, and no note")],
-                evidence=[settled.seq],
-                missing_after=settled.seq,
-            )
+            summary = f"{intent} did not arrive, and the session that sent it has no note of it"
+            expected = "a transcript line with the role delivery, in the transaction of the end"
+            self.miss(last, settled, summary, expected, shown=f"{settled.kind}, and no note")
 
-    @on(MirrorAppended)
-    def _mirrored(self, event: Event, body: MirrorAppended) -> None:
+    @on(delivery.MirrorAppended)
+    def _mirrored(self, event: Event, body: delivery.MirrorAppended) -> None:
         facts = self.run.intents.get(event.intent or "")
         if not self.run.witnessed:
             return
@@ -103,13 +118,13 @@ class MirrorIsTruth(Checker):
             return
         if len(facts.mirrors) > 1 and facts.mirrors[-2].seq > facts.accepts[-1].seq:
             self._report(event, facts, f"{event.intent} was mirrored again, and nothing was accepted since", "no entry")
+        if len(facts.accepts) == facts.acked == facts.body.chunks == 1 and not body.partial:
+            seen = facts.accepts[0].body
+            if isinstance(seen, WireAccepted) and seen.text == body.text and not seen.media:
+                return
         texts, media = self._seen(facts)
-        if texts == [body.text]:
-            said = body.text
-        elif media:
-            said = ", ".join(media_name(file) for file in media)
-        else:
-            said = "\n".join(texts)
+        names = ", ".join(media_name(file) for file in media)
+        said = body.text if texts == [body.text] and not media else "\n".join(filter(None, (*texts, names)))
         if body.text != said and _words(body.text) != _words(said):
             summary = f"{event.intent} is mirrored as “{body.text[:60]}”, and people saw “{said[:60]}”"
             self._report(event, facts, summary, f"“{said[:200]}”")
@@ -132,18 +147,15 @@ class MirrorIsTruth(Checker):
 
     def _report(self, event: Event, facts: IntentFacts | None, summary: str, expected: str) -> None:
         accepts = () if facts is None else facts.accepts
-        self.violate(
-            at=event.seq,
-            summary=summary,
-            expected=[expected],
-            actual=[cited(event, f"“{getattr(event.body, 'text', '')[:200]}”")],
-            evidence=[*(accept.seq for accept in accepts), event.seq],
-        )
+        self.accuse(event, summary, expected, *accepts, shown=f"“{getattr(event.body, 'text', '')[:200]}”")
 
 
 def _words(text: str) -> str:
     """The text without the white space at which it was cut."""
     return "".join(text.split())
+
+
+_NO_EFFECT = "no effect except the answer to the caller"
 
 
 class DryRunHasNoEffect(Checker):
@@ -161,12 +173,11 @@ class DryRunHasNoEffect(Checker):
         self._cancelled: dict[str, Event] = {}
         #: seqs of dry runs and of the events that led to them
         self._previews: dict[int, Event] = {}
-        self._outcomes: set[str] = set()
         #: seqs of the dry runs that clients requested
         self._dry_runs: dict[int | None, Event] = {}
 
-    @on(HookSending)
-    def _hook(self, event: Event, body: HookSending) -> None:
+    @on(delivery.HookSending)
+    def _hook(self, event: Event, body: delivery.HookSending) -> None:
         if body.verdict == "cancelled":
             self.exercised += 1
             self._cancelled[event.intent or ""] = event
@@ -174,59 +185,36 @@ class DryRunHasNoEffect(Checker):
             # The hook was called again after a crash, and kept it this time.
             self._cancelled.pop(event.intent or "", None)
 
-    @on(SendPreviewed)
-    def _previewed(self, event: Event, _body: SendPreviewed) -> None:
+    @on(delivery.SendPreviewed)
+    def _previewed(self, event: Event, _body: delivery.SendPreviewed) -> None:
         self.exercised += 1
         for seq in (event.seq, event.cause):
             if seq is not None:
                 self._previews[seq] = event
 
-    @on(IntentPrepared, SessionCreated, WireAccepted, WireRefused)
+    @on(
+        *(delivery.IntentPrepared, gateway.SessionCreated, WireAccepted, WireRefused),
+        after=(delivery.HookSending, delivery.SendPreviewed, ClientRequested),
+    )
     def _effect(self, event: Event, _body: Body) -> None:
-        if not self._cancelled and not self._previews and not self._dry_runs:
-            return
         cancelled = self._cancelled.get(event.intent or "")
         if cancelled is not None:
-            self._report(event, cancelled, f"{event.intent} was cancelled by a hook, and has an effect all the same")
+            summary = f"{event.intent} was cancelled by a hook, and has an effect all the same"
+            self.accuse(event, summary, _NO_EFFECT, cancelled, shown=event.kind)
         _, client = self.run.asked.get(event.cause or 0, ("", None))
         preview = self._previews.get(event.cause or 0) or self._dry_runs.get(client)
         if preview is not None:
-            self._report(event, preview, f"a dry run has an effect: {event.kind}")
+            self.accuse(event, f"a dry run has an effect: {event.kind}", _NO_EFFECT, preview, shown=event.kind)
 
-    @on(HookSent)
-    def _told(self, event: Event, body: HookSent) -> None:
+    @on(delivery.HookSent)
+    def _told(self, event: Event, body: delivery.HookSent) -> None:
         cancelled = self._cancelled.get(event.intent or "")
-        self._outcomes.add(event.intent or "")
         if cancelled is not None and body.state is not IntentState.CANCELLED:
-            self._report(
-                event, cancelled, f"{event.intent} was cancelled, and hooks were notified that it is {body.state}"
-            )
+            summary = f"{event.intent} was cancelled, and hooks were notified that it is {body.state}"
+            self.accuse(event, summary, _NO_EFFECT, cancelled, shown=event.kind)
 
     @on(ClientRequested)
     def _client_asked(self, event: Event, body: ClientRequested) -> None:
         if body.dry_run:
             self.exercised += 1
             self._dry_runs[event.seq] = event
-
-    def finish(self, last: Event) -> None:
-        """Report cancelled messages whose caller got no answer."""
-        for intent, cancelled in self._cancelled.items():
-            if intent in self.run.cancelled and intent not in self._outcomes:
-                end = self.run.cancelled[intent]
-                self.violate(
-                    at=last.seq,
-                    summary=f"{intent} was cancelled, and the hooks were never notified of its outcome",
-                    expected=["hook.sent (cancelled)"],
-                    actual=[cited(end, f"{end.kind}, and nothing after it")],
-                    evidence=sorted({cancelled.seq, end.seq}),
-                    missing_after=end.seq,
-                )
-
-    def _report(self, event: Event, since: Event, summary: str) -> None:
-        self.violate(
-            at=event.seq,
-            summary=summary,
-            expected=["no effect except the answer to the caller"],
-            actual=[cited(event)],
-            evidence=sorted((since.seq, event.seq)),
-        )

@@ -1,6 +1,6 @@
-"""Conversations and their sessions: S1, S2."""
+"""Conversations, people and their sessions: S1, S3."""
 
-from __future__ import annotations
+import msgspec
 
 from trunkline.core.channels import rules_for
 from trunkline.core.config import DmScope, GroupScope
@@ -9,16 +9,20 @@ from trunkline.core.events import Event
 from trunkline.core.events.delivery import IntentPrepared, MirrorAppended, SendRequested, TargetResolved
 from trunkline.core.events.gateway import (
     InboundAdmitted,
+    InboundReceived,
     RouteDecided,
     SessionLeft,
     SessionMoved,
     SessionReset,
+    SessionShared,
+    TurnStarted,
 )
 from trunkline.core.keys import canonical_key
-from trunkline.core.values import Address, ChatKind, WorkKind
+from trunkline.core.values import Address, ChatKind, Peer, WorkKind
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import WorldSession
-from trunkline.sim.index.projection import on
+from trunkline.sim.index.intent_facts import IntentFacts
+from trunkline.sim.index.projection import on, on_intent
 from trunkline.sim.index.run_facts import Lane, RunFacts
 from trunkline.sim.invariants.base import Checker
 from trunkline.sim.invariants.routing.return_address import key_is_of
@@ -53,11 +57,10 @@ class OneKey(Checker):
         self._routed: Event | None = None
         self._scopes = 0
 
-    @on(WireAccepted)
-    def _landed(self, event: Event, body: WireAccepted) -> None:
+    @on_intent(WireAccepted)
+    def _landed(self, event: Event, body: WireAccepted, facts: IntentFacts) -> None:
         """A target may be an alias: the key belongs to the conversation where people see the message."""
-        facts = self.run.intents.get(event.intent or "")
-        if facts is None or facts.prepared.binding is not None or body.address.kind is facts.body.address.kind:
+        if facts.prepared.binding is not None or body.address.kind is facts.body.address.kind:
             return
         if facts.body.mirror_key is not None and not facts.body.named_session:
             self.exercised += 1
@@ -116,24 +119,24 @@ class OneKey(Checker):
             self._one_id(body.session_key, body.session_id, event)
             return
         key, lane = body.session_key, place.lane
-        agent = _agent(key)
-        if not self._is_known(agent, lane, key) and key_is_of(key, place, self.run):
+        spot = _agent(key), lane
+        if not self._is_known(spot, key) and key_is_of(key, place, self.run):
             self._one_key(place, lane, key, event)
         self._one_id(key, body.session_id, event)
-        self._same_session((agent, lane), place, body, event)
+        self._same_session(spot, place, body, event)
 
     def _is_bound(self, admitted: Event) -> bool:
         """Whether a binding chose the session. B1 judges that choice, and M1 the mirrors."""
         routed = self.run.routed.get(admitted.inbound or "")
         return routed is not None and routed.binding is not None
 
-    def _is_known(self, agent: str, lane: Lane, key: str) -> bool:
+    def _is_known(self, spot: _Spot, key: str) -> bool:
         """Whether this is the known key of the place under the current scopes."""
         if self._scopes != self.run.scopes.changes:
             # Another scope gives other keys; `_same_session` checks that the session continues.
             self._scopes = self.run.scopes.changes
             self._keys.clear()
-        known = self._keys.get((agent, lane))
+        known = self._keys.get(spot)
         return known is not None and known[0] == key
 
     def _same_session(self, spot: _Spot, place: Address, body: InboundAdmitted, event: Event) -> None:
@@ -154,14 +157,8 @@ class OneKey(Checker):
             self._differ(summary, session, body.session_id, since, event)
             return
         # Its key is another one: between the route and the admission, an event moves the session or leaves it.
-        self.violate(
-            at=event.seq,
-            summary=summary,
-            expected=[f"session.moved or session.left of #{since.seq} {session}"],
-            actual=[f"#{event.seq} {body.session_id}"],
-            evidence=[since.seq, event.seq],
-            missing_after=routed.seq,
-        )
+        expected = f"session.moved or session.left of #{since.seq} {session}"
+        self.accuse(event, summary, expected, since, shown=[f"#{event.seq} {body.session_id}"], missing=routed)
 
     def _in_main(self, key: str, agent: str, place: Address, now: str) -> bool:
         """Whether a conversation with an agent, which has the key `now`, surely was in this main session."""
@@ -210,31 +207,27 @@ class OneKey(Checker):
             self._one_id(body.session_key, body.session_id, event)
 
     def _one_key(self, place: Address, lane: Lane, key: str, event: Event) -> None:
-        agent = _agent(key)
-        if self._is_known(agent, lane, key):
+        spot = _agent(key), lane
+        if self._is_known(spot, key):
             return
-        first, since = self._keys.setdefault((agent, lane), (key, event))
+        first, since = self._keys.setdefault(spot, (key, event))
         if first != key:
             foreign = key_is_of(key, place, self.run) and not key_is_of(first, place, self.run)
             summary = f"{self.run.name(place)} has two session keys"
             self._differ(summary, first, key, since, event, since if foreign else event)
 
     def _one_id(self, key: str, session: str, event: Event) -> None:
-        first, since = self._ids.setdefault(key, (session, event))
-        if first != session:
-            self._differ(f"session key {key} has two sessions", first, session, since, event)
+        known = self._ids.get(key)
+        if known is None:
+            self._ids[key] = session, event
+        elif known[0] != session:
+            self._differ(f"session key {key} has two sessions", known[0], session, known[1], event)
 
     def _differ(
         self, summary: str, first: str, second: str, since: Event, event: Event, wrong: Event | None = None
     ) -> None:
-        self.violate(
-            at=event.seq,
-            summary=summary,
-            expected=[f"#{since.seq} {first}"],
-            actual=[f"#{event.seq} {second}"],
-            evidence=[since.seq, event.seq],
-            first_wrong=(wrong or event).seq,
-        )
+        expected, shown = f"#{since.seq} {first}", [f"#{event.seq} {second}"]
+        self.accuse(event, summary, expected, since, shown=shown, first_wrong=(wrong or event).seq)
 
 
 def _agent(key: str) -> str:
@@ -264,23 +257,45 @@ def _folded(place: Address) -> tuple[str, str, str]:
     return (place.channel, place.account, rules_for(place.channel).fold(place.kind, place.conversation))
 
 
-class DistinctKeys(Checker):
-    """S2: different conversations have different keys, whatever their ids look like."""
+#: work that begins with words of a person, which the session remembers
+_SAID = (WorkKind.MESSAGE, WorkKind.CONTROL)
 
-    id = "S2"
-    title = "Keys are injective"
+
+class ScopesAndLinks(Checker):
+    """S3: places share a session exactly as scope and links say; people only under ``main``, after a warning."""
+
+    id = "S3"
+    title = "Scope and identity links"
     our_keys_only = True
-    sentence = "Different agents, channels, accounts, conversations and threads never share a key beyond their scope."
+    sentence = (
+        "Agents, channels, accounts, conversations and threads share a session exactly as the scope says, and linked "
+        "people do; people who are not linked never do, unless the scope is main, and then a warning comes before the "
+        "second one's first turn."
+    )
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
+        #: linked person as the scope knows them -> the key, and what the scope knows of the places of a key
+        self._keys: dict[tuple[str, ...], tuple[str, Event]] = {}
         self._places: dict[str, tuple[tuple[str, ...], Address, Event]] = {}
         #: session key, scope, agent and place of every pair that was checked
         self._fine: set[tuple[str, str, str, Lane]] = set()
+        #: session -> the first turn for each account of a person
+        self._turns: dict[str, dict[tuple[str, str], Event]] = {}
+        #: session -> the people of those turns, and the number of the links that they are named by
+        self._people: dict[str, tuple[int, set[str]]] = {}
+        self._warned: set[tuple[str, tuple[str, str]]] = set()
         self._scopes = 0
+
+    @on(SessionShared)
+    def _shared(self, event: Event, body: SessionShared) -> None:
+        home = self.run.home(event.inbound)
+        if home is not None:
+            self._warned.add((body.session_key, _raw(home.channel, body.peer)))
 
     @on(InboundAdmitted)
     def _admitted(self, event: Event, body: InboundAdmitted) -> None:
+        """Each identity has one key, and each key one identity."""
         place, routed = self.run.home(event.inbound), self.run.routed.get(event.inbound or "")
         if place is None or routed is None or body.work is not WorkKind.MESSAGE:
             return
@@ -289,23 +304,83 @@ class DistinctKeys(Checker):
             return  # a binding chose the session: B1 judges that
         if self._scopes != self.run.scopes.changes:
             self._scopes = self.run.scopes.changes
-            self._places.clear()
-            self._fine.clear()
+            for known in (self._keys, self._places, self._fine):
+                known.clear()
         self.exercised += 1
-        seen = (body.session_key, routed.body.scope, routed.body.agent, place.lane)
+        key, scope = body.session_key, routed.body.scope
+        seen = (key, scope, routed.body.agent, place.lane)
         if seen in self._fine:
             return
-        who = (routed.body.agent, *identity(place, routed.body.scope, self.run))
-        first, where, since = self._places.setdefault(body.session_key, (who, place, event))
-        if first == who:
-            self._fine.add(seen)
+        who = (routed.body.agent, *identity(place, scope, self.run))
+        first, where, since = self._places.setdefault(key, (who, place, event))
+        if first != who:
+            here, there = self.run.name(place), self.run.name(where)
+            summary = f"{here} and {there} share the session {key}"
+            expected = f"sessions of their own: the scope is {scope}"
+            shown = [f"#{since.seq} {there} in {key}", f"#{event.seq} {here} in {key}"]
+            self.accuse(event, summary, expected, since, shown=shown, first_wrong=routed.seq)
             return
-        here, there, key = self.run.name(place), self.run.name(where), body.session_key
-        self.violate(
-            at=event.seq,
-            summary=f"{here} and {there} share the session {key}",
-            expected=[f"sessions of their own: the scope is {routed.body.scope}"],
-            actual=[f"#{e.seq} {self.run.name(p)} in {body.session_key}" for p, e in ((where, since), (place, event))],
-            evidence=[since.seq, event.seq],
-            first_wrong=routed.seq,
-        )
+        if scope != DmScope.MAIN and place.kind is ChatKind.DIRECT and who[2].startswith("*"):
+            only, since = self._keys.setdefault(who, (key, event))
+            if only != key:
+                summary = f"{who[2][1:]} has two sessions, though linked under the scope {scope}"
+                expected, shown = f"#{since.seq} {only}", [f"#{event.seq} {key}"]
+                self.accuse(event, summary, expected, since, shown=shown, first_wrong=routed.seq)
+                return
+        self._fine.add(seen)
+
+    @on(TurnStarted)
+    def _started(self, event: Event, body: TurnStarted) -> None:
+        """People who are not linked share the main session only after a warning."""
+        place = body.origin
+        if body.work not in _SAID or place is None or place.kind is not ChatKind.DIRECT:
+            return
+        routed = self.run.routed.get(event.inbound or "")
+        if routed is None or not isinstance(routed.body, RouteDecided) or routed.body.scope != DmScope.MAIN:
+            return
+        turns = self._turns.setdefault(body.session_id, {})
+        raw = self._speaker(event, place)
+        if raw in turns:
+            return
+        joined, person = self._people_of(body.session_id), self._person(event)
+        # Links may have changed since: the person may have been there under another id.
+        new = bool(joined) and person not in joined
+        others = tuple(turns.values()) if new else ()
+        turns[raw] = event
+        joined.add(person)
+        if not new:
+            return
+        self.exercised += 1
+        if (body.session_key, raw) not in self._warned:
+            summary = f"{self.run.name(place)} shares {body.session_key} with others, and no warning was recorded"
+            shown = [f"#{e.seq} a turn for {self.run.name(getattr(e.body, 'origin', None))}" for e in others]
+            expected = "a session.shared event before this turn"
+            self.accuse(event, summary, expected, *others, shown=shown, missing=routed)
+
+    def _people_of(self, session: str) -> set[str]:
+        """The people who had a turn in a session, by the links of today."""
+        changes, people = self._people.get(session, (-1, set[str]()))
+        if changes != self.run.scopes.changes:
+            people = {self._person(turn) for turn in self._turns[session].values()}
+            self._people[session] = (self.run.scopes.changes, people)
+        return people
+
+    def _speaker(self, turn: Event, place: Address) -> tuple[str, str]:
+        """The person who wrote the message of a turn."""
+        received = self.run.received.get(turn.inbound or "")
+        body = None if received is None else received.body
+        return _raw(place.channel, body.peer if isinstance(body, InboundReceived) else Peer(id=place.conversation))
+
+    def _person(self, turn: Event) -> str:
+        """The person of a turn, by the links of today."""
+        place = turn.body.origin if isinstance(turn.body, TurnStarted) else None
+        if place is None:
+            return ""
+        channel, own = self._speaker(turn, place)
+        person = self.run.scopes.person(msgspec.structs.replace(place, conversation=own))
+        return person if person.startswith("*") else f"{channel}:{person}"
+
+
+def _raw(channel: str, peer: Peer) -> tuple[str, str]:
+    """A person's id on one platform, whatever it is linked to."""
+    return channel, rules_for(channel).fold(ChatKind.DIRECT, peer.id)

@@ -1,22 +1,21 @@
 """How often a question is answered, and how often a turn is run for it: X1 and X5."""
 
-from __future__ import annotations
-
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import accumulate, combinations
 
 from trunkline.core.events import Body, Event
-from trunkline.sim.events.attach import GatewayExited, GatewayLaunched
-from trunkline.sim.events.model import ModelAnswered, ModelAsked
-from trunkline.sim.events.processes import ProcessCrashed
-from trunkline.sim.events.script import FaultFired
+from trunkline.core.values import Address
+from trunkline.sim.events import attach, model, processes, script
 from trunkline.sim.index.answer_parts import PART, ModelTurn
+from trunkline.sim.index.asked_places import Lane
 from trunkline.sim.index.bot_messages import BotMessage, letters
 from trunkline.sim.index.marks import AnswerMark
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
-from trunkline.sim.index.wire_side import MarkedQuestion, RunWireSide
+from trunkline.sim.index.wire_side import INTERRUPTIONS, MarkedQuestion, RunWireSide, between
 from trunkline.sim.invariants.base import EvidenceKind
 from trunkline.sim.invariants.wire_side.base import ANYTHING, WholeRunChecker, WireSideChecker, marked, when
 
@@ -59,13 +58,13 @@ class StandingAnswers:
 
     def change(self, event: Event, message: BotMessage) -> None:
         """A message was accepted, edited or deleted."""
-        marks = {mark.question for shown in message.texts for mark in shown.marks}
-        for question in marks - self._sure:
+        marks = dict.fromkeys(mark.question for shown in message.texts for mark in shown.marks)
+        for question in (mark for mark in marks if mark not in self._sure):
             standing = [seen for seen in self._wire.messages.answering(question) if _shows(seen, question)]
             before, now = self._since.get(question, {}), dict[Pair, float]()
             for first, second in combinations(standing, 2):
                 pair = first.accepted.seq, second.accepted.seq
-                if _are_two(first, second):
+                if self._are_two(first, second):
                     now[pair] = before.get(pair, event.at)
             self._since[question] = now
             if now:
@@ -73,15 +72,16 @@ class StandingAnswers:
             else:
                 self.doubtful.pop(question, None)
 
+    def _are_two(self, this: BotMessage, other: BotMessage) -> bool:
+        """Whether neither is the beginning of the other. Of own words, which may be many, equal ones are copies."""
+        first, second = letters(this.text), letters(other.text)
+        if self._wire.messages.own_words:
+            return first == second
+        return first == second or not (first.startswith(second) or second.startswith(first))
+
 
 def _shows(message: BotMessage, question: str) -> bool:
     return message.deleted is None and any(mark.question == question for mark in message.marks)
-
-
-def _are_two(this: BotMessage, other: BotMessage) -> bool:
-    """Whether neither is the beginning of the other."""
-    first, second = letters(this.text), letters(other.text)
-    return first == second or not (first.startswith(second) or second.startswith(first))
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +164,11 @@ class AnsweredOnce(WholeRunChecker):
             since, _, mark = spans[0]
             text = [shown.text for shown in message.ever(question.mark)][-1]
             found.append(_Copy(message, mark, text, since, spans[-1][1]))
+        if self.wire.messages.own_words:
+            # It may say several things about a question; the same one twice is a copy, unless it is a notice.
+            said = Counter(letters(copy.text) for copy in found if not self.wire.notified(copy.text))
+            same = max(said, key=said.__getitem__, default="")
+            found = [copy for copy in found if letters(copy.text) == same]
         return sorted(found, key=lambda copy: copy.since)
 
     def _judge(self, question: MarkedQuestion, copies: list[_Copy]) -> None:
@@ -192,52 +197,52 @@ class AnsweredOnce(WholeRunChecker):
         places = {copy.message.address.lane for copy in copies}
         turns = {copy.mark.generation for copy in copies}
         what = "one answer, sent more than once" if len(turns) == 1 else f"the answers of {len(turns)} turns"
+        prompts = [turn.last for turn in self.wire.turns_about(question)]
+        if len(turns) > 1 and len(set(prompts)) == len(prompts):
+            # No message had a second turn: each of these began with another one, while this one was unanswered.
+            what = (
+                "turns of one place ran at the same time, "
+                f"and it was in {len(prompts)} prompts ({', '.join(prompts)}); "
+                "that a model answers all that its prompt leaves open is an assumption"
+            )
         where = "" if len(places) == 1 else f" in {len(places)} places"
-        first = copies[1].since
+        shown = [f"{marked(copy.mark)} in {self.place(copy.message.address)}, {when(copy.message)}" for copy in copies]
         self.violate(
-            at=first,
+            at=copies[1].since,
             summary=f"{self.asked(question)} is answered {len(copies)} times{where}{how_long}: {what}",
             expected=["one visible answer"],
-            actual=[
-                f"{marked(copy.mark)} in {self.place(copy.message.address)}, {when(copy.message)}" for copy in copies
-            ],
+            actual=shown,
             evidence=[question.event.seq, *(copy.since for copy in copies)],
-            first_wrong=first,
         )
 
     def _parts(self) -> None:
         """Messages without a mark whose words stand in their place more often than the model said them."""
-        standing = [there for there in self.wire.messages.all if there.deleted is None]
-        seen = {there.accepted.seq: letters(there.text) for there in standing}
-        judged: set[tuple[object, str]] = set()
-        for message in standing:
-            part, lane = seen[message.accepted.seq], message.address.lane
-            of = [turn for turn in self.wire.parts_of(message) if turn.last]
-            if message.marks or len(part) < PART or not of or (lane, part) in judged:
+        standing = self.wire.standing()
+        judged: set[tuple[Lane, str]] = set()
+        for message in standing.all:
+            part, lane = letters(message.text), message.address.lane
+            if message.marks or len(part) < PART or (lane, part) in judged:
+                continue
+            first = next((turn for turn in self.wire.parts_of(message) if turn.last), None)
+            if first is None:
                 continue
             judged.add((lane, part))
-            here = (there for there in standing if there.address.lane == lane)
-            copies = [there for there in here if part in seen[there.accepted.seq]]
+            copies = standing.with_part(part, lane)
+            said = {place: self._said(part, place) for place in dict.fromkeys(copy.address for copy in copies[1:])}
             for number, copy in enumerate(copies[1:], 2):
-                said = [told for told in self.wire.turns if self._may_show(told, copy)]
-                if number > max(1, sum(letters(told.answer).count(part) for told in said)):
-                    turn = next((told for told in reversed(said) if part in letters(told.answer)), of[0])
-                    self._report_part(turn, copies[number - 2], copy)
+                turns, counts = said[copy.address]
+                before = bisect_left(turns, copy.accepted.seq, key=lambda turn: turn.event.seq)
+                if number > max(1, counts[before]):
+                    turn, seen = turns[before - 1] if before else first, copies[number - 2]
+                    summary = f"a part of the answer to {turn.last} is visible twice in {self.place(copy.address)}"
+                    shown = [f"{when(seen)} and {when(copy)}"]
+                    self.accuse(copy.accepted, summary, "each part of an answer once", seen.accepted, shown=shown)
 
-    def _report_part(self, turn: ModelTurn, before: BotMessage, message: BotMessage) -> None:
-        self.violate(
-            at=message.accepted.seq,
-            summary=f"a part of the answer to {turn.last} is visible twice in {self.place(message.address)}",
-            expected=["each part of an answer once"],
-            actual=[f"{when(before)} and {when(message)}"],
-            evidence=[before.accepted.seq, message.accepted.seq],
-        )
-
-    def _may_show(self, turn: ModelTurn, message: BotMessage) -> bool:
-        """Whether a message may show what was said in a turn: one for a question of its place, before it."""
-        question = self.wire.questions.get(turn.last)
-        earlier = turn.event.seq < message.accepted.seq
-        return earlier and question is not None and self.wire.in_place(question, message.address)
+    def _said(self, part: str, place: Address) -> tuple[list[ModelTurn], list[int]]:
+        """The turns for questions of a place in which the model said a part, and how often by then."""
+        asked = [(turn, self.wire.questions.get(turn.last)) for turn in self.wire.said.with_part(part)]
+        turns = [turn for turn, question in asked if question is not None and self.wire.hangs_on(question.body, place)]
+        return turns, list(accumulate((letters(turn.answer).count(part) for turn in turns), initial=0))
 
 
 class OneTurn(WireSideChecker):
@@ -254,8 +259,8 @@ class OneTurn(WireSideChecker):
         super().__init__(run)
         #: mark -> the turn of its message
         self._turns: dict[str, ModelTurn] = {}
-        #: mark, turn and the next turn of messages for which the model was asked again, and nothing failed in between
-        self._again: list[tuple[str, ModelTurn, ModelTurn]] = []
+        #: a turn after which the model was asked again, and nothing failed in between -> marks, the turn, and the next
+        self._again: dict[int | None, list[tuple[str, ModelTurn, ModelTurn]]] = {}
         #: requests that have an answer
         self._answered: set[int | None] = set()
         #: no process runs
@@ -263,16 +268,16 @@ class OneTurn(WireSideChecker):
         #: turns of which only the request was left when their process had ended
         self._orphans: set[int] = set()
 
-    @on(ProcessCrashed, GatewayExited)
-    def _process_ended(self, _event: Event, _body: ProcessCrashed | GatewayExited) -> None:
+    @on(processes.ProcessCrashed, attach.GatewayExited)
+    def _process_ended(self, _event: Event, _body: processes.ProcessCrashed | attach.GatewayExited) -> None:
         self._ended = True
 
-    @on(GatewayLaunched)
-    def _process_started(self, _event: Event, _body: GatewayLaunched) -> None:
+    @on(attach.GatewayLaunched)
+    def _process_started(self, _event: Event, _body: attach.GatewayLaunched) -> None:
         self._ended = False
 
-    @on(ModelAsked)
-    def _asked(self, event: Event, body: ModelAsked) -> None:
+    @on(model.ModelAsked)
+    def _asked(self, event: Event, body: model.ModelAsked) -> None:
         if body.beside or not body.marks:
             return
         turn, mark = ModelTurn(event, body), body.marks[-1]
@@ -284,17 +289,17 @@ class OneTurn(WireSideChecker):
         if before is None:
             self.exercised += 1
         elif not self._has_to_ask_again(mark, before, event):
-            self._again.append((mark, before, turn))
+            self._again.setdefault(before.event.seq, []).append((mark, before, turn))
             if self._is_another(before, turn):
                 self._report(mark, before, turn)
 
-    @on(ModelAnswered)
-    def _answers(self, event: Event, _body: ModelAnswered) -> None:
+    @on(model.ModelAnswered)
+    def _answers(self, event: Event, _body: model.ModelAnswered) -> None:
         if event.cause in self._answered:
             return
         self._answered.add(event.cause)
-        for mark, before, turn in self._again:
-            if before.event.seq == event.cause and turn.event.at - before.event.at >= _HANGS:
+        for mark, before, turn in self._again.get(event.cause, ()):
+            if turn.event.at - before.event.at >= _HANGS:
                 self._report(mark, before, turn)
 
     def _is_another(self, before: ModelTurn, turn: ModelTurn) -> bool:
@@ -305,24 +310,31 @@ class OneTurn(WireSideChecker):
         return before.event.seq in self._answered or turn.event.at - before.event.at < _HANGS
 
     def _report(self, mark: str, before: ModelTurn, turn: ModelTurn) -> None:
+        first, last = before.event.seq, turn.event.seq
+        ends = [event.seq for event in between(self.wire.interruptions, first, last)]
+        every = (text.event.seq for message in self.wire.messages.answering(mark) for text in message.ever(mark))
+        shown = [seq for seq in sorted(every) if seq < last]
+        why = "nothing failed in between"
+        if ends and shown:
+            why = f"the process ended in between (#{ends[0]}), when people had the answer (#{shown[0]})"
+        asked = self.wire.questions.get(mark)
         self.violate(
-            at=turn.event.seq,
+            at=last,
             summary=f"the model is asked again for {mark}, {turn.event.at - before.event.at:.1f} s later",
             expected=["one turn"],
-            actual=[f"turns at #{before.event.seq} and #{turn.event.seq}, and nothing failed in between"],
-            evidence=[before.event.seq, turn.event.seq],
+            actual=[f"turns at #{first} and #{last}; {why}"],
+            evidence=[first, last],
+            path=sorted({*([] if asked is None else [asked.event.seq]), first, *shown, *ends, last}),
         )
 
     def _has_to_ask_again(self, mark: str, before: ModelTurn, event: Event) -> bool:
         if before.event.seq in self._orphans and not self._seen_before(mark, event.seq):
             return True
         first, last = before.event.seq, event.seq
-        for trouble in self.wire.troubles:
-            if not first < trouble.seq < last:
-                continue
+        for trouble in between(self.wire.troubles, first, last):
             if trouble.cause == before.event.seq and _is_failure_of_the_model(trouble):
                 return True
-            if trouble in self.wire.interruptions and not self._seen_before(mark, trouble.seq):
+            if isinstance(trouble.body, INTERRUPTIONS) and not self._seen_before(mark, trouble.seq):
                 return True
         return False
 
@@ -334,6 +346,6 @@ class OneTurn(WireSideChecker):
 
 def _is_failure_of_the_model(trouble: Event) -> bool:
     body = trouble.body
-    if isinstance(body, FaultFired):
+    if isinstance(body, script.FaultFired):
         return body.fault.startswith("model") and body.fault != _SLOW
-    return isinstance(body, ModelAnswered)
+    return isinstance(body, model.ModelAnswered)

@@ -1,24 +1,10 @@
 """Base of the checkers of the wire side: what they look up, and how they name things in their sentences."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from trunkline.core.events import Event
 from trunkline.core.values import Address
-from trunkline.sim.events.attach import GatewayExited, GatewayLaunched, GatewayReady
-from trunkline.sim.events.model import ModelAnswered, ModelAsked
-from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
-from trunkline.sim.events.script import RunPhase
-from trunkline.sim.events.wire import (
-    WireAccepted,
-    WireCalled,
-    WireDeleted,
-    WireEdited,
-    WireRefused,
-    WireResponded,
-)
-from trunkline.sim.events.world import PeerSaid, PlatformConfirmed, PlatformPushed
+from trunkline.sim.events import attach, model, processes, script, wire, world
 from trunkline.sim.index.bot_messages import BotMessage
 from trunkline.sim.index.marks import AnswerMark
 from trunkline.sim.index.run_facts import RunFacts
@@ -31,10 +17,11 @@ _SHORT = 60
 
 #: everything by which a run goes on: what may be judged because time has passed is judged with the next of them
 ANYTHING = (
-    GatewayExited, GatewayLaunched, GatewayReady, ModelAnswered, ModelAsked, PeerSaid, PlatformConfirmed,
-    PlatformPushed, ProcessCrashed, ProcessStopped, RunPhase, WireAccepted, WireCalled, WireDeleted, WireEdited,
-    WireRefused, WireResponded,
-)  # fmt: skip
+    *(attach.GatewayExited, attach.GatewayLaunched, attach.GatewayReady, model.ModelAnswered, model.ModelAsked),
+    *(world.PeerSaid, world.PlatformConfirmed, world.PlatformPushed, processes.ProcessCrashed),
+    *(processes.ProcessStopped, script.RunPhase, wire.WireAccepted, wire.WireCalled, wire.WireDeleted),
+    *(wire.WireEdited, wire.WireRefused, wire.WireResponded),
+)
 
 
 class WireSideChecker(Checker):
@@ -91,7 +78,7 @@ class WholeRunChecker(WireSideChecker):
 def short(text: str) -> str:
     """A text in a sentence: one line, in quotes, with an ellipsis if it is long."""
     line = " ".join(text.split())
-    return f'"{line if len(line) <= _SHORT else line[: _SHORT - 1] + "…"}"'
+    return f"“{line if len(line) <= _SHORT else line[: _SHORT - 1] + '…'}”"
 
 
 def marked(mark: AnswerMark) -> str:

@@ -1,27 +1,160 @@
 """The outcome of each question, and turns that nobody asked for: X4 and X6."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
 
 from trunkline.core.events import Body, Event
 from trunkline.core.values import ChatKind
-from trunkline.sim.events.model import ModelAnswered, ModelAsked
-from trunkline.sim.events.script import FaultFired
-from trunkline.sim.events.wire import WireAccepted
-from trunkline.sim.events.world import PeerSaid, PlatformConfirmed, PlatformPushed
-from trunkline.sim.index.answer_parts import PART, ModelTurn, is_part_missing
+from trunkline.sim.events import model, processes, script
+from trunkline.sim.events.wire import WireAccepted, WireRefused
+from trunkline.sim.index.answer_parts import PART, ModelTurn
 from trunkline.sim.index.bot_messages import BotMessage, letters
-from trunkline.sim.index.marks import answers_in, questions_in
+from trunkline.sim.index.marks import answers_in, nudged_mark
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
-from trunkline.sim.index.wire_side import MarkedQuestion, RunWireSide
+from trunkline.sim.index.wire_side import MarkedQuestion, RefusedCall, RunWireSide
 from trunkline.sim.invariants.wire_side.base import ANYTHING, WholeRunChecker, marked, short, when
+
+# The way of a lost question: how far the gateway came, what was tried, and what was in the way.
+
+#: troubles that a path names; a gateway that tries for ever has thousands
+_MOST = 6
+
+
+@dataclass(frozen=True, slots=True)
+class LostWay:
+    """The way of a question, in the order of a turn. `end`: events from there on do not count."""
+
+    wire: RunWireSide
+    question: MarkedQuestion
+    end: int
+
+    @property
+    def turns(self) -> Sequence[ModelTurn]:
+        """The turns with the question in the prompt."""
+        return [turn for turn in self.wire.turns_about(self.question) if turn.event.seq < self.end]
+
+    @property
+    def refused(self) -> list[RefusedCall]:
+        """The refused sends of the answer."""
+        return self.wire.refused_answers(self.question, self.end)
+
+    @property
+    def refused_notices(self) -> list[RefusedCall]:
+        """The refused sends of other texts where the asker reads, after the model had been asked."""
+        asked = next((turn.event.seq for turn in self.turns), self.end)
+        refused = self.wire.refused_notices(self.question, self.end)
+        return [refusal for refusal in refused if asked < refusal.called.seq]
+
+    @property
+    def sent(self) -> list[Event]:
+        """The sends of the answer, refused or not."""
+        return list(self.wire.called_with_answer(self.question, self.end))
+
+    @property
+    def pieces(self) -> list[BotMessage]:
+        """The messages without a mark that are parts of the answer, where the asker reads."""
+        first = next((turn.event.seq for turn in self.turns if turn.answer), None)
+        return [] if first is None else list(self.wire.pieces(self.question, first))
+
+    @property
+    def last(self) -> Event:
+        """The last event in the order of a turn; confirmations of what was read come at any time."""
+        refusals = [refusal.event for refusal in (*self.refused, *self.refused_notices)]
+        answered = [turn.answered for turn in self.turns if turn.answered is not None and turn.answered.seq < self.end]
+        for found in (refusals, self.sent, answered, [turn.event for turn in self.turns], self._handed_out):
+            if found:
+                return max(found, key=lambda event: event.seq)
+        return self.question.event
+
+    @property
+    def _handed_out(self) -> list[Event]:
+        handed = self.question.last_handed_out
+        return [] if handed is None or handed.seq >= self.end else [handed]
+
+    @property
+    def path(self) -> list[int]:
+        """The steps from question to loss: the turn, what was tried, and what struck meanwhile."""
+        asked = [seq for turn in self.turns[-1:] for seq in (turn.event.seq, turn.answered.seq if turn.answered else 0)]
+        tried = [refusal.called.seq for refusal in (*self.refused, *self.refused_notices)]
+        calls = [*tried, *(call.seq for call in self.sent)][:_MOST]
+        return sorted(
+            {
+                self.last.seq,
+                self.question.event.seq,
+                *filter(None, asked),
+                *calls,
+                *(event.seq for event in self.causes),
+            }
+        )
+
+    @property
+    def causes(self) -> list[Event]:
+        """The troubles between question and loss: faults, ends of the process, refusals, failures."""
+        return list(islice(self.wire.troubles_of(self.question, self.end), _MOST))
+
+    @property
+    def how_far(self) -> str:
+        """The end of a sentence about the loss."""
+        if self.question.dropped:
+            return "; the gateway had the platform discard it"
+        if not self.question.handed_out:
+            return ", and it was never handed out"
+        if not self.turns:
+            return "" if self.wire.messages.own_words else ", and the model was never asked"
+        return self._tried or (", although the model answered" if any(turn.answer for turn in self.turns) else "")
+
+    @property
+    def _tried(self) -> str:
+        refused, notices, sent = len(self.refused), len(self.refused_notices), len(self.sent)
+        if refused and notices:
+            return f"; the answer was tried {_times(refused)}, and a notice {_times(notices)}: all were refused"
+        waits = [refusal for refusal in self.refused if refusal.body.retry_after is not None]
+        if refused == len(waits) == 1:
+            return f"; its answer was refused with a wait of {waits[0].body.retry_after:g} s, and not sent again"
+        if refused:
+            again = ", and not sent again" if refused == 1 else ""
+            return f"; its answer was tried {_times(refused)} and refused{again}"
+        if notices:
+            return f"; a notice was tried {_times(notices)} and refused"
+        return f"; its answer was sent {_times(sent)}, and was not taken" if sent else ""
+
+    @property
+    def killed(self) -> Event | None:
+        """The last kill of the gateway between question and loss."""
+        kills = (event for event in reversed(self.causes) if isinstance(event.body, processes.ProcessCrashed))
+        return next(kills, None)
+
+    def actual(self) -> list[str]:
+        """The events instead of an answer, a line each."""
+        lines = [f"nothing after {self.last.kind} of #{self.last.seq}{_detail(self.last)}"]
+        if self.killed is not None:
+            lines.append(f"the gateway was killed at #{self.killed.seq}")
+        struck = [(event, event.body) for event in self.causes if isinstance(event.body, script.FaultFired)]
+        lines += [f"the fault {body.fault} at #{event.seq}" for event, body in struck if body.fault != "crash"]
+        return lines
+
+
+def _times(number: int) -> str:
+    return {1: "once", 2: "twice"}.get(number, f"{number} times")
+
+
+def _detail(event: Event) -> str:
+    body = event.body
+    if isinstance(body, WireRefused):
+        return f" ({body.detail or body.reason.value})"
+    if isinstance(body, model.ModelAnswered) and body.status != 200:
+        return f" (the model failed with {body.status})"
+    return ""
+
 
 #: platforms that hand out nothing that was said while nobody was connected
 _KEEP_NOTHING = frozenset({"discord"})
 
 
+#: pieces of an answer that a violation quotes
+_PIECES = 5
 #: messages, the newest, of which a run that goes on says whether anybody asked for them
 _NEWEST = 5
 
@@ -39,23 +172,12 @@ class NothingLostInSilence(WholeRunChecker):
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
-        #: mark -> the last event of its way so far
-        self._last: dict[str, Event] = {}
-        self._marks: dict[int, tuple[str, ...]] = {}
         #: the last event so far
         self._now: Event | None = None
 
     @on(*ANYTHING)
-    def _goes_on(self, event: Event, body: Body) -> None:
+    def _goes_on(self, event: Event, _body: Body) -> None:
         self._now = event
-        if isinstance(body, PeerSaid):
-            self._marks[event.seq] = questions_in(body.text)
-        elif isinstance(body, ModelAsked):
-            self._marks[event.seq] = body.marks
-        elif not isinstance(body, PlatformPushed | PlatformConfirmed | ModelAnswered):
-            return
-        for mark in self._marks.get(event.seq if event.seq in self._marks else event.cause or 0, ()):
-            self._last[mark] = event
 
     def so_far(self) -> str:
         if self._now is None:
@@ -83,6 +205,9 @@ class NothingLostInSilence(WholeRunChecker):
                 unjudged += 1
                 continue
             self.exercised += 1
+            nudge = self.wire.nudge_for(question)
+            if ended and nudge is not None and not self._ended_before(question, nudge):
+                self.remark(f"{self.asked(question)}: notified only when its asker wrote again (#{nudge.event.seq})")
             if answered and not ended:
                 self._lost_in_part(question)
             elif not ended:
@@ -97,28 +222,19 @@ class NothingLostInSilence(WholeRunChecker):
             if len(letters(turn.answer)) >= PART:
                 own = set(answers_in(turn.answer))
                 if any(answer.deleted is None and own & set(answer.marks) for answer in self.wire.answers(question)):
-                    shown = [message for message in self.wire.messages.all if message.accepted.seq > turn.event.seq]
-                    return self._is_part_missing(turn, [message for message in shown if message.deleted is None])
+                    return self.wire.standing().lacks_part_of(turn)
         return False
-
-    def _is_part_missing(self, turn: ModelTurn, shown: Sequence[BotMessage]) -> bool:
-        files = any(
-            isinstance(message.accepted.body, WireAccepted) and message.accepted.body.media for message in shown
-        )
-        return not files and is_part_missing(turn.answer, (message.text for message in shown))
 
     def _lost_in_part(self, question: MarkedQuestion) -> None:
         answers = self.wire.answers(question)
-        self.violate(
-            at=answers[-1].accepted.seq,
-            summary=f"a part of the answer to {self.asked(question)} is lost in silence",
-            expected=["the whole answer, or a notice to its asker"],
-            actual=[f"{when(answer)} has the end of it, and nothing has the rest" for answer in answers],
-            evidence=[question.event.seq, *(answer.accepted.seq for answer in answers)],
-        )
+        causes = question.event, *(answer.accepted for answer in answers)
+        summary = f"a part of the answer to {self.asked(question)} is lost in silence"
+        shown = [f"{when(answer)} has the end of it, and nothing has the rest" for answer in answers]
+        self.accuse(answers[-1].accepted, summary, "the whole answer, or a notice to its asker", *causes, shown=shown)
 
     def _is_left_out(self, question: MarkedQuestion) -> bool:
-        return question.body.bot or self._never_came(question) or self._nobody_there(question)
+        nudges = nudged_mark(question.mark) in self.wire.questions
+        return question.body.bot or nudges or self._never_came(question) or self._nobody_there(question)
 
     def _never_came(self, question: MarkedQuestion) -> bool:
         """Whether the platform, not the gateway, lost a question: by a fault, or as it keeps nothing for later."""
@@ -131,6 +247,13 @@ class NothingLostInSilence(WholeRunChecker):
         whole = place.kind is not ChatKind.CHANNEL and place.thread is None
         return whole and self.wire.gone_since(place) is not None
 
+    def _ended_before(self, question: MarkedQuestion, nudge: MarkedQuestion) -> bool:
+        """Whether a question had ended before the asker wrote once more."""
+        before = nudge.event.seq
+        if any(shown.event.seq < before for answer in self.wire.answers(question) for shown in answer.texts):
+            return True
+        return is_notified(self.wire, question, before=before)
+
     def _is_answered(self, question: MarkedQuestion) -> bool:
         if self.wire.answered_by_model(question):
             return True
@@ -138,71 +261,67 @@ class NothingLostInSilence(WholeRunChecker):
 
     def _since(self, question: MarkedQuestion) -> float:
         """The time from which the answer to a question is awaited."""
-        struck = (trouble.at for trouble in self.wire.troubles if isinstance(trouble.body, FaultFired))
-        return max(question.event.at, *(ready.at for ready in self.wire.ready), *struck)
+        return max(question.event.at, self.wire.began_again_at)
 
     def _report_loss(self, question: MarkedQuestion, last: Event, waited: float | None) -> None:
         answers = self.wire.answers(question)
         if answers:
             # It was shown, and taken away.
-            gone = next(
-                (answer.deleted for answer in answers if answer.deleted is not None), answers[-1].texts[-1].event
-            )
-            self.violate(
-                at=gone.seq,
-                summary=f"the answer to {self.asked(question)} is taken away, and nothing takes its place",
-                expected=["an answer that stays, or a notice to its asker"],
-                actual=[f"{when(answer)} is gone" for answer in answers],
-                evidence=[question.event.seq, *(answer.accepted.seq for answer in answers), gone.seq],
-            )
+            deleted = (answer.deleted for answer in answers if answer.deleted is not None)
+            gone, causes = next(deleted, answers[-1].texts[-1].event), (answer.accepted for answer in answers)
+            summary = f"the answer to {self.asked(question)} is taken away, and nothing takes its place"
+            expected, shown = "an answer that stays, or a notice to its asker", [f"{when(a)} is gone" for a in answers]
+            self.accuse(gone, summary, expected, question.event, *causes, shown=shown)
             return
-        way = self._last.get(question.mark, question.event)
+        nudge = self.wire.nudge_for(question)
+        way = LostWay(self.wire, question, last.seq if nudge is None else nudge.event.seq)
+        if pieces := way.pieces:
+            self._report_pieces(question, pieces)
+            return
         how_long = "not until the run came to rest" if waited is None else f"not within {waited:g} s"
+        never = ", nor when its asker wrote again" if nudge is not None and nudge.handed_out else ""
         self.violate(
             at=last.seq,
-            summary=f"{self.asked(question)} is lost in silence: {how_long}" + self._how_far(question),
+            summary=f"{self.asked(question)} is lost in silence: {how_long}{never}{way.how_far}",
             expected=["an answer, or a notice to its asker"],
-            actual=[f"nothing after {way.kind} of #{way.seq}"],
-            evidence=[question.event.seq, way.seq],
-            missing_after=way.seq,
+            actual=way.actual(),
+            evidence=way.path,
+            missing_after=way.path[-1],
+            path=way.path,
         )
 
-    def _how_far(self, question: MarkedQuestion) -> str:
-        if question.dropped:
-            return ": the gateway had the platform discard it"
-        if not question.handed_out:
-            return ", and it was never handed out"
-        turns = self.wire.turns_about(question)
-        if not turns:
-            return ", and the model was never asked"
-        return ", although the model answered" if any(turn.answer for turn in turns) else ""
+    def _report_pieces(self, question: MarkedQuestion, pieces: Sequence[BotMessage]) -> None:
+        first, end = pieces[0], pieces[-1]
+        many = f"{len(pieces)} messages" if len(pieces) > 1 else "1 message"
+        more = [f"and {len(pieces) - _PIECES} more"] if len(pieces) > _PIECES else []
+        shown = [*(f"{when(piece)}: {short(piece.text)}" for piece in pieces[:_PIECES]), *more]
+        what = f"is answered in pieces: {many} with parts of its answer, and none with its end"
+        expected = "the whole answer in as many messages as the limit of the platform needs, or a notice"
+        causes, wrong = (question.event, first.accepted), first.accepted.seq
+        self.accuse(end.accepted, f"{self.asked(question)} {what}", expected, *causes, shown=shown, first_wrong=wrong)
 
 
-def is_notified(wire: RunWireSide, question: MarkedQuestion) -> bool:
+def is_notified(wire: RunWireSide, question: MarkedQuestion, before: int | None = None) -> bool:
     """Whether the asker of a question reads anything that may be about it: no answer, and no mere remark.
 
-    A gateway that never got the question says nothing about it, whatever it says.
+    A gateway that never got the question says nothing about it, whatever it says. `before`: up to this event only.
     """
     if not question.handed_out:
         return False
-    for message in wire.messages.all:
-        if message.accepted.seq < question.event.seq or message.deleted is not None or message.marks:
-            continue
-        if not wire.concerns(question, message.address) or wire.remarked(message.text):
-            continue
-        if replies_to_another(wire, question, message):
-            continue
+    for message in wire.notifying(question):
+        if before is not None and message.accepted.seq >= before:
+            break
         turn = wire.part_of(message)
-        if turn is None or (not turn.body.marks and was_taken_up(wire, question, before=turn.event.seq)):
+        about = turn is None or was_taken_up(wire, question, before=turn.event.seq)
+        if about and not replies_to_another(wire, question, message):
             return True
     return False
 
 
 def replies_to_another(wire: RunWireSide, question: MarkedQuestion, message: BotMessage) -> bool:
     """Whether a message replies to another question that waits, and that no turn had in its prompt with this one."""
-    waiting = [other for other in wire.open_at(message.address, message.accepted.seq) if other is not question]
-    replied = [other.mark for other in waiting if other.body.message_id == message.reply_to]
-    return bool(replied) and not any({question.mark, *replied} <= set(turn.body.marks) for turn in wire.turns)
+    replied = [other.mark for other in wire.open_for_reply(message) if other is not question]
+    return bool(replied) and not any({*replied} <= set(turn.body.marks) for turn in wire.turns_about(question))
 
 
 def was_taken_up(wire: RunWireSide, question: MarkedQuestion, before: int) -> bool:
@@ -255,30 +374,28 @@ class NothingUnasked(WholeRunChecker):
         seq, turn = message.accepted.seq, self.wire.part_of(message)
         if turn is not None and turn.body.marks:
             return True
-        waiting = [*self.wire.open_at(message.address, seq), *self.wire.in_doubt_at(message.address, seq)]
-        if turn is None or waiting:
+        waiting = chain(self.wire.in_doubt_at(message.address, seq), self.wire.open_at(message.address, seq))
+        if turn is None or any(True for _ in waiting):
             known = self.wire.remarked(message.text) or any(self.wire.notified(shown.text) for shown in message.texts)
             if known:
                 return True
-        return any(self._is_about(message, question) for question in waiting)
+        if self.wire.messages.own_words:
+            # What it says by rules of its own, without the mark: somebody has to have asked something there.
+            return any(True for _ in self.wire.asked_at(message.address, seq))
+        about = chain(self._asked_about(message), self.wire.in_doubt_for(message))
+        return any(turn is None or was_taken_up(self.wire, question, before=turn.event.seq) for question in about)
 
-    def _is_about(self, message: BotMessage, question: MarkedQuestion) -> bool:
-        """Whether a message is about a question that waits: as a reply, after trouble, or shown for a while."""
-        turn = self.wire.part_of(message)
-        if turn is not None and not was_taken_up(self.wire, question, before=turn.event.seq):
-            return False
-        command = question.body.text.startswith("/")
-        replies = message.reply_to == question.body.message_id
-        struck = self.wire.trouble_for(question, before=message.accepted.seq) is not None
-        return command or replies or struck or message.deleted is not None
+    def _asked_about(self, message: BotMessage) -> Iterator[MarkedQuestion]:
+        """The open questions that a message is about: as a reply, of a command, after trouble, or shown for a while."""
+        place, seq = message.address, message.accepted.seq
+        if message.deleted is not None:
+            return self.wire.open_at(place, seq)
+        commands, struck = self.wire.open_commands(place, seq), self.wire.open_in_trouble(place, seq)
+        return chain(self.wire.open_for_reply(message), commands, struck)
 
     def _report(self, message: BotMessage, what: str) -> None:
         turn = self.wire.part_of(message)
-        asked = () if turn is None else (turn.event.seq,)
-        self.violate(
-            at=message.accepted.seq,
-            summary=f"{short(message.text)} appears in {self.place(message.address)}: {what}",
-            expected=["an answer to a question of this run, or a known notice"],
-            actual=[f"{when(message)}: {short(message.text)}"],
-            evidence=[*asked, message.accepted.seq],
-        )
+        asked = () if turn is None else (turn.event,)
+        summary = f"{short(message.text)} appears in {self.place(message.address)}: {what}"
+        expected, shown = "an answer to a question of this run, or a known notice", short(message.text)
+        self.accuse(message.accepted, summary, expected, *asked, shown=[f"{when(message)}: {shown}"])

@@ -1,15 +1,15 @@
-"""Where answers appear, and in which order: X2, X3 and X9."""
-
-from __future__ import annotations
+"""Where answers and private words appear, and in which order: X2, X3, X8 and X9."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from trunkline.core.events import Event
+from trunkline.sim.events.model import ModelAsked
 from trunkline.sim.events.wire import WireAccepted, WireEdited, WireRefused
 from trunkline.sim.events.world import PeerSaid, ThreadClosed
 from trunkline.sim.index.answer_parts import PART, ModelTurn
-from trunkline.sim.index.bot_messages import BotMessage, letters
-from trunkline.sim.index.marks import answers_in, questions_in
+from trunkline.sim.index.bot_messages import BotMessage, accepted_after, accepted_at, letters
+from trunkline.sim.index.marks import answers_in, nudged_mark, questions_in
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.index.wire_side import MarkedQuestion, RunWireSide
@@ -37,29 +37,22 @@ class AnsweredInPlace(WireSideChecker):
             question = self.wire.questions.get(mark.question)
             if question is None or mark.question in _marks_before(message):
                 continue
-            in_place = self.wire.in_place(question, message.address)
+            in_place = self.wire.hangs_on(question.body, message.address)
             if in_place or self.wire.gone_since(question.place) is None:
                 self.exercised += 1
             if not in_place and self.wire.gone_since(question.place) is None:
-                self.violate(
-                    at=event.seq,
-                    summary=f"the answer to {self.asked(question)} appears in {self.place(message.address)}",
-                    expected=[f"in {self.place(question.place)}"],
-                    actual=[f"in {self.place(message.address)}: {short(body.text)}"],
-                    evidence=[question.event.seq, event.seq],
-                )
+                self._elsewhere(event, "the answer", question, message, body.text)
 
     def finish(self, last: Event) -> None:
         for message, question in _strays(self.wire):
             if not _was_gone(self.wire, question, message):
                 self.exercised += 1
-                self.violate(
-                    at=message.accepted.seq,
-                    summary=f"a part of the answer to {self.asked(question)} appears in {self.place(message.address)}",
-                    expected=[f"in {self.place(question.place)}"],
-                    actual=[f"in {self.place(message.address)}: {short(message.text)}"],
-                    evidence=[question.event.seq, message.accepted.seq],
-                )
+                self._elsewhere(message.accepted, "a part of the answer", question, message, message.text)
+
+    def _elsewhere(self, event: Event, what: str, question: MarkedQuestion, message: BotMessage, text: str) -> None:
+        where = self.place(message.address)
+        summary, shown = f"{what} to {self.asked(question)} appears in {where}", [f"in {where}: {short(text)}"]
+        self.accuse(event, summary, f"in {self.place(question.place)}", question.event, shown=shown)
 
 
 class NothingNextDoor(WireSideChecker):
@@ -96,35 +89,26 @@ class NothingNextDoor(WireSideChecker):
         for mark in dict.fromkeys((*(answer_mark.question for answer_mark in message.marks), *questions_in(body.text))):
             question = self.wire.questions.get(mark)
             gone = None if question is None else self.wire.gone_since(question.place)
-            if question is None or gone is None or self.wire.in_place(question, message.address):
+            if question is None or gone is None or self.wire.hangs_on(question.body, message.address):
                 continue
             if mark in _marks_before(message):
                 continue
-            self.violate(
-                at=event.seq,
-                summary=(
-                    f"what belongs to {self.asked(question)} appears in {self.place(message.address)}, "
-                    f"{event.at - gone.at:.1f} s after its place was gone"
-                ),
-                expected=["nothing of it in another place; at most a notice without its content"],
-                actual=[f"in {self.place(message.address)}: {short(body.text)}"],
-                evidence=[question.event.seq, gone.seq, event.seq],
-            )
+            what = f"what belongs to {self.asked(question)}"
+            self._next_door(event, what, (question.event, gone), message, body.text)
 
     def finish(self, last: Event) -> None:
         for message, question in _strays(self.wire):
             gone = _was_gone(self.wire, question, message)
             if gone is not None:
-                self.violate(
-                    at=message.accepted.seq,
-                    summary=(
-                        f"a part of the answer to {self.asked(question)} appears in {self.place(message.address)}, "
-                        f"{message.accepted.at - gone.at:.1f} s after its place was gone"
-                    ),
-                    expected=["nothing of it in another place; at most a notice without its content"],
-                    actual=[f"in {self.place(message.address)}: {short(message.text)}"],
-                    evidence=[question.event.seq, gone.seq, message.accepted.seq],
-                )
+                what = f"a part of the answer to {self.asked(question)}"
+                self._next_door(message.accepted, what, (question.event, gone), message, message.text)
+
+    def _next_door(self, event: Event, what: str, since: tuple[Event, Event], message: BotMessage, text: str) -> None:
+        """`since`: the question, and the event since which its place was gone."""
+        where = self.place(message.address)
+        summary = f"{what} appears in {where}, {event.at - since[1].at:.1f} s after its place was gone"
+        expected = "nothing of it in another place; at most a notice without its content"
+        self.accuse(event, summary, expected, *since, shown=[f"in {where}: {short(text)}"])
 
 
 class InOrder(WireSideChecker):
@@ -134,12 +118,16 @@ class InOrder(WireSideChecker):
     title = "Answers in order"
     sentence = "The answers in a place come in the order in which their questions reached the gateway."
 
+    def _counts(self, mark: str) -> bool:
+        """Whether a question has a place in the order: what an asker wrote because nothing came has none."""
+        return nudged_mark(mark) not in self.wire.questions
+
     @on(PeerSaid)
     def _said(self, event: Event, body: PeerSaid) -> None:
         waiting = (
             earlier for earlier in self.wire.open_at(body.address, event.seq) if earlier.place.lane == body.address.lane
         )
-        if questions_in(body.text) and any(waiting):
+        if any(map(self._counts, questions_in(body.text))) and any(waiting):
             self.exercised += 1
 
     @on(WireAccepted, WireEdited)
@@ -158,14 +146,11 @@ class InOrder(WireSideChecker):
             later = self._later_answer(question, event, message)
             if later is not None:
                 other, answered = later
-                self.violate(
-                    at=event.seq,
-                    summary=f"{self.asked(question)} is answered after {other.mark}, which came after it",
-                    expected=[f"the answer to {question.mark} before that to {other.mark}"],
-                    actual=[f"{when(answered)}, then {when(message)}"],
-                    evidence=[question.event.seq, other.event.seq, answered.accepted.seq, event.seq],
-                    first_wrong=answered.accepted.seq,
-                )
+                summary = f"{self.asked(question)} is answered after {other.mark}, which came after it"
+                expected = f"the answer to {question.mark} before that to {other.mark}"
+                causes, shown = (question.event, other.event), [f"{when(answered)}, then {when(message)}"]
+                above = answered.accepted
+                self.accuse(event, summary, expected, *causes, above, shown=shown, first_wrong=above.seq)
 
     def _answered_before(self, question: MarkedQuestion, event: Event) -> bool:
         shown = (text for message in self.wire.answers(question) for text in message.ever(question.mark))
@@ -175,16 +160,15 @@ class InOrder(WireSideChecker):
         self, question: MarkedQuestion, event: Event, message: BotMessage
     ) -> tuple[MarkedQuestion, BotMessage] | None:
         """A question of the same place that was asked later and is answered already, further up in the place."""
-        for other in self.wire.questions.values():
-            if other.place.lane == question.place.lane and _reached(other) > _reached(question):
-                for answer in self.wire.answers(other):
-                    first, above = next(answer.ever(other.mark)), answer.accepted.seq < message.accepted.seq
-                    if first.event.seq < event.seq and above and answer.address.lane == question.place.lane:
-                        return other, answer
+        for other in self.wire.overtaking(question):
+            for answer in self.wire.answers(other) if self._counts(other.mark) else ():
+                first, above = next(answer.ever(other.mark)), answer.accepted.seq < message.accepted.seq
+                if first.event.seq < event.seq and above and answer.address.lane == question.place.lane:
+                    return other, answer
         return None
 
     def finish(self, last: Event) -> None:
-        for turn in self.wire.turns:
+        for turn in self.wire.said.turns:
             question = self.wire.questions.get(turn.last)
             if question is not None:
                 self._judge_parts(question, turn)
@@ -192,29 +176,20 @@ class InOrder(WireSideChecker):
     def _judge_parts(self, question: MarkedQuestion, turn: ModelTurn) -> None:
         """Whether the parts of an answer stand in its order."""
         whole, own = letters(turn.answer), set(answers_in(turn.answer))
-        found: dict[str, tuple[int, BotMessage]] = {}
-        lane = question.place.lane
-        for message in self.wire.messages.after(turn.event.seq):
-            if message.deleted is None and message.address.lane == lane:
-                text = letters(message.text)
-                belongs = len(text) >= PART or bool(own & set(message.marks))
-                if belongs and whole.count(text) == 1:
-                    found.setdefault(text, (whole.find(text), message))
-        for (at, above), (text, (position, below)) in zip(found.values(), list(found.items())[1:], strict=False):
+        found: list[tuple[BotMessage, str, int]] = []
+        for text, messages in self.wire.standing().parts_of(turn, question.place.lane).items():
+            later = accepted_after(messages, turn.event.seq)
+            belonging = (message for message in later if len(text) >= PART or own & set(message.marks))
+            first = next(belonging, None)
+            if first is not None and whole.count(text) == 1:
+                found.append((first, text, whole.find(text)))
+        for (above, _, at), (below, text, position) in pairwise(sorted(found, key=lambda part: accepted_at(part[0]))):
             if position + len(text) <= at:
-                self.violate(
-                    at=below.accepted.seq,
-                    summary=f"the parts of the answer to {self.asked(question)} are in another order",
-                    expected=[f"{short(below.text)} before {short(above.text)}"],
-                    actual=[f"{when(above)}, then {when(below)}"],
-                    evidence=[question.event.seq, above.accepted.seq, below.accepted.seq],
-                    first_wrong=above.accepted.seq,
-                )
-
-
-def _reached(question: MarkedQuestion) -> int:
-    """When a question reached the gateway: of one that the platform hands out late, that is what counts."""
-    return question.first_handed_out or question.event.seq
+                summary = f"the parts of the answer to {self.asked(question)} are in another order"
+                expected = f"{short(below.text)} before {short(above.text)}"
+                shown = f"{when(above)}, then {when(below)}"
+                causes, wrong = (question.event, above.accepted), above.accepted.seq
+                self.accuse(below.accepted, summary, expected, *causes, shown=[shown], first_wrong=wrong)
 
 
 def _strays(wire: RunWireSide) -> Iterator[tuple[BotMessage, MarkedQuestion]]:
@@ -234,3 +209,42 @@ def _was_gone(wire: RunWireSide, question: MarkedQuestion, message: BotMessage) 
 def _marks_before(message: BotMessage) -> set[str]:
     """The questions that a message answered before its last text."""
     return {mark.question for shown in message.texts[:-1] for mark in shown.marks}
+
+
+class SecretsStay(WireSideChecker):
+    """X8: what is said in one place is in no prompt and no message of another."""
+
+    id = "X8"
+    title = "Words stay in their place"
+    sentence = (
+        "Private words of one place are never in the prompt of a turn of another place, nor in a message elsewhere."
+    )
+
+    @on(ModelAsked)
+    def _asked(self, event: Event, body: ModelAsked) -> None:
+        question = self.wire.questions.get(body.marks[-1]) if body.marks else None
+        if question is None:
+            return
+        for secret, said in self.wire.secrets.items():
+            if self.wire.shares(secret, question.place):
+                continue
+            self.exercised += 1
+            if secret in body.secrets:
+                first = said[0]
+                summary = f"private words of #{first.seq} are in the prompt for {self.asked(question)}"
+                expected = "nothing in the prompt that was said in private elsewhere"
+                shown = [f"words of #{first.seq} in the prompt of #{event.seq}"]
+                self.accuse(event, summary, expected, first, question.event, shown=shown)
+
+    @on(WireAccepted, WireEdited)
+    def _shown(self, event: Event, body: WireAccepted | WireEdited) -> None:
+        message = self.wire.messages.changed_by(event)
+        # An edit on Telegram names no topic: the message has its place from its acceptance.
+        where = body.address if message is None else message.address
+        for secret, said in self.wire.secrets.items():
+            if secret in body.text.replace("\\", "") and not self.wire.shares(secret, where):
+                first = said[0]
+                self.exercised += 1
+                summary = f"private words of #{first.seq} appear in {self.place(where)}"
+                shown = [f"a message with words of #{first.seq} in {self.place(where)}"]
+                self.accuse(event, summary, "nothing of them in another place", first, shown=shown)

@@ -1,6 +1,6 @@
 """Requests on the wire: they wait when a platform asks for it, and are not repeated once refused: X7 and X10."""
 
-from __future__ import annotations
+from collections.abc import Hashable
 
 from trunkline.core.events import Event
 from trunkline.core.reasons import Reason
@@ -15,7 +15,7 @@ from trunkline.sim.invariants.wire_side.base import WireSideChecker, short
 #: seconds for requests that were on their way when the refusal was written, and for clocks that differ
 _ON_THE_WAY, _CLOCK = 0.1, 0.05
 #: refusals that another token, or nothing at all, may follow
-_NOT_FOR_GOOD = PASSING | {Reason.UNAUTHORIZED}
+_NOT_FOR_GOOD = PASSING | {Reason.UNAUTHORIZED, Reason.PLACE_CLOSED}
 #: platforms that limit each method by itself
 _EACH_METHOD = frozenset({"discord", "slack"})
 #: the sign of a limit that holds for the whole account
@@ -32,31 +32,39 @@ class WaitsHonoured(WireSideChecker):
         "to any of its chats, before the wait is over."
     )
 
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
+        #: refusals that ask for a wait which is not known to be over
+        self._waits: list[RefusedCall] = []
+
     @on(WireRefused)
-    def _refused(self, _event: Event, body: WireRefused) -> None:
+    def _refused(self, event: Event, body: WireRefused) -> None:
         self.exercised += body.retry_after is not None
+        refusal = self.wire.refusal_by(event)
+        if refusal is not None and body.retry_after is not None:
+            self._waits.append(refusal)
+
+    def _is_over(self, refusal: RefusedCall, at: float) -> bool:
+        responded = self.wire.responded.get(refusal.called.seq)
+        return responded is not None and at >= responded.at + (refusal.body.retry_after or 0.0)
 
     @on(WireCalled)
     def _called(self, event: Event, body: WireCalled) -> None:
         if body.address is None or body.what not in ("send", "act"):
             return
-        for refusal in self.wire.refusals:
+        self._waits = [refusal for refusal in self._waits if not self._is_over(refusal, event.at)]
+        for refusal in self._waits:
             wait, read = refusal.body.retry_after, self.wire.read_by(refusal, event)
             if wait is None or read is None or not self._holds_for(refusal, body):
                 continue
             # The refused request itself, made again, was not on its way.
-            heard, on_its_way = read.at, 0.0 if _same(refusal.request, body) else _ON_THE_WAY
+            heard, on_its_way = read.at, 0.0 if _content(refusal.request) == _content(body) else _ON_THE_WAY
             if heard + on_its_way <= event.at < heard + wait - _CLOCK:
-                self.violate(
-                    at=event.seq,
-                    summary=(
-                        f"{self.place(body.address)} is sent to {event.at - heard:.1f} s after a refusal "
-                        f"that asks to wait for {wait:g} s"
-                    ),
-                    expected=[f"nothing before {heard + wait:.1f} s"],
-                    actual=[f"{body.method} at {event.at:.1f} s: {short(body.text)}"],
-                    evidence=[refusal.called.seq, refusal.event.seq, event.seq],
-                )
+                after = f"{event.at - heard:.1f} s after a refusal that asks to wait for {wait:g} s"
+                summary = f"{self.place(body.address)} is sent to {after}"
+                expected = f"nothing before {heard + wait:.1f} s"
+                shown = [f"{body.method} at {event.at:.1f} s: {short(body.text)}"]
+                self.accuse(event, summary, expected, refusal.called, refusal.event, shown=shown)
                 return
 
     def _holds_for(self, refusal: RefusedCall, body: WireCalled) -> bool:
@@ -78,57 +86,49 @@ class RefusedIsNotRepeated(WireSideChecker):
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
-        #: refusals for good that still hold
-        self._final: list[RefusedCall] = []
+        #: refusals for good that still hold, by what was asked for
+        self._final: dict[Hashable, list[RefusedCall]] = {}
+        #: the same by their places; apart: those of answers
+        self._at: dict[tuple[Lane, bool], list[RefusedCall]] = {}
 
     @on(WireRefused)
     def _refused(self, event: Event, body: WireRefused) -> None:
-        refusal = next((known for known in self.wire.refusals if known.event is event), None)
+        refusal = self.wire.refusal_by(event)
         if refusal is None or refusal.request.what != "send" or body.reason in _NOT_FOR_GOOD:
             return
         self.exercised += 1
-        self._final.append(refusal)
+        self._final.setdefault(_content(refusal.request), []).append(refusal)
+        self._at.setdefault((body.address.lane, bool(answers_in(refusal.request.text))), []).append(refusal)
 
     @on(ThreadReopened, ThreadOpened)
     def _there_again(self, _event: Event, body: ThreadReopened | ThreadOpened) -> None:
-        self._forget(body.address.lane, answers=True)
+        self._forget(body.address.lane, answer=True)
+        self._forget(body.address.lane, answer=False)
 
     @on(PeerSaid)
     def _said(self, _event: Event, body: PeerSaid) -> None:
         """The same notice about another message is no repeat."""
-        self._forget(body.address.lane, answers=False)
+        self._forget(body.address.lane, answer=False)
 
-    def _forget(self, lane: Lane, *, answers: bool) -> None:
-        keep = [refused for refused in self._final if refused.body.address.lane != lane]
-        mine = [refused for refused in self._final if refused.body.address.lane == lane and not answers]
-        self._final = keep + [refused for refused in mine if answers_in(refused.request.text)]
+    def _forget(self, lane: Lane, *, answer: bool) -> None:
+        for refusal in self._at.pop((lane, answer), ()):
+            self._final[_content(refusal.request)].remove(refusal)
 
     @on(WireCalled)
     def _called(self, event: Event, body: WireCalled) -> None:
         if body.what != "send" or body.address is None:
             return
-        for refusal in self._final:
+        for refusal in self._final.get(_content(body), ()):
             responded = self.wire.read_by(refusal, event)
-            if responded is not None and _same(refusal.request, body):
-                self.violate(
-                    at=event.seq,
-                    summary=(
-                        f"{short(body.text)} is sent to {self.place(body.address)} again, "
-                        f"{event.at - responded.at:.1f} s after it was refused for good"
-                    ),
-                    expected=["no repeat of it"],
-                    actual=[f"refused at #{refusal.event.seq} ({_why(refusal.body)}), sent again at #{event.seq}"],
-                    evidence=[refusal.called.seq, refusal.event.seq, event.seq],
-                )
+            if responded is not None:
+                after = f"{event.at - responded.at:.1f} s after it was refused for good"
+                summary = f"{short(body.text)} is sent to {self.place(body.address)} again, {after}"
+                why = refusal.body.detail or refusal.body.reason.value
+                shown = [f"refused at #{refusal.event.seq} ({why}), sent again at #{event.seq}"]
+                self.accuse(event, summary, "no repeat of it", refusal.called, refusal.event, shown=shown)
                 return
 
 
-def _same(this: WireCalled, other: WireCalled) -> bool:
-    """Whether two requests ask for the same."""
-    if this.address is None or other.address is None or this.address.lane != other.address.lane:
-        return False
-    return (this.method, this.text, this.digest) == (other.method, other.text, other.digest)
-
-
-def _why(body: WireRefused) -> str:
-    return body.detail or body.reason.value
+def _content(body: WireCalled) -> Hashable:
+    """Place, method and words of a request."""
+    return None if body.address is None else body.address.lane, body.method, body.text, body.digest

@@ -1,7 +1,5 @@
 """Buttons of messages, in each form in which a platform takes them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any, cast
@@ -39,7 +37,6 @@ def value_of_button(message: BoardMessage, button: str) -> str:
 
 
 def _components(value: Any) -> Iterator[dict[str, Any]]:
-    """Every mapping inside a JSON value."""
     if isinstance(value, dict):
         found = cast("dict[str, Any]", value)
         yield found

@@ -1,46 +1,47 @@
-"""Changes: their request and their outcome, and those of messages: edits, deletions, reactions, pins."""
+"""Changes: their request and their outcome, and those of messages: edits, deletions, reactions, pins, votes."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.errors import Refused
-from trunkline.core.values import Address
+from trunkline.core.values import Address, Poll
 from trunkline.sim.platforms.actions.hosts import ActionHost
-from trunkline.sim.platforms.actions.message_board import BoardMessage
+from trunkline.sim.platforms.actions.message_board import BoardMessage, PostedMessage
 from trunkline.sim.platforms.rooms import Room
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RequestedChange:
-    """A change that a platform is asked for."""
+class PlacedAction:
+    """A change or a question, with the conversation that it concerns."""
 
     platform: ActionHost
-    request: ActionRequest
     #: the parameters beside the text, with the names of the tool
     fields: dict[str, Any]
-    #: the conversation that it concerns; None: it concerns none
+    #: None: it concerns none
     place: Room | None
     now: float
+
+    @property
+    def room(self) -> Room:
+        """The conversation. Raises `Refused` for an action without a conversation."""
+        if self.place is None:
+            raise Refused("no such conversation")
+        return self.place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestedChange(PlacedAction):
+    request: ActionRequest
 
     @property
     def account(self) -> str:
         return self.request.address.account
 
     @property
-    def room(self) -> Room:
-        """The conversation. Raises `Refused` for a change that names none."""
-        if self.place is None:
-            raise Refused("no such conversation")
-        return self.place
-
-    @property
     def actor(self) -> str:
-        """The id of the bot."""
         return self.platform.bot_id(self.account)
 
     @property
@@ -67,8 +68,7 @@ class RequestedChange:
             raise Refused(f"{names[0]} is missing")
         return found
 
-    def done_to(self, message: BoardMessage, *, text: str = "", before: str = "", repeated: bool = False) -> Done:
-        """The outcome of a change of a message."""
+    def done_to(self, message: BoardMessage, *, text: str = "", before: str = "", repeated: bool = False) -> "Done":
         return Done(
             address=message.room.address(self.account),
             provider_id=message.id,
@@ -78,7 +78,7 @@ class RequestedChange:
             repeated=repeated,
         )
 
-    def done_with(self, provider_id: str, *, text: str = "", before: str = "", repeated: bool = False) -> Done:
+    def done_with(self, provider_id: str, *, text: str = "", before: str = "", repeated: bool = False) -> "Done":
         """The outcome of a change of something else: its id, and its new name or value."""
         where = self.request.address if self.place is None else self.place.address(self.account)
         return Done(address=where, provider_id=provider_id, text=text, before=before, repeated=repeated)
@@ -86,8 +86,6 @@ class RequestedChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """The outcome of a change."""
-
     #: where it took effect
     address: Address
     #: id of the message, place or object that it concerns
@@ -190,7 +188,62 @@ def _unpin(change: RequestedChange) -> Done:
     return change.done_to(message, repeated=repeated)
 
 
-#: the changes of messages
+# Votes in polls: by people, and by bots where the platform lets them.
+
+_HOUR = 3600.0
+
+
+def poll_of(message: BoardMessage) -> Poll:
+    """The poll of a message. Raises `Refused` for a message without a poll."""
+    poll = message.request.poll if isinstance(message, PostedMessage) else None
+    if poll is None:
+        raise Refused("the message has no poll")
+    return poll
+
+
+def vote(message: BoardMessage, voter: str, options: Iterable[int], now: float) -> bool:
+    """Replace somebody's vote by options, counted from 0; no options withdraw it. Returns false if nothing changed.
+
+    Raises `Refused` for a poll that is over, for options that it does not have, and for too many of them.
+    """
+    poll, chosen = poll_of(message), tuple(sorted(set(options)))
+    seconds = poll.duration_seconds if poll.duration_hours is None else poll.duration_hours * _HOUR
+    if message.deleted or (seconds is not None and now - message.at >= seconds):
+        raise Refused("the poll is over")
+    if any(not 0 <= option < len(poll.options) for option in chosen):
+        raise Refused(f"the poll has {len(poll.options)} options")
+    if len(chosen) > poll.max_selections:
+        raise Refused(f"at most {poll.max_selections} options can be chosen")
+    if message.votes.get(voter, ()) == chosen:
+        return False
+    if chosen:
+        message.votes[voter] = chosen
+    else:
+        message.votes.pop(voter, None)
+    return True
+
+
+def _bot_votes(change: RequestedChange) -> Done:
+    """The bot votes: options by their number from 1, or by their text."""
+    message, poll = change.living, poll_of(change.living)
+    fields = change.fields
+    given = fields.get("pollOptionIndexes") or fields.get("pollOptionIndex") or fields.get("pollOption")
+    wanted = cast("list[object]", given) if isinstance(given, list) else [given or change.request.text]
+    chosen: list[int] = []
+    for option in wanted:
+        text = str(option)
+        if text in poll.options:
+            chosen.append(poll.options.index(text))
+        elif text.isdecimal():
+            chosen.append(int(text[:4]) - 1)
+        else:
+            raise Refused(f"the poll has no option {text!r}")
+    before = ", ".join(poll.options[number] for number in message.votes.get(change.actor, ()))
+    changed = vote(message, change.actor, chosen, change.now)
+    text = ", ".join(poll.options[number] for number in sorted(set(chosen)))
+    return change.done_to(message, text=text, before=before, repeated=not changed)
+
+
 MESSAGE_CHANGES: dict[Action, Handler] = {
     Action.EDIT: _edit,
     Action.DELETE: _delete,
@@ -198,4 +251,5 @@ MESSAGE_CHANGES: dict[Action, Handler] = {
     Action.REACT: _react,
     Action.PIN: _pin,
     Action.UNPIN: _unpin,
+    Action.POLL_VOTE: _bot_votes,
 }

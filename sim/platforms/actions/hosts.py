@@ -1,7 +1,5 @@
 """A fake platform as changes and questions use it."""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 from trunkline.core.actions.requests import ActionRequest
@@ -9,7 +7,7 @@ from trunkline.core.values import Capabilities, ChatKind, SendRequest
 from trunkline.sim.platforms.actions.message_board import MessageBoard
 from trunkline.sim.platforms.actions.rules import ActionRules
 from trunkline.sim.platforms.actions.server import Server
-from trunkline.sim.platforms.hosts import RoomsHost
+from trunkline.sim.platforms.rooms import RoomsHost
 from trunkline.sim.platforms.threads import Threads
 
 

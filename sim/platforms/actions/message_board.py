@@ -1,7 +1,5 @@
 """All messages of one platform in their current state: texts, reactions, pins, votes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -18,7 +16,6 @@ class BoardMessage:
     #: id of the person or bot that wrote it
     author: str
     text: str
-    #: time of posting
     at: float
     #: the gateway's account that wrote it; None: somebody else did
     account: str | None = None
@@ -28,17 +25,14 @@ class BoardMessage:
     votes: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     pinned: bool = False
     deleted: bool = False
-    #: number of edits
     edits: int = 0
 
     @property
     def identity(self) -> Identity | None:
-        """The webhook that posted it for the gateway."""
         return None
 
     @property
     def emoji(self) -> tuple[str, ...]:
-        """The reactions to the message, in the order in which they appeared."""
         return tuple(self.reactions)
 
 

@@ -1,12 +1,10 @@
 """The limits of actions on a platform. Pure values; one for each fake platform."""
 
-from __future__ import annotations
-
 import msgspec
 
 
 class ActionRules(msgspec.Struct, frozen=True, kw_only=True):
-    """The actions that a platform allows, how often and how long."""
+    """The actions allowed by a platform, how often and how long."""
 
     #: a bot has one reaction on a message, and another one replaces it
     one_reaction: bool = False
@@ -19,5 +17,4 @@ class ActionRules(msgspec.Struct, frozen=True, kw_only=True):
     edits: int | None = None
     #: how many messages a room can have pinned; None: any number
     pins: int | None = None
-    #: the names of its effects
     effects: frozenset[str] = frozenset()

@@ -1,7 +1,5 @@
 """The server of a platform: members and their roles, objects, presences, groups."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,21 +21,17 @@ class Member:
 
 
 class Server:
-    """The members and objects of one platform. On Discord this is the guild."""
-
     def __init__(self) -> None:
         self.members: dict[str, Member] = {}
         #: kind, such as ``category`` or ``emoji`` -> id -> its fields
         self.objects: dict[str, dict[str, dict[str, Any]]] = {}
         #: account -> the presence that it shows
         self.presences: dict[str, dict[str, Any]] = {}
-        #: account -> its profile
         self.profiles: dict[str, dict[str, Any]] = {}
         #: conversation -> the settings of a room or group that the gateway changed
         self.rooms: dict[str, dict[str, Any]] = {}
 
     def meet(self, peer: Peer) -> None:
-        """Note that a person exists."""
         self.members.setdefault(peer.id, Member(peer))
 
     def roles(self, person: str, usual: tuple[str, ...]) -> tuple[str, ...]:
@@ -56,9 +50,7 @@ class Server:
         return member.out or ("timed out" if now < member.timeout else None)
 
     def objects_of(self, kind: str) -> dict[str, dict[str, Any]]:
-        """The objects of a kind."""
         return self.objects.setdefault(kind, {})
 
     def settings(self, conversation: str) -> dict[str, Any]:
-        """The settings of a room."""
         return self.rooms.setdefault(conversation, {})

@@ -1,7 +1,5 @@
 """Changes of threads, members, channels and other objects of a server, and of the account itself."""
 
-from __future__ import annotations
-
 import msgspec
 
 from trunkline.core.action_names import Action
@@ -56,9 +54,6 @@ def _at(change: RequestedChange, room: Room, text: str, *, before: str = "", rep
     return Done(address=where, provider_id=named, text=text, before=before, repeated=repeated)
 
 
-# ---------------------------------------------------------------- members
-
-
 def _member(change: RequestedChange) -> Member:
     guild, given = change.platform.spec.guild, change.fields.get("guildId")
     if guild is not None and given is not None and given != guild:
@@ -70,7 +65,7 @@ def _member(change: RequestedChange) -> Member:
 
 
 def _timeout(change: RequestedChange) -> Done:
-    """Keep a member from posting for some minutes; 0 ends it."""
+    """Keep a member from posting for some minutes; 0 ends a timeout."""
     member = _member(change)
     minutes = change.fields.get("durationMin", 0)
     if not isinstance(minutes, int | float) or not 0 <= minutes <= _LONGEST:
@@ -103,9 +98,6 @@ def _role(*, give: bool) -> Handler:
         return change.done_with(member.peer.id, text=role, repeated=repeated)
 
     return change_role
-
-
-# ---------------------------------------------------------------- channels, groups, other objects
 
 
 def _create_channel(change: RequestedChange) -> Done:
@@ -222,7 +214,6 @@ def _profile(change: RequestedChange) -> Done:
 
 
 def _stored(change: RequestedChange) -> dict[str, object]:
-    """The parameters that describe the object."""
     return {key: value for key, value in change.fields.items() if key not in _ROUTING}
 
 

@@ -1,1 +1,1 @@
-"""The calls that fake platforms answer, and the pushes they make."""
+"""The calls to fake platforms, and the pushes of fake platforms."""

@@ -5,10 +5,9 @@ even if the process has died or stopped waiting. Faults on `act` strike here, fa
 is meant for a message never strikes a reaction to it.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 
 import msgspec
@@ -18,73 +17,46 @@ from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
 from trunkline.core.actions.spec import TargetMode
 from trunkline.core.errors import Ambiguous, NotSent, PlatformError, Refused
-from trunkline.core.events import Body
 from trunkline.core.values import Address, Receipt, Transport
 from trunkline.sim.events.actions import WireActed, WireAnswered
-from trunkline.sim.events.wire import WireDeleted, WireEdited, WireRefused, WireResponseLost
+from trunkline.sim.events.wire import WireDeleted, WireEdited, WireRefused
 from trunkline.sim.platforms.actions.changes import MESSAGE_CHANGES, Done, Handler, RequestedChange
 from trunkline.sim.platforms.actions.message_board import BoardMessage
-from trunkline.sim.platforms.actions.polls import POLL_CHANGES
-from trunkline.sim.platforms.actions.questions import MESSAGE_QUESTIONS, Answer, Question
+from trunkline.sim.platforms.actions.questions import QUESTIONS, Question
 from trunkline.sim.platforms.actions.server_changes import IN_ROOMS_LEFT, SERVER_CHANGES
-from trunkline.sim.platforms.actions.server_questions import SERVER_QUESTIONS
-from trunkline.sim.platforms.api.hosts import ApiHost
-from trunkline.sim.platforms.api.wire_faults import BEFORE, HALF, LOST, StruckAnswer, raise_refusal, struck
-from trunkline.sim.platforms.rooms import Room, WorldPort, resolve
+from trunkline.sim.platforms.api.wire import WireRequests
+from trunkline.sim.platforms.api.wire_faults import BEFORE, LOST, StruckAnswer, raise_refusal, struck
+from trunkline.sim.platforms.rooms import Room, resolve
 
 #: action -> how a platform carries it out
-_CHANGES: dict[Action, Handler] = {**MESSAGE_CHANGES, **POLL_CHANGES, **SERVER_CHANGES}
-#: question -> how a platform answers it
-_QUESTIONS: dict[Action, Answer] = {**MESSAGE_QUESTIONS, **SERVER_QUESTIONS}
+CHANGES: dict[Action, Handler] = {**MESSAGE_CHANGES, **SERVER_CHANGES}
+#: changes of what people read, which have events of their own on the wire side
+_SEEN_CHANGES = frozenset({Action.EDIT, Action.DELETE, Action.UNSEND})
 
 
-def _edited(done: Done, message: str, author: str) -> Body:
-    return WireEdited(
-        address=done.address,
-        message_id=message,
-        text=done.text,
-        before=done.before,
-        author=author,
-        repeated=done.repeated,
-    )
-
-
-def _deleted(done: Done, message: str, author: str) -> Body:
-    return WireDeleted(
-        address=done.address, message_id=message, before=done.before, author=author, repeated=done.repeated
-    )
-
-
-#: changes of what people read -> the event of the wire side
-_SEEN_CHANGES: dict[Action, Callable[[Done, str, str], Body]] = {
-    Action.EDIT: _edited,
-    Action.DELETE: _deleted,
-    Action.UNSEND: _deleted,
-}
-
-
-class ActionWire:
-    """Handles actions on one platform."""
-
-    def __init__(self, platform: ApiHost, world: WorldPort) -> None:
-        self._platform = platform
-        self._world = world
-        #: number of requests so far
-        self.requests = 0
-
-    # ------------------------------------------------------------ changes
-
+class ActionWire(WireRequests):
     def act(self, request: ActionRequest, answer: asyncio.Future[Any], token: int) -> None:
         """Receive a change from a process; it arrives whatever happens to the process."""
         kind, extra = self._struck(request.address, request.action, request.text, request.attempt)
-        before = self._before(request.address, kind)
-        what = (request.action.value, request.key, str(request.attempt))
-        if before is not None:
-            if before:
-                self._answer(answer, before[0], what)
-            return
-        delay = self._platform.latency("act", *what) + (extra if kind == "slow" else 0.0)
-        self._world.call_at(self._world.now() + delay, self._arrive, request, answer, kind, extra, token)
+        what = ("act", request.action.value, request.key, str(request.attempt))
+        arrive = partial(self._arrive, request, answer, kind, extra, token)
+        self._receive(request.address, kind, extra, answer, what, arrive)
+
+    def _receive(
+        self,
+        address: Address,
+        kind: str,
+        extra: float,
+        answer: asyncio.Future[Any],
+        what: tuple[str, ...],
+        arrive: Callable[[], None],
+    ) -> None:
+        before = self._before(address, kind)
+        if before is None:
+            delay = self._platform.latency(*what) + (extra if kind == "slow" else 0.0)
+            self._world.call_at(self._world.now() + delay, arrive)
+        elif before:
+            self._answer(answer, before[0], what[1:])
 
     def _arrive(self, request: ActionRequest, answer: asyncio.Future[Any], kind: str, extra: float, token: int) -> None:
         what = (request.action.value, request.key, str(request.attempt))
@@ -95,25 +67,19 @@ class ActionWire:
                 self._platform.webhooks.check(request.identity, request.address)
             done = self._carry_out(request)
         except PlatformError as error:
-            self._record_refusal(request, token, error)
+            self.record_refusal(request, token, error)
             self._answer(answer, error, what)
             return
         self._record(request, done, token)
         receipt = Receipt(provider_id=done.provider_id, address=done.address)
         if kind in LOST:
-            body = WireResponseLost(
-                address=request.address, chunk=request.chunk, attempt=request.attempt, action=request.action
-            )
-            self._platform.events.record(body, intent=request.intent, cause=request.cause)
-            if kind == "reset":
-                self._answer(answer, Ambiguous("the connection was reset"), what)
-            elif kind == HALF:
-                self._answer(answer, struck(kind, extra, receipt), what)
+            left = struck(kind, extra, receipt)
+            self._lose_response(request, kind, left, lambda found: self._answer(answer, found, what))
             return
         self._answer(answer, struck(kind, extra, receipt), what)
 
     def _carry_out(self, request: ActionRequest) -> Done:
-        handler = _CHANGES.get(request.action)
+        handler = CHANGES.get(request.action)
         if handler is None:
             raise Refused(f"there is no {request.action.value} here")
         change = RequestedChange(
@@ -152,35 +118,17 @@ class ActionWire:
     def _record_change(self, request: ActionRequest, done: Done, message: BoardMessage) -> None:
         """An edit or a deletion, where nothing but the wire is recorded of the gateway."""
         own = message.account == request.address.account
-        body = _SEEN_CHANGES[request.action](done, message.id, "bot" if own else "other")
+        where, before, author = done.address, done.before, "bot" if own else "other"
+        body = WireDeleted(address=where, message_id=message.id, before=before, author=author, repeated=done.repeated)
+        if request.action is Action.EDIT:
+            body = WireEdited(**msgspec.structs.asdict(body), text=done.text)
         self._platform.events.record(body, request.cause)
 
-    def _record_refusal(self, request: ActionRequest, token: int, error: PlatformError) -> None:
-        body = WireRefused(
-            address=request.address,
-            reason=error.reason,
-            chunk=request.chunk,
-            attempt=request.attempt,
-            detail=error.facts,
-            retry_after=error.retry_after,
-            credential=self._platform.tokens.recorded(request.address.account, token),
-            action=request.action,
-        )
-        self._platform.events.record(body, request.cause, intent=request.intent)
-
-    # ------------------------------------------------------------ questions
-
     def ask(self, query: ActionQuery, answer: asyncio.Future[Any], token: int) -> None:
-        """Receive a question from a process."""
         kind, extra = self._struck(query.address, query.action, "", None)
-        before = self._before(query.address, kind)
-        what = (query.action.value, query.address.conversation, query.message_id or "", query.fields or "")
-        if before is not None:
-            if before:
-                self._answer(answer, before[0], what)
-            return
-        delay = self._platform.latency("ask", *what) + (extra if kind == "slow" else 0.0)
-        self._world.call_at(self._world.now() + delay, self._arrive_question, query, answer, kind, extra, token)
+        what = ("ask", query.action.value, query.address.conversation, query.message_id or "", query.fields or "")
+        arrive = partial(self._arrive_question, query, answer, kind, extra, token)
+        self._receive(query.address, kind, extra, answer, what, arrive)
 
     def _arrive_question(
         self, query: ActionQuery, answer: asyncio.Future[Any], kind: str, extra: float, token: int
@@ -208,7 +156,7 @@ class ActionWire:
         self._answer(answer, Ambiguous("the connection was reset") if lost else struck(kind, extra, found), what)
 
     def _look(self, query: ActionQuery) -> object:
-        look = _QUESTIONS.get(query.action)
+        look = QUESTIONS.get(query.action)
         if look is None:
             raise Refused(f"there is no {query.action.value} here")
         question = Question(
@@ -219,8 +167,6 @@ class ActionWire:
             now=self._world.now(),
         )
         return look(question)
-
-    # ------------------------------------------------------------ what changes and questions share
 
     def _struck(self, address: Address, action: Action, text: str, attempt: int | None) -> tuple[str, float]:
         self.requests += 1
@@ -266,7 +212,3 @@ def fields_of(text: str | None) -> dict[str, Any]:
         return msgspec.json.decode(text, type=dict[str, Any])
     except msgspec.MsgspecError as error:
         raise Refused(f"the parameters are no JSON object: {error}") from None
-
-
-#: every action that a platform can be given
-HANDLED = frozenset({*_CHANGES, *_QUESTIONS})

@@ -1,22 +1,49 @@
-"""API calls other than sends: threads, their states, webhooks. They take time, need a token, and can fail.
-
-Like a send, a call that left a process arrives even if the process has died or stopped waiting.
-"""
-
-from __future__ import annotations
+"""A fake platform as the requests to it use it."""
 
 import asyncio
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from trunkline.core.errors import PlatformError, Refused
-from trunkline.core.values import Address
+from trunkline.core.values import Address, SendRequest
 from trunkline.sim.events.world import ThreadRequestAbandoned
-from trunkline.sim.platforms.api.hosts import ApiHost
-from trunkline.sim.platforms.rooms import WorldPort, resolve
+from trunkline.sim.platforms.actions.hosts import ActionHost
+from trunkline.sim.platforms.api.request_checks import PartLimits
+from trunkline.sim.platforms.rooms import MessageNames, Room, WorldPort, resolve
+from trunkline.sim.platforms.tokens import AccountTokens
+from trunkline.sim.platforms.webhooks import Webhooks
+
+
+class EchoedMessages(MessageNames, Protocol):
+    """The messages of the gateway's webhooks, which come back to it."""
+
+    def echo(self, request: SendRequest, room: Room, message_id: str, cause: int) -> None: ...
+
+
+class ApiHost(ActionHost, Protocol):
+    """A platform as sends, changes, questions, API calls and pushes use it."""
+
+    tokens: AccountTokens
+    webhooks: Webhooks
+    part_limits: PartLimits
+    misplaces: bool
+    shows_names: bool
+
+    @property
+    def people(self) -> EchoedMessages: ...
+    @property
+    def calls(self) -> "Calls": ...
+    def latency(self, *what: str) -> float: ...
+    def open_room(self, address: Address) -> Room: ...
+    def rooms_under(self, room: Room) -> list[Room]: ...
+    def posted_id(self, room: Room, *what: str) -> str: ...
+    def poll_id(self, message_id: str, room: Room) -> str: ...
+
+
+# API calls other than sends: threads, their states, webhooks. They take time, need a token, and can fail.
 
 _TOKEN = "token-"
 #: the call that opens a thread of its own
@@ -42,19 +69,16 @@ def asked_key(otherwise: str) -> str:
 
 
 def token_text(number: int) -> str:
-    """A token as a string."""
     return f"{_TOKEN}{number}"
 
 
 def number_of(token: str) -> int:
-    """The number of a token; 0 if it is invalid."""
+    """The number of a token; 0 for an invalid token."""
     tail = token.removeprefix(_TOKEN)
     return int(tail) if tail.isdecimal() else 0
 
 
 class Calls:
-    """Handles API calls to one platform."""
-
     def __init__(self, platform: ApiHost, world: WorldPort) -> None:
         self._platform = platform
         self._world = world

@@ -1,17 +1,145 @@
-"""Binding support of the fake adapters: the core's own managers over the fakes' APIs."""
+"""Binding support of the fake adapters: the core's own managers over the APIs of the fake Discord and Telegram."""
 
-from __future__ import annotations
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 from trunkline.core.bindings.port import BindsConversations
-from trunkline.core.channels.bindings.discord_threads import DiscordThreads, ThreadManagers
+from trunkline.core.channels.bindings.discord_threads import DiscordChannel, DiscordThreads, ThreadManagers, Webhook
 from trunkline.core.channels.bindings.telegram_topics import TelegramTopics
-from trunkline.core.errors import IdentityGone, PlaceGone, Refused
+from trunkline.core.errors import IdentityGone, PlaceArchived, PlaceGone, Refused
 from trunkline.core.records.bindings import Placement, PlaceState
-from trunkline.core.values import Address, Identity, SendRequest
-from trunkline.sim.platforms.api.api_calls import number_of, token_text
-from trunkline.sim.platforms.api.discord_rest import FakeDiscordRest
-from trunkline.sim.platforms.api.hosts import ApiHost
-from trunkline.sim.platforms.api.telegram_bot import FakeTelegramBot
+from trunkline.core.values import Address, ChatKind, Identity, SendRequest
+from trunkline.sim.platforms.api.api_calls import ApiHost, asked_key, number_of, token_text
+from trunkline.sim.platforms.rooms import Room
+
+
+class FakeTelegramBot:
+    """The Bot API for one bot: `core.channels.bindings.telegram_topics.TelegramBot`.
+
+    `token` is called for each request: the real API has it in the URL.
+    """
+
+    def __init__(self, platform: ApiHost, account: str, token: Callable[[], int]) -> None:
+        self._platform = platform
+        self._account = account
+        self._token = token
+
+    async def create_forum_topic(self, chat: int, name: str) -> int:
+        """Open a topic, named after the key; returns the number."""
+        key, place = asked_key(name), self._at(chat, None)
+
+        def create() -> int:
+            return int(self._platform.threads.child(place, name, key).thread or 0)
+
+        return await self._call(("child", key), place, create, opens=True)
+
+    async def reopen_forum_topic(self, chat: int, topic: int) -> None:
+        """Reopen a topic; an open topic stays open."""
+        place = self._at(chat, topic)
+        await self._call(("reopen", str(topic)), place, partial(self._platform.threads.unarchive, place))
+
+    async def send_typing(self, chat: int, topic: int | None) -> None:
+        """Show that the bot is typing; refused wherever a message would be."""
+        place = self._at(chat, topic)
+
+        def show() -> None:
+            state = self._platform.threads.state(place)
+            if state is PlaceState.GONE:
+                raise PlaceGone("message thread not found")
+            if state is PlaceState.ARCHIVED:
+                raise PlaceArchived("TOPIC_CLOSED")
+
+        await self._call(("typing", str(topic)), place, show)
+
+    def _at(self, chat: int, topic: int | None) -> Address:
+        kind = ChatKind.GROUP if chat < 0 else ChatKind.DIRECT
+        thread = None if topic is None else str(topic)
+        return Address(
+            channel=self._platform.channel, account=self._account, kind=kind, conversation=str(chat), thread=thread
+        )
+
+    async def _call(self, what: tuple[str, ...], place: Address, do: Callable[[], Any], *, opens: bool = False) -> Any:
+        if self._platform.room_above(place) is None and opens:
+            raise Refused("chat not found")
+        return await self._platform.calls.call(what, place, self._token(), do, opens=opens)
+
+
+class FakeDiscordRest:
+    """Requests of one account. As in the real API, an id alone names a channel or thread."""
+
+    def __init__(self, platform: ApiHost, account: str) -> None:
+        self._platform = platform
+        self._account = account
+
+    async def create_thread(self, token: str, parent: str, name: str, reason: str) -> str:
+        """Open a thread under a channel, named after its key; returns its id."""
+        key = asked_key(reason)
+
+        def create() -> str:
+            return self._platform.threads.child(self._at(parent), name, key).conversation
+
+        return await self._call(("child", key), parent, token, create, opens=True)
+
+    async def list_threads(self, token: str, parent: str) -> Sequence[DiscordChannel]:
+
+        def look() -> list[DiscordChannel]:
+            return [_channel(room) for room in self._platform.rooms_under(self._room(parent))]
+
+        return await self._call(("threads", parent), parent, token, look)
+
+    async def channel(self, token: str, channel: str) -> DiscordChannel:
+        return await self._call(("channel", channel), channel, token, lambda: _channel(self._room(channel)))
+
+    async def unarchive(self, token: str, thread: str) -> None:
+        unarchive = partial(self._platform.threads.unarchive, self._at(thread))
+        await self._call(("unarchive", thread), thread, token, unarchive)
+
+    async def create_webhook(self, token: str, channel: str, name: str) -> Webhook:
+
+        def make() -> Webhook:
+            return self._shown(self._account, self._platform.webhooks.create(self._at(channel), name), name)
+
+        return await self._call(("webhook", channel), channel, token, make)
+
+    async def list_webhooks(self, token: str, channel: str) -> Sequence[Webhook]:
+
+        def look() -> list[Webhook]:
+            self._room(channel)
+            return [self._shown(*known) for known in self._platform.webhooks.listed(self._at(channel))]
+
+        return await self._call(("webhooks", channel), channel, token, look)
+
+    def _shown(self, owner: str, webhook: str, name: str) -> Webhook:
+        return Webhook(id=webhook, name=name, secret=f"secret of {webhook}" if owner == self._account else None)
+
+    def _at(self, channel: str) -> Address:
+        return Address(
+            channel=self._platform.channel, account=self._account, kind=ChatKind.CHANNEL, conversation=channel
+        )
+
+    def _room(self, channel: str) -> Room:
+        """A channel or thread that the account can see. Raises `PlaceGone`."""
+        room = self._platform.room_at(self._at(channel))
+        if room is None or self._account not in room.accounts or room.closed == "deleted":
+            raise PlaceGone(f"there is no channel {channel}")
+        return room
+
+    async def _call(
+        self, what: tuple[str, ...], channel: str, token: str, do: Callable[[], Any], *, opens: bool = False
+    ) -> Any:
+        return await self._platform.calls.call(what, self._at(channel), number_of(token), do, opens=opens)
+
+
+def _channel(room: Room) -> DiscordChannel:
+    return DiscordChannel(
+        id=room.conversation,
+        name=room.title or room.name,
+        thread=room.parent is not None,
+        parent=room.parent,
+        archived=room.closed == "archived",
+        locked=room.locked,
+    )
 
 
 class Binding:
@@ -24,16 +152,13 @@ class Binding:
 
     @property
     def port(self) -> BindsConversations:
-        """The port that the gateway uses."""
         return self
 
     @property
     def token(self) -> int:
-        """The number of the current token."""
         return self._token
 
     def renew(self, token: int) -> None:
-        """Use the token with this number from the next request on."""
         self._token = token
 
     async def speak(self, request: SendRequest) -> None:
@@ -42,7 +167,7 @@ class Binding:
             raise IdentityGone("there are no webhooks here")
 
     def forget_identity(self, identity: Identity) -> None:
-        """Forget an identity that the platform refused."""
+        """Forget an identity refused by the platform."""
 
     async def open_child(self, parent: Address, title: str, key: str) -> Address:
         raise Refused("threads cannot be opened here")
@@ -73,7 +198,7 @@ class DiscordBinding(Binding):
 
     @property
     def token(self) -> int:
-        return number_of(self._manager.tokens.current)
+        return number_of(self._manager.token)
 
     def renew(self, token: int) -> None:
         """Create the manager again, as an application does when it reloads its settings."""
@@ -84,7 +209,7 @@ class DiscordBinding(Binding):
         if request.identity is None:
             return
         try:
-            await self._threads.webhook(request.address, request.identity)
+            await self._threads.webhook_in(request.address, request.identity)
         except (IdentityGone, PlaceGone):
             raise
         except Refused as error:
@@ -122,7 +247,6 @@ class PlainBinding(Binding):
 
 
 def binding_of(platform: ApiHost, account: str, token: int) -> Binding:
-    """The binding support of an account on a platform."""
     if platform.channel == "discord":
         return DiscordBinding(platform, account, token)
     if platform.channel == "telegram":

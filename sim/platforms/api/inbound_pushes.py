@@ -1,19 +1,21 @@
 """Pushes to the gateway: its connections, and the messages that wait for one."""
 
-from __future__ import annotations
-
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
 import msgspec
 
 from trunkline.core.errors import NotSent, PlatformError
-from trunkline.core.values import Address, Envelope
+from trunkline.core.message_parts import FilePart, OtherPart
+from trunkline.core.values import Address, Envelope, Peer
 from trunkline.sim.events.world import PlatformConfirmed, PlatformConnected, PlatformPushed
 from trunkline.sim.loop import Node
-from trunkline.sim.platforms.api.hosts import ApiHost
+from trunkline.sim.platforms.api.api_calls import ApiHost
 from trunkline.sim.platforms.rooms import WorldPort
+
+#: what the platform writes itself, beside what people write: this place takes messages again
+REOPENED = (OtherPart(what="reopened"),)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -24,23 +26,27 @@ class Connection:
     queue: asyncio.Queue[Envelope | PlatformError]
     #: nothing arrives over it any more, and nobody has closed it
     silent: bool = False
+    #: it also brings the notes that a place is `REOPENED`
+    notes: bool = False
 
-    async def envelopes(self) -> AsyncIterator[Envelope]:
-        """Envelopes in order of arrival, until the connection breaks."""
+    async def envelopes(self, reopened: Callable[[Address], None]) -> AsyncIterator[Envelope]:
+        """Envelopes in order of arrival, until the connection breaks. `reopened` is called with each such place."""
         while True:
             found = await self.queue.get()
             if isinstance(found, PlatformError):
                 # A new error: the traceback of the queued one would keep this frame and its callers alive.
                 raise type(found)(found.facts)
+            if found.parts == REOPENED:
+                reopened(found.address)
+                continue
             yield found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Speaker:
-    """The author of a message, as a platform reports them beside name and text. The default is a person who writes."""
+    """Facts that a platform reports of a message beside author and text. The default: a person wrote a text."""
 
     bot: bool = False
-    #: id of the posting webhook
     webhook: str | None = None
     #: the webhook is the gateway's own, and its message comes back
     echo: bool = False
@@ -48,6 +54,10 @@ class Speaker:
     stands_for: str | None = None
     #: id of the message whose button the person pressed, instead of writing
     pressed: str | None = None
+    parts: tuple[FilePart, ...] = ()
+    #: the act that it belongs to, as the platform names it; and the id of the first message of the act
+    album: str | None = None
+    act: str | None = None
 
 
 PERSON = Speaker()
@@ -66,7 +76,6 @@ class Posted:
     cause: int | None
     #: its latency is over: it is delivered to the current or next connection
     due: bool = False
-    #: number of deliveries
     times: int = 0
     #: its next delivery is made twice, by a fault
     twice: bool = False
@@ -88,6 +97,21 @@ class Pushes:
         self._unacked[posted.envelope.address.account][key] = posted
         self._world.call_at(self._world.now() + delay, self._arrive, posted)
 
+    def reopened(self, place: Address) -> None:
+        """Note on the connection of an account that a place is open; without a connection, nothing is noted later."""
+        listening, now = self._connections.get(place.account), self._world.now()
+        if listening is None or not listening.notes:
+            return
+        made = self._platform.new_id("reopened", *place.lane, str(now))
+        note = Envelope(address=place, peer=Peer(id=made), message_id=made, text="", parts=REOPENED, sent_at=now)
+
+        def arrive() -> None:
+            connection = self._connections.get(place.account)
+            if connection is not None and connection.notes and connection.node.alive and not connection.silent:
+                connection.queue.put_nowait(note)
+
+        self._world.call_at(now + self._platform.latency("reopened", *place.lane, str(now)), arrive)
+
     def _arrive(self, posted: Posted) -> None:
         posted.due = True
         self._push(posted)
@@ -104,39 +128,29 @@ class Pushes:
             self._hand_over(posted, connection)
 
     def _hand_over(self, posted: Posted, connection: Connection) -> None:
-        envelope = posted.envelope
+        connection.queue.put_nowait(msgspec.structs.replace(posted.envelope, cause=self._record_push(posted)))
+
+    def _record_push(self, posted: Posted) -> int:
         posted.times += 1
-        seq = self._platform.events.record(
-            PlatformPushed(
-                address=posted.place,
-                message_id=envelope.message_id,
-                original_id=posted.original,
-                replay=posted.times > 1,
-            ),
-            posted.cause,
+        body = PlatformPushed(
+            address=posted.place,
+            message_id=posted.envelope.message_id,
+            original_id=posted.original,
+            replay=posted.times > 1,
         )
-        connection.queue.put_nowait(msgspec.structs.replace(envelope, cause=seq))
+        return self._platform.events.record(body, posted.cause)
 
     def repeat(self, envelope: Envelope) -> None:
         """Record that a message is delivered by a server itself: once more, until it is answered; or read there."""
         for posted in self._unacked[envelope.address.account].values():
             if posted.envelope.message_id == envelope.message_id and posted.envelope.address == envelope.address:
-                posted.times += 1
-                body = PlatformPushed(
-                    address=posted.place,
-                    message_id=envelope.message_id,
-                    original_id=posted.original,
-                    replay=posted.times > 1,
-                )
-                self._platform.events.record(body, posted.cause)
+                self._record_push(posted)
 
     @property
     def waiting(self) -> int:
-        """The number of unacknowledged messages."""
         return sum(len(unacked) for unacked in self._unacked.values())
 
     def is_connected(self, account: str) -> bool:
-        """Whether a living process has a connection for an account."""
         connection = self._connections.get(account)
         return connection is not None and connection.node.alive
 
@@ -163,7 +177,6 @@ class Pushes:
         return connection
 
     def due(self, account: str) -> list[Envelope]:
-        """The messages that wait for an account and have arrived at the platform."""
         return [posted.envelope for posted in self._unacked[account].values() if posted.due]
 
     def deliver_from_history(self, envelope: Envelope) -> None:
@@ -197,7 +210,6 @@ class Pushes:
         return connection is not None
 
     def disconnect(self, account: str, connection: Connection) -> None:
-        """Close a process's connection gracefully."""
         self.changes += 1
         if self._connections.get(account) is connection:
             del self._connections[account]
@@ -212,7 +224,7 @@ class Pushes:
                 self._push(posted)
 
     def ack(self, envelope: Envelope) -> None:
-        """Acknowledge a message: it is not delivered again."""
+        """Acknowledge a message: no further delivery."""
         self.changes += 1
         unacked = self._unacked[envelope.address.account]
         for key in [key for key, posted in unacked.items() if posted.envelope.message_id == envelope.message_id]:
@@ -221,7 +233,6 @@ class Pushes:
         self._world.poke()
 
     def forget(self, account: str) -> None:
-        """Forget everything that waits for an account: it is not delivered any more."""
         self.changes += 1
         unacked = self._unacked[account]
         for key in [key for key, posted in unacked.items() if posted.due]:

@@ -4,8 +4,6 @@ Outside of code every reserved character is markup or has a backslash before it;
 meet when they forget to escape a full stop (https://core.telegram.org/bots/api#markdownv2-style).
 """
 
-from __future__ import annotations
-
 from trunkline.core.errors import Refused
 
 _RESERVED = frozenset("_*[]()~`>#+-=|{}.!")
@@ -14,8 +12,6 @@ _STYLES = ("||", "__", "*", "_", "~")
 
 
 class _MarkdownText:
-    """Reads one text from its beginning to its end."""
-
     def __init__(self, source: str) -> None:
         self._source = source
         self._at = 0
@@ -85,7 +81,6 @@ class _MarkdownText:
         return True
 
     def _find(self, mark: str, begin: int) -> int:
-        """Where a mark is that no backslash stands before."""
         at = self._source.find(mark, begin)
         while at > 0 and self._source[at - 1] == "\\" and not self._source.startswith("\\\\", at - 2):
             at = self._source.find(mark, at + 1)

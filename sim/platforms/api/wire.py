@@ -4,42 +4,66 @@ The events recorded here are the ground truth for invariants. A request that lef
 has died or stopped waiting (`docs/simulation.md`).
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
-from trunkline.core.errors import (
-    Ambiguous,
-    NotSent,
-    PlatformError,
-    Refused,
-    Unauthorized,
-)
+from trunkline.core.actions.requests import ActionRequest
+from trunkline.core.errors import Ambiguous, NotSent, PlatformError, Refused, Unauthorized
 from trunkline.core.values import Address, Capabilities, Capability, Idempotency, Receipt, SendRequest, Transport
 from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireLookedUp, WireRefused, WireResponseLost
 from trunkline.sim.platforms.actions.message_board import PostedMessage
-from trunkline.sim.platforms.api.hosts import ApiHost
+from trunkline.sim.platforms.api.api_calls import ApiHost
 from trunkline.sim.platforms.api.request_checks import check_request
 from trunkline.sim.platforms.api.wire_faults import BEFORE, HALF, LOST, raise_refusal, struck
 from trunkline.sim.platforms.rooms import Room, WorldPort, resolve
 
 
-class Wire:
-    """Handles requests to one platform."""
+class WireRequests:
+    """The common part of sends and actions: refused requests, and lost responses."""
 
     def __init__(self, platform: ApiHost, world: WorldPort) -> None:
         self._platform = platform
         self._world = world
+        #: number of requests so far
+        self.requests = 0
+
+    def record_refusal(self, request: SendRequest | ActionRequest, token: int, error: PlatformError) -> None:
+        body = WireRefused(
+            address=request.address,
+            reason=error.reason,
+            chunk=request.chunk,
+            attempt=request.attempt,
+            detail=error.facts,
+            retry_after=error.retry_after,
+            credential=self._platform.tokens.recorded(request.address.account, token),
+            action=request.action if isinstance(request, ActionRequest) else None,
+        )
+        self._platform.events.record(body, request.cause, intent=request.intent)
+
+    def _lose_response(
+        self, request: SendRequest | ActionRequest, kind: str, response: object, respond: Callable[[object], None]
+    ) -> None:
+        """Record a lost response, and break the connection if the fault does. `response`: what is left of it."""
+        action = request.action if isinstance(request, ActionRequest) else None
+        body = WireResponseLost(address=request.address, chunk=request.chunk, attempt=request.attempt, action=action)
+        self._platform.events.record(body, intent=request.intent, cause=request.cause)
+        if kind == "reset":
+            respond(Ambiguous("the connection was reset"))
+        elif kind == HALF:
+            respond(response)
+
+
+class Wire(WireRequests):
+    def __init__(self, platform: ApiHost, world: WorldPort) -> None:
+        super().__init__(platform, world)
         #: (account, key) -> receipt and time of acceptance
         self._keys: dict[tuple[str, str], tuple[Receipt, float]] = {}
         #: (conversation, key) -> number of messages posted under it
         self._posted: Counter[tuple[str, str]] = Counter()
-        #: number of sends so far
-        self.requests = 0
 
     def receive(self, request: SendRequest, answer: asyncio.Future[Any], token: int) -> None:
         """Receive a send from a process; it arrives whatever happens to the process."""
@@ -71,33 +95,15 @@ class Wire:
     def _respond(
         self, request: SendRequest, answer: asyncio.Future[Any], receipt: Receipt, kind: str, extra: float = 0.0
     ) -> None:
-        """Answer with a receipt, unless a fault strikes it."""
         if kind in LOST:
-            body = WireResponseLost(address=request.address, chunk=request.chunk, attempt=request.attempt)
-            self._platform.events.record(body, intent=request.intent, cause=request.cause)
-            if kind == "reset":
-                self._answer(answer, Ambiguous("the connection was reset"), request)
-            elif kind == HALF:
-                self._answer(answer, struck(kind, extra, receipt), request)
+            left = struck(kind, extra, receipt)
+            self._lose_response(request, kind, left, lambda what: self._answer(answer, what, request))
             return
         if kind == "no-receipt" or Capability.MESSAGE_IDS not in self._can(request).can:
             receipt = msgspec.structs.replace(receipt, provider_id="")
         if kind == "bad-receipt":
             receipt = msgspec.structs.replace(receipt, provider_id="\ud83d")
         self._answer(answer, struck(kind, extra, receipt), request)
-
-    def record_refusal(self, request: SendRequest, token: int, error: PlatformError) -> None:
-        """Record the refusal of a send, or of a call that it needed first."""
-        body = WireRefused(
-            address=request.address,
-            reason=error.reason,
-            chunk=request.chunk,
-            attempt=request.attempt,
-            detail=error.facts,
-            retry_after=error.retry_after,
-            credential=self._platform.tokens.recorded(request.address.account, token),
-        )
-        self._platform.events.record(body, request.cause, intent=request.intent)
 
     def _can(self, request: SendRequest) -> Capabilities:
         return self._platform.capabilities[request.address.account]
@@ -118,7 +124,6 @@ class Wire:
         return self._post(request, room, token) if known is None else self._record_repeat(request, known)
 
     def _record_repeat(self, request: SendRequest, known: Receipt) -> Receipt:
-        """Record that a request repeats an earlier one; returns the receipt of that."""
         body = WireDeduplicated(
             address=known.address,
             provider_id=known.provider_id,
@@ -182,6 +187,8 @@ class Wire:
                 reply_to=request.reply_to,
                 media=request.media,
                 transport=request.transport,
+                html=request.html,
+                styles=request.styles,
                 poll=() if poll is None else (poll.question, *poll.options),
                 poll_id=poll_id,
                 payload=request.payload,
@@ -201,8 +208,6 @@ class Wire:
         when = self._world.now() + self._platform.latency("answer", request.key, str(request.attempt))
         self._world.call_at(when, resolve, answer, what)
 
-    # ------------------------------------------------------------ requests other than sends
-
     def look_up(self, address: Address, key: str, answer: asyncio.Future[Any], token: int) -> None:
         kind, extra = self._world.lookup_fault(address) or ("", 0.0)
         if kind in ("drop", "lose-response"):
@@ -218,12 +223,10 @@ class Wire:
         self._world.call_at(when, resolve, answer, what)
 
     def open_thread(self, place: Address, message_id: str, title: str, token: int) -> asyncio.Future[Any]:
-        """Open a thread on a message, or find the existing one."""
 
         def open_it() -> Address:
-            if not self._platform.opens_threads:
-                raise Refused("no thread can be opened there")
-            room = self._platform.threads.on_message(place, message_id, title)
+            platform = self._platform
+            room = platform.threads.on_message(place, message_id, title) if platform.opens_threads else None
             if room is None:
                 raise Refused("no thread can be opened there")
             return room.address(place.account)

@@ -1,7 +1,5 @@
 """The faults of a scenario that strike any request on the wire: sends, changes and questions alike."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +7,7 @@ from typing import Any
 import anyio
 import msgspec
 
-from trunkline.core.errors import Ambiguous, NotSent, PlatformError, RateLimited, Refused
+from trunkline.core.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Refused
 
 #: a response that breaks off in the middle
 HALF = "half-answer"
@@ -53,8 +51,21 @@ BEFORE: dict[str, Callable[[], PlatformError | StruckAnswer | None]] = {
     "refuse-connection": lambda: NotSent("the connection was refused"),
     PAGE: lambda: StruckAnswer(PAGE),
 }
-#: faults that lose the response
 LOST = ("lose-response", "reset", HALF)
+
+
+#: how the facts of a refusal begin that a scenario asks for by a name, such as ``blocked``; servers have the words
+REFUSED_AS = "refused as "
+_NO_RIGHTS = "the platform refused it"
+#: of these, the ones that say that the conversation takes nothing any more
+_GONE = frozenset({"blocked", "chat-not-found", "kicked"})
+
+
+def refused_as(error: PlatformError) -> str:
+    """The name of a refusal by a scenario; empty: the platform has other reasons."""
+    if error.facts == _NO_RIGHTS:
+        return "no-rights"
+    return error.facts.removeprefix(REFUSED_AS) if error.facts.startswith(REFUSED_AS) else ""
 
 
 def raise_refusal(kind: str, extra: float) -> None:
@@ -62,6 +73,9 @@ def raise_refusal(kind: str, extra: float) -> None:
     if kind == "rate-limit":
         raise RateLimited("too many requests", retry_after=extra)
     if kind == "refuse":
-        raise Refused("the platform refused it")
+        raise Refused(_NO_RIGHTS)
+    if kind.startswith("refuse/"):
+        name = kind.removeprefix("refuse/")
+        raise (PlaceGone if name in _GONE else Refused)(f"{REFUSED_AS}{name}")
     if kind == "error":
         raise PlatformError("the platform had an internal error")

@@ -5,15 +5,13 @@ returns the first message (``enforce_nonce``); nonces of webhooks are not enforc
 in a poll.
 """
 
-from __future__ import annotations
-
 from trunkline.core.events import Recorder
 from trunkline.core.values import Capability, ChatKind, Idempotency
 from trunkline.sim.platforms.actions.rules import ActionRules
-from trunkline.sim.platforms.api.part_limits import PartLimits
+from trunkline.sim.platforms.api.request_checks import PartLimits
 from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.platforms.rooms import Room, WorldPort, digits
-from trunkline.sim.scenario.model.scenario import PlatformSpec
+from trunkline.sim.scenario.model.world import PlatformSpec
 
 #: the smallest snowflake of a message
 _BEGAN = 2 * 10**17
@@ -23,8 +21,6 @@ PART_LIMITS = PartLimits(button_text=80, button_value=100, question=300, option=
 
 
 class FakeDiscord(FakePlatform):
-    """Guild channels, threads, users, DMs."""
-
     channel = "discord"
     extras = frozenset(
         {
@@ -64,7 +60,6 @@ class FakeDiscord(FakePlatform):
         return str(found)
 
     def thread_room(self, parent: Room, name: str, thread_id: str) -> Room:
-        """A separate conversation with a parent."""
         return Room(
             channel=self.channel,
             name=name,

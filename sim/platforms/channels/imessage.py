@@ -6,8 +6,6 @@ message. A message can be edited five times within 15 minutes, and unsent within
 are neither idempotency keys nor look-up. Limit: 20 000 characters.
 """
 
-from __future__ import annotations
-
 import re
 
 from trunkline.core.values import Address
@@ -28,8 +26,6 @@ _EFFECTS = frozenset(
 
 
 class FakeIMessage(FakePlatform):
-    """Groups and people."""
-
     channel = "imessage"
     rules = ActionRules(one_reaction=True, edit_seconds=15 * 60.0, delete_seconds=2 * 60.0, edits=5, effects=_EFFECTS)
     has_threads = False

@@ -7,8 +7,6 @@ A send with a used transaction id returns the first event. An event has at most 
 One simplification: a direct conversation has the user's id here; on the real platform it is a room with its own id.
 """
 
-from __future__ import annotations
-
 import string
 
 from trunkline.core.values import Capability, ChatKind
@@ -22,9 +20,8 @@ _PLAIN = frozenset((string.ascii_lowercase + string.digits + ".-").encode())
 
 
 class FakeMatrix(FakePlatform):
-    """Rooms, threads, users."""
-
     channel = "matrix"
+    albums = "nameless"
     extras = frozenset({Capability.POLL})
     poll_options = 20
     opens_threads = True

@@ -6,25 +6,18 @@ are case-sensitive. A card may have buttons, and a press reaches the bot. A poll
 There are neither idempotency keys nor look-up. A message has at most 28 KB in UTF-16, so any 7000 characters fit.
 """
 
-from __future__ import annotations
-
 import string
 
-from trunkline.core.events import Recorder
 from trunkline.core.values import Capability, ChatKind
-from trunkline.sim.platforms.base import FakePlatform
-from trunkline.sim.platforms.channels.message_numbers import MessageTimes
-from trunkline.sim.platforms.rooms import Room, WorldPort, digits, letters
-from trunkline.sim.scenario.model.scenario import PlatformSpec
+from trunkline.sim.platforms.base import TimedPlatform
+from trunkline.sim.platforms.rooms import digits, letters
 
 _ALPHABET = string.ascii_lowercase + string.digits
 #: start of the run on the clock of Teams; threads of the scenario are older
 _BEGAN = 1_700_000_000_000
 
 
-class FakeMsTeams(FakePlatform):
-    """Channels, threads, people."""
-
+class FakeMsTeams(TimedPlatform):
     channel = "msteams"
     extras = frozenset({Capability.POLL, Capability.CARDS})
     poll_options = 12
@@ -32,10 +25,7 @@ class FakeMsTeams(FakePlatform):
     text_limit = 7000
     room_kind = ChatKind.CHANNEL
     has_directory = True
-
-    def __init__(self, world: WorldPort, spec: PlatformSpec, recorder: Recorder) -> None:
-        super().__init__(world, spec, recorder)
-        self._times = MessageTimes(world.id_time, 500)
+    per_second = 500
 
     def new_id(self, *what: str) -> str:
         """``19:...@thread.tacv2`` for a channel, ``29:...`` for a person, the time of an older message for a thread."""
@@ -45,9 +35,5 @@ class FakeMsTeams(FakePlatform):
             return f"{'28' if what[0] == 'bot' else '29'}:{letters(self.channel, *what, length=32, alphabet=_ALPHABET)}"
         return f"16{digits(self.channel, *what, length=11)}"
 
-    def message_id(self, name: str, room: Room) -> str:
-        """The time of a message in milliseconds, or the next free one in the conversation."""
-        return str(_BEGAN + self._times.next(room.conversation, by_gateway=False))
-
-    def posted_id(self, room: Room, *what: str) -> str:
-        return str(_BEGAN + self._times.next(room.conversation, by_gateway=True))
+    def id_at(self, number: int) -> str:
+        return str(_BEGAN + number)

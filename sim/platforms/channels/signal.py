@@ -5,35 +5,25 @@ message's id is its time of sending in milliseconds. Group ids are compared byte
 are refused here; the real platform sends them as attachments.
 """
 
-from __future__ import annotations
-
 import string
 
-from trunkline.core.events import Recorder
 from trunkline.core.values import ChatKind, Markup
 from trunkline.sim.platforms.actions.rules import ActionRules
-from trunkline.sim.platforms.base import FakePlatform
-from trunkline.sim.platforms.channels.message_numbers import MessageTimes
-from trunkline.sim.platforms.rooms import Room, WorldPort, digits, letters
-from trunkline.sim.scenario.model.scenario import PlatformSpec
+from trunkline.sim.platforms.base import TimedPlatform
+from trunkline.sim.platforms.rooms import digits, letters
 
 _BASE64 = string.ascii_letters + string.digits + "+/"
 #: start of the run on Signal's clock
 _BEGAN = 1_700_000_000_000
 
 
-class FakeSignal(FakePlatform):
-    """Groups and people."""
-
+class FakeSignal(TimedPlatform):
     channel = "signal"
     rules = ActionRules(one_reaction=True, edit_seconds=24 * 3600.0, delete_seconds=24 * 3600.0, edits=10)
     has_threads = False
     markup = Markup.STYLED
     text_limit = 2000
-
-    def __init__(self, world: WorldPort, spec: PlatformSpec, recorder: Recorder) -> None:
-        super().__init__(world, spec, recorder)
-        self._times = MessageTimes(world.id_time, 500)
+    per_second = 500
 
     def new_id(self, *what: str) -> str:
         """43 characters and ``=`` for a group, a phone number for a person."""
@@ -51,9 +41,5 @@ class FakeSignal(FakePlatform):
         direct = (room.conversation for room in self.rooms if room.kind is ChatKind.DIRECT)
         return next((number for number in direct if self.account_id(number) == account_id), None)
 
-    def message_id(self, name: str, room: Room) -> str:
-        """The time of a message in milliseconds, or the next free one in the conversation."""
-        return str(_BEGAN + self._times.next(room.conversation, by_gateway=False))
-
-    def posted_id(self, room: Room, *what: str) -> str:
-        return str(_BEGAN + self._times.next(room.conversation, by_gateway=True))
+    def id_at(self, number: int) -> str:
+        return str(_BEGAN + number)

@@ -9,18 +9,15 @@ characters.
 stays unknown. An adapter that puts a key into message metadata could look it up: set ``idempotency: lookup`` for it.
 """
 
-from __future__ import annotations
-
 import re
 
 from trunkline.core.events import Recorder
 from trunkline.core.values import Address, Capability, ChatKind
 from trunkline.sim.platforms.actions.rules import ActionRules
-from trunkline.sim.platforms.api.part_limits import PartLimits
-from trunkline.sim.platforms.base import FakePlatform
-from trunkline.sim.platforms.channels.message_numbers import MessageTimes
+from trunkline.sim.platforms.api.request_checks import PartLimits
+from trunkline.sim.platforms.base import TimedPlatform
 from trunkline.sim.platforms.rooms import Room, WorldPort, digits, letters
-from trunkline.sim.scenario.model.scenario import PlatformSpec
+from trunkline.sim.scenario.model.world import PlatformSpec
 
 _LETTERS = {"room": "C", "person": "U", "bot": "U"}
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -34,9 +31,7 @@ _PREFIX = re.compile(r"\A(?:slack:)?(?:(?:channel|group|user|dm):)?\s*", re.IGNO
 PART_LIMITS = PartLimits(button_text=75, button_value=2000)
 
 
-class FakeSlack(FakePlatform):
-    """Channels, threads, users, and a directory of them."""
-
+class FakeSlack(TimedPlatform):
     channel = "slack"
     extras = frozenset({Capability.PAYLOAD, Capability.BUTTONS})
     rules = ActionRules(pins=100)
@@ -46,10 +41,10 @@ class FakeSlack(FakePlatform):
     text_limit = 4000
     room_kind = ChatKind.CHANNEL
     has_directory = True
+    per_second = 500_000
 
     def __init__(self, world: WorldPort, spec: PlatformSpec, recorder: Recorder) -> None:
         super().__init__(world, spec, recorder)
-        self._times = MessageTimes(world.id_time, 500_000)
         #: (account, D...) -> user
         self._users: dict[tuple[str, str], str] = {}
 
@@ -59,19 +54,12 @@ class FakeSlack(FakePlatform):
             return f"16{digits(self.channel, *what, length=8)}.{digits(self.channel, *what, 'part', length=6)}"
         return f"{_LETTERS.get(what[0], 'O')}0{letters(self.channel, *what, length=9, alphabet=_ALPHABET)}"
 
-    def message_id(self, name: str, room: Room) -> str:
-        """The time of a message in microseconds, or the next free one in the channel."""
-        return self._time(self._times.next(room.conversation, by_gateway=False))
-
-    def posted_id(self, room: Room, *what: str) -> str:
-        return self._time(self._times.next(room.conversation, by_gateway=True))
-
-    def _time(self, microseconds: int) -> str:
-        seconds, rest = divmod(microseconds, 1_000_000)
+    def id_at(self, number: int) -> str:
+        seconds, rest = divmod(number, 1_000_000)
         return f"{_BEGAN + seconds}.{rest:06d}"
 
     def add_room(self, room: Room, under: str | None = None) -> Room:
-        """Create a conversation; a direct one also under its alias."""
+        """Create a conversation; a direct conversation also under the alias."""
         if room.kind is ChatKind.DIRECT and room.thread is None:
             self._users[room.accounts[0], self.alias(room.accounts[0], room.conversation)] = room.conversation.upper()
         return super().add_room(room, under)

@@ -6,27 +6,19 @@ plain text; the HTML is displayed, and refused if it cannot be parsed. A text be
 the value of a button 64 bytes, the question of a poll 300 characters and an option 100.
 """
 
-from __future__ import annotations
-
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.errors import Refused
-from trunkline.core.events import Recorder
 from trunkline.core.values import Capability, Markup, SendRequest
 from trunkline.sim.platforms.actions.rules import ActionRules
-from trunkline.sim.platforms.api.part_limits import PartLimits
-from trunkline.sim.platforms.api.request_checks import text_of_html
-from trunkline.sim.platforms.base import FakePlatform
-from trunkline.sim.platforms.channels.message_numbers import MessageTimes
-from trunkline.sim.platforms.rooms import Room, WorldPort, digits
-from trunkline.sim.scenario.model.scenario import PlatformSpec
+from trunkline.sim.platforms.api.request_checks import PartLimits, text_of_html
+from trunkline.sim.platforms.base import TimedPlatform
+from trunkline.sim.platforms.rooms import Room, digits
 
 _LONGEST_CAPTION = 1024
 PART_LIMITS = PartLimits(button_bytes=64, question=300, option=100)
 
 
-class FakeTelegram(FakePlatform):
-    """Groups, topics, DMs."""
-
+class FakeTelegram(TimedPlatform):
     channel = "telegram"
     extras = frozenset({Capability.POLL, Capability.PAYLOAD, Capability.SILENT, Capability.BUTTONS})
     rules = ActionRules(one_reaction=True, deletes_others=True, delete_seconds=48 * 3600.0)
@@ -34,10 +26,8 @@ class FakeTelegram(FakePlatform):
     poll_options = 12
     part_limits = PART_LIMITS
     caption_limit = _LONGEST_CAPTION
-
-    def __init__(self, world: WorldPort, spec: PlatformSpec, recorder: Recorder) -> None:
-        super().__init__(world, spec, recorder)
-        self._times = MessageTimes(world.id_time, 10)
+    per_second = 10
+    albums = "named"
 
     def visible(self, request: SendRequest | ActionRequest) -> str:
         """The text of the HTML; without HTML, the plain text. A text below files is shorter."""
@@ -54,12 +44,7 @@ class FakeTelegram(FakePlatform):
         return digits(self.channel, *what, length=3 if kind == "thread" else 9)
 
     def poll_id(self, message_id: str, room: Room) -> str:
-        """The id of the poll in a message, unique on the platform."""
         return digits(self.channel, "poll", room.conversation, message_id, length=19)
 
-    def message_id(self, name: str, room: Room) -> str:
-        """Growing with time, in each chat by itself."""
-        return str(2 + self._times.next(room.conversation, by_gateway=False))
-
-    def posted_id(self, room: Room, *what: str) -> str:
-        return str(2 + self._times.next(room.conversation, by_gateway=True))
+    def id_at(self, number: int) -> str:
+        return str(2 + number)

@@ -9,8 +9,6 @@ one file in a message, and free texts to a person only for 24 hours after they w
 written.
 """
 
-from __future__ import annotations
-
 import re
 
 import msgspec
@@ -21,7 +19,7 @@ from trunkline.core.errors import Refused
 from trunkline.core.values import Address, Capabilities, Capability, ChatKind, DeliveryMode, SendRequest
 from trunkline.sim.platforms.actions.rules import ActionRules
 from trunkline.sim.platforms.base import FakePlatform
-from trunkline.sim.platforms.rooms import Room, digits, letters
+from trunkline.sim.platforms.rooms import digits, letters
 from trunkline.sim.scenario.model.world import AccountSpec
 
 _PERSON = re.compile(r"\+?([0-9]+)(?::[0-9]+)?(?:@(?:s\.whatsapp\.net|c\.us))?", re.IGNORECASE)
@@ -37,9 +35,8 @@ class WindowClosed(Refused):
 
 
 class FakeWhatsApp(FakePlatform):
-    """Groups and people."""
-
     channel = "whatsapp"
+    albums = "nameless"
     extras = frozenset({Capability.POLL})
     rules = ActionRules(one_reaction=True, edit_seconds=15 * 60.0, delete_seconds=60 * 3600.0)
     has_threads = False
@@ -68,13 +65,10 @@ class FakeWhatsApp(FakePlatform):
             _check_form(request)
             room = self.room_at(place)
             if room is not None and room.kind is ChatKind.DIRECT:
-                self._check_window(room)
+                said = (message.at for message in self.board.within(room) if message.account is None)
+                if self._world.now() - max(said, default=0.0) > self.window_seconds:
+                    raise WindowClosed(f"more than {self.window_seconds / 3600:g} hours ago")
         return request.text
-
-    def _check_window(self, room: Room) -> None:
-        said = (message.at for message in self.board.within(room) if message.account is None)
-        if self._world.now() - max(said, default=0.0) > self.window_seconds:
-            raise WindowClosed(f"more than {self.window_seconds / 3600:g} hours ago")
 
     def new_id(self, *what: str) -> str:
         """``120363...@g.us`` for a group, a phone number for a person, ``3EB0...`` for a message."""

@@ -1,7 +1,5 @@
 """Plays the script: each step runs at its time; crashes and freezes may wait for an event instead."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -11,23 +9,14 @@ from trunkline.core.events.delivery import AttemptStarted
 from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.sends.api import SendMessage, Target
 from trunkline.core.values import Poll
-from trunkline.sim.cast.hand_operators import operate_outside
+from trunkline.sim.cast.clients import operate_outside
 from trunkline.sim.cast.names import ChatterMessage, chatter
 from trunkline.sim.run.gateway_process import Processes
 from trunkline.sim.run.script.triggers import Triggers
 from trunkline.sim.run.script.world_steps import WorldSteps
 from trunkline.sim.run.world import World
-from trunkline.sim.scenario.awaited import awaited_by
-from trunkline.sim.scenario.model.scenario import (
-    ClockStep,
-    CrashStep,
-    FreezeStep,
-    HandsStep,
-    RestartStep,
-    ScriptStep,
-    SendStep,
-    When,
-)
+from trunkline.sim.scenario.model import steps
+from trunkline.sim.scenario.model.steps import awaited_by
 from trunkline.sim.store.outside import OutsideStore
 
 
@@ -68,7 +57,7 @@ class ScriptPlayer:
         self.left = len(world.scenario.script) + len(self._chatter)
         #: when the last of them is due
         self.end = max((*world.file.times, *(said.at for said in self._chatter)), default=0.0)
-        self._triggers = Triggers(world, awaited_by(world.scenario.script))
+        self.triggers = Triggers(world, awaited_by(world.scenario.script))
 
     def start(self) -> None:
         for step, at in zip(self._world.scenario.script, self._world.file.times, strict=True):
@@ -77,19 +66,15 @@ class ScriptPlayer:
         for said in self._chatter:
             self._world.call_at(said.at, self._chat, said)
 
-    def heal(self) -> None:
-        """Drop triggers that have not fired."""
-        self._triggers.clear()
-
-    def _play(self, step: ScriptStep, name: str) -> None:
+    def _play(self, step: steps.ScriptStep, name: str) -> None:
         self.left -= 1
         self._world.note_change()
         if step.when is None:
             self._play_now(step, name)
         else:
-            self._triggers.add(step.when, lambda _: self._world.after_step(partial(self._play_now, step, name)))
+            self.triggers.add(step.when, lambda _: self._world.after_step(partial(self._play_now, step, name)))
 
-    def _play_now(self, step: ScriptStep, name: str) -> None:
+    def _play_now(self, step: steps.ScriptStep, name: str) -> None:
         what = name or ", ".join(sorted(step.model_fields_set - {"at", "after", "place", "when"}))
         self._steps.if_possible(what, partial(self._act, step, name))
         self._world.poke()
@@ -101,7 +86,7 @@ class ScriptPlayer:
         self._steps.if_possible(said.name, partial(self._steps.chat, said))
         self._world.poke()
 
-    def _act(self, step: ScriptStep, name: str) -> None:
+    def _act(self, step: steps.ScriptStep, name: str) -> None:
         if self._steps.play(step, name):
             return
         if step.reset is not None:
@@ -112,17 +97,17 @@ class ScriptPlayer:
             if settings is not None:
                 play(settings)
 
-    def _operate_hands(self, step: HandsStep) -> None:
+    def _operate_hands(self, step: steps.HandsStep) -> None:
         if step.outside:
             operate_outside(self._outside, step, self._world.wall_clock())
         else:
             self._processes.process(step.process).operate_hands(step)
 
-    def _set_clock(self, step: ClockStep) -> None:
+    def _set_clock(self, step: steps.ClockStep) -> None:
         self._world.clock_set_by += step.forward - step.back
         self._steps.record_fault("clock", f"{step.forward - step.back:+g} s")
 
-    def _restart(self, step: RestartStep) -> None:
+    def _restart(self, step: steps.RestartStep) -> None:
         process = self._processes.process(step.process)
 
         def stop(why: str, cause: int) -> None:
@@ -130,7 +115,7 @@ class ScriptPlayer:
 
         self._now_or_at("restart", step.when, stop)
 
-    def _send(self, send: SendStep) -> None:
+    def _send(self, send: steps.SendStep) -> None:
         self._sends += 1
         process = self._processes.process(send.process)
         agent = send.agent or process.config.default_agent
@@ -154,7 +139,7 @@ class ScriptPlayer:
         )
         process.send(message, [Target(to=place) for place in places] if len(places) > 1 else (), self._sends)
 
-    def _crash(self, crash: CrashStep) -> None:
+    def _crash(self, crash: steps.CrashStep) -> None:
         process = self._processes.process(crash.process)
 
         def kill(why: str, cause: int) -> None:
@@ -162,7 +147,7 @@ class ScriptPlayer:
 
         self._now_or_at("crash", crash.when, kill)
 
-    def _freeze(self, freeze: FreezeStep) -> None:
+    def _freeze(self, freeze: steps.FreezeStep) -> None:
         process = self._processes.process(freeze.process)
 
         def stop(why: str, cause: int) -> None:
@@ -170,7 +155,7 @@ class ScriptPlayer:
 
         self._now_or_at("freeze", freeze.when, stop)
 
-    def _now_or_at(self, fault: str, when: When | None, do: Callable[[str, int], None]) -> None:
+    def _now_or_at(self, fault: str, when: steps.When | None, do: Callable[[str, int], None]) -> None:
         """Do something now, or at the end of the callback that records an event."""
         if when is None:
             do(fault, self._steps.record_fault(fault))
@@ -183,10 +168,10 @@ class ScriptPlayer:
             else:
                 self._world.after_step(end)
 
-        self._triggers.add(when, fire)
+        self.triggers.add(when, fire)
 
 
-def _parts(send: SendStep) -> MessageParts | None:
+def _parts(send: steps.SendStep) -> MessageParts | None:
     """The parts of a client's message beside its text; None without any."""
     buttons = (tuple(Button(text=text, value=text) for text in send.buttons),) if send.buttons else ()
     return MessageParts(silent=send.silent, buttons=buttons) if buttons or send.silent else None

@@ -1,16 +1,15 @@
 """Steps of a script that wait for an event instead of a time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from trunkline.core.events import BODIES, Body, Event
-from trunkline.sim.events.wire import WireDeduplicated, WireRefused, WireResponseLost
+from trunkline.sim.events.model import ModelAsked
+from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireEdited, WireRefused, WireResponseLost
 from trunkline.sim.events.world import PeerSaid, PlatformConfirmed, PlatformConfirming, PlatformPushed
-from trunkline.sim.run.fault_board import PLACES
+from trunkline.sim.index.marks import answers_in, questions_in, unique_marks
 from trunkline.sim.run.world import World
-from trunkline.sim.scenario.model.steps import When
+from trunkline.sim.scenario.model.steps import PLACES, When
 from trunkline.sim.scenario.text_pattern import text_matches
 
 #: events about a message of a person, which do not have its text
@@ -52,12 +51,18 @@ class Triggers:
         self._world = world
         self._delayed = delayed
         self._waiting: dict[str, list[_Trigger]] = {}
+        self._over = False
         #: (conversation, message id) -> what a person wrote, if anything waits for the outcome of a message with a text
         self._said: dict[tuple[str, str], str] = {}
         every = tuple(awaited)
-        if any(when.text is not None and issubclass(BODIES[when.event], OF_A_MESSAGE) for when in every):
+        self._marks = unique_marks(world.file.say_ids)
+        worded = (when for when in every if when.text is not None or when.question is not None)
+        if any(issubclass(BODIES[when.event], OF_A_MESSAGE) for when in worded):
             world.log.subscribe(self._remember, PeerSaid)
         kinds: set[type[Body]] = {BODIES[when.event] for when in every}
+        if any(when.event == WireAccepted.kind and when.question is not None for when in every):
+            # An answer that grew is whole by an edit.
+            kinds.add(WireEdited)
         if kinds:
             world.log.subscribe(self._see, *kinds)
 
@@ -65,14 +70,24 @@ class Triggers:
         """Call `fire` at the event that `when` describes, while it is being recorded."""
         self._waiting.setdefault(when.event, []).append(_Trigger(when, when.nth, fire))
 
-    def clear(self) -> None:
-        """Drop everything that has not fired."""
-        self._waiting.clear()
+    @property
+    def ahead(self) -> bool:
+        """Whether something waits that has not fired."""
+        return not self._over and any(self._waiting.values())
+
+    def disarm(self) -> None:
+        """Let nothing fire any more; what would have fired is noted."""
+        self._over = True
+        for trigger in (trigger for waiting in self._waiting.values() for trigger in waiting):
+            self._world.reached.disarm(trigger.when, self._world.now())
 
     def _see(self, event: Event) -> None:
         """Fire the triggers that wait for this event."""
-        waiting = self._waiting.get(event.body.kind)
+        edited = isinstance(event.body, WireEdited)
+        waiting = self._waiting.get(event.body.kind) or (self._waiting.get(WireAccepted.kind) if edited else None)
         for trigger in tuple(waiting or ()):
+            if edited and trigger.when.event != WireEdited.kind and trigger.when.question is None:
+                continue
             if self._fits(trigger.when, event):
                 trigger.left -= 1
                 if trigger.left == 0 and waiting is not None:
@@ -80,6 +95,10 @@ class Triggers:
                     self._fire(trigger, event)
 
     def _fire(self, trigger: _Trigger, event: Event) -> None:
+        if self._over:
+            self._world.reached.note_late(trigger.when, event.kind, event.at)
+            return
+        self._world.reached.note(trigger.when)
         if not trigger.when.delay:
             trigger.fire(event)
             return
@@ -93,8 +112,17 @@ class Triggers:
     def _fits(self, when: When, event: Event) -> bool:
         if not self._world.matches(event, place=when.place):
             return False
+        if when.question is not None and not self._is_about(when.question, event):
+            return False
         text = None if when.text is None else self._text_of(event)
         return when.text is None or (text is not None and text_matches(when.text, text))
+
+    def _is_about(self, question: str, event: Event) -> bool:
+        """Whether an event has the mark of a message of the script, or of an answer."""
+        mark = self._marks[question]
+        asked = event.body.marks if isinstance(event.body, ModelAsked) else ()
+        text = self._text_of(event) or ""
+        return mark in (*asked[-1:], *questions_in(text), *(answer.question for answer in answers_in(text)))
 
     def _text_of(self, event: Event) -> str | None:
         """The text of an event, or of the message or the request that it is about."""

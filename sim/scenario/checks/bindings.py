@@ -4,8 +4,6 @@ A thread for delegated work is named after the delegation: ``ops/m1.hand1`` belo
 answers `m1`. A file may name such threads as places if its gateway creates them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any, cast

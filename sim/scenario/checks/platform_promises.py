@@ -4,16 +4,15 @@ The gateway relies on these declarations. It refuses an adapter that contradicts
 that breaks a declaration would make it look guilty. Both are refused when the file is read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from trunkline.core.channels.capabilities import check_capabilities
 from trunkline.core.config.files.problems import Path, ProblemReport, advice
 from trunkline.core.values import Capabilities, Idempotency
 from trunkline.sim.scenario.model.abilities import lost_to
-from trunkline.sim.scenario.model.scenario import Fault, Scenario
-from trunkline.sim.scenario.model.world import NOT_READY, AccountSpec, PlatformSpec, WorldSpec, idempotency_of
+from trunkline.sim.scenario.model.faults import Fault
+from trunkline.sim.scenario.model.scenario import Scenario
+from trunkline.sim.scenario.model.world import AccountSpec, PlatformSpec, WorldSpec, idempotency_of, not_ready
 from trunkline.sim.scenario.place_refs import place_if_known
 
 #: the longest latency, as a multiple of the usual one
@@ -33,7 +32,7 @@ def check_promises(scenario: Scenario, world: WorldSpec, report: ProblemReport) 
 
 def _check_reason(fault: Fault, path: Path, world: WorldSpec, report: ProblemReport) -> None:
     """The reason of an account that is not ready is one that its platform knows."""
-    known = list(dict.fromkeys(reason for name, _, _ in _struck(fault, world) for reason in NOT_READY[name]))
+    known = list(dict.fromkeys(reason for name, _, _ in _struck(fault, world) for reason in not_ready(name)))
     if fault.reason is not None and fault.reason not in known:
         report.add(
             (*path, "reason"), f"expected a reason of the platform, found {fault.reason!r}", advice(fault.reason, known)

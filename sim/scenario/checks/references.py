@@ -1,7 +1,5 @@
 """Where the names of a scenario file stand: a table from each kind of name to its paths."""
 
-from __future__ import annotations
-
 from trunkline.sim.scenario.model.world import PLATFORMS
 
 #: the rules of agents and of hands, and the actions of agents
@@ -35,7 +33,7 @@ REFERENCES: dict[str, tuple[str, ...]] = {
         *("expect.hands[].asked_by", "expect.given[].asked_by"),
     ),
     "session": (
-        *(f"{ACTIONS}.send.session", "script[].send.session"),
+        *(f"{ACTIONS}.send.session", "script[].send.session", "expect.accepted[].session"),
         *("script[].bind.session", "script[].unbind.session"),
     ),
     "agent": (
@@ -62,11 +60,19 @@ REFERENCES: dict[str, tuple[str, ...]] = {
     ),
     "reason": ("expect.events[].reason", "expect.hands[].reason"),
     "action": ("script[].fault.action",),
-    "ability": tuple(f"world.{platform}.cannot[]" for platform in PLATFORMS),
+    "ability": tuple(f"world.{platform}.cannot[]" for platform in (*PLATFORMS, "plugins.*")),
     "state": ("expect.events[].state",),
     "bug": ("bugs[]", "with_bugs[]"),
+    "plug-in agent": (f"{ACTIONS}.plugin",),
+    "plug-in hand": ("cast.hands.*[].plugin",),
+    "plug-in hook": ("cast.hooks.*.plugin",),
+    "plug-in fault": ("script[].fault.plugin",),
     "invariant": ("breaks[]", "expect.exercised[]"),
     "changed text": ("cast.hooks.*.change",),
+    "question": (
+        "script[].fault.question",
+        *(f"script[].{step}when.question" for step in ("", "crash.", "freeze.", "restart.")),
+    ),
     "message": (f"{ACTIONS}.send.reply_to", f"{ACTIONS}.act.of"),
     "template": (
         *(f"{ACTIONS}.reply", f"{ACTIONS}.send.text", f"{ACTIONS}.delegate.task"),

@@ -1,7 +1,5 @@
 """The words of a platform's `cannot`: capabilities, with the actions that need them, and single actions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from trunkline.core.action_names import Action

@@ -1,13 +1,12 @@
 """The models of what agents do in a turn: `cast.agents.*[].do`."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
 from trunkline.core.config import Duration, Model
-from trunkline.sim.scenario.model.nonsense import Nonsense
+from trunkline.core.config.base import Flag
+from trunkline.sim.scenario.model.rules import Nonsense
 from trunkline.sim.scenario.shorthand import as_list
 
 #: the name of an agent's newest message in its session, where a message is named
@@ -37,9 +36,9 @@ class SendAction(Model):
     """The message that it answers: the id of a `say`, the `label` of an earlier message of the agent, or `last`."""
     buttons: tuple[str, ...] = ()
     """A row of buttons, by their texts, which are also what a press sends."""
-    silent: bool = False
+    silent: Flag = False
     """Without a notification."""
-    dry_run: bool = False
+    dry_run: Flag = False
     """Only check, and report where it would go."""
     label: str | None = None
     """A name for the message, for later actions of this agent."""
@@ -78,7 +77,7 @@ class DelegateAction(Model):
     """The agent's own name for it."""
     reply_to: str | None = None
     """A place for the answer; only in a turn without a place, such as a heartbeat, which needs it."""
-    thread: bool | None = None
+    thread: Flag | None = None
     """`true`: in its own thread and session, or not at all. `false`: without them. By default as the channel is
     configured (`spawn_subagent_sessions`)."""
 
@@ -104,6 +103,8 @@ class AgentAction(Model):
     """Raise an error with this text."""
     silent: Literal[True] | None = None
     """End the turn without a reply."""
+    plugin: str | None = None
+    """Let an agent of a plug-in take the turn, by its name, such as `acme.clerk`; its answer ends the turn."""
     nonsense: Nonsense | None = None
     """Misbehave, and end the turn. `bytes`, `number`: return something that is no text. `half-character`: return a text
     with half a surrogate pair. `cancelled`: let out a `CancelledError` that the gateway did not ask for. `exits`: call

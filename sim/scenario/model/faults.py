@@ -1,7 +1,5 @@
 """The model of a fault in a scenario's script."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -9,6 +7,9 @@ from pydantic import Field
 from trunkline.core.action_names import Action
 from trunkline.core.config import Duration, Model
 from trunkline.core.values import Transport
+
+#: what a platform says when it refuses for good
+Refusal = Literal["blocked", "chat-not-found", "kicked", "no-rights", "cant-parse", "too-long"]
 
 
 class Fault(Model):
@@ -35,27 +36,30 @@ class Fault(Model):
     stored rows of messages to send. `mirror`: mirroring what was sent into the transcript. `ready`: the readiness of an
     account. `connect`: the connection of an account. `boot`: the start of a process. `model`: a question to the model,
     which only `trunkline attach` has."""
-    do: Literal[
-        "lose-response",
-        "drop",
-        "reset",
-        "reset-before",
-        "refuse-connection",
-        "no-receipt",
-        "bad-receipt",
-        "refuse",
-        "rate-limit",
-        "error",
-        "slow",
-        "write-error",
-        "damage",
-        "missing",
-        "half-answer",
-        "slow-loris",
-        "html",
-        "duplicate",
-        "dead",
-    ]
+    do: (
+        Literal[
+            "lose-response",
+            "drop",
+            "reset",
+            "reset-before",
+            "refuse-connection",
+            "no-receipt",
+            "bad-receipt",
+            "refuse",
+            "rate-limit",
+            "error",
+            "slow",
+            "write-error",
+            "damage",
+            "missing",
+            "half-answer",
+            "slow-loris",
+            "html",
+            "duplicate",
+            "dead",
+        ]
+        | None
+    ) = None
     """For `send`: `lose-response`: accepted, but the response is lost. `drop`: the request is lost, without a response.
     `reset`: accepted, but the connection is reset before the response. `reset-before`: the connection is reset before
     the request arrives; the sender cannot distinguish the two. `refuse-connection`: no connection; the sender knows it.
@@ -80,10 +84,19 @@ class Fault(Model):
     `refuse`: the same, with 400; `rate-limit`: it fails with 429 and asks to wait for `for`; `slow`: its answer begins
     `for` later; `drop`: it never answers; `reset-before`: the connection is reset before an answer; `half-answer`: its
     answer breaks off in the middle."""
+    as_: Refusal | None = Field(default=None, validation_alias="as")
+    """With `refuse` of a `send` or `act`: in which words, those of the real platform: `blocked` by the person,
+    `chat-not-found`, `kicked`, `no-rights` (the default), `cant-parse` its markup, `too-long`."""
+    plugin: str | None = None
+    """Instead of `do`: a fault of a plug-in, by its name, such as `acme.third`. It chooses for each match which of the
+    ways of `do` strikes, if any. For `send`, `act`, `lookup`, `thread`, `push` and `hand`."""
     place: str | None = Field(default=None, validation_alias="in")
     """Only at this place. For `ready`, `connect` and `boot`: only the account that sees this place; by default all."""
     text: str | None = None
     """Only sends, pushes and questions to the model with this text, or hands with this task (`*` for anything)."""
+    question: str | None = None
+    """Only what is about the `say` with this id: for `send` also edits, and parts of an answer that grows. Only with
+    `trunkline attach`."""
     attempt: int | None = Field(default=None, gt=0)
     """Only this attempt."""
     transport: Transport | None = None
@@ -102,3 +115,8 @@ class Fault(Model):
     """How many times it strikes."""
     for_: Duration = Field(default=5.0, validation_alias="for")
     """The duration for `rate-limit`, `slow`, `slow-loris`, `mirror`, `ready`, `connect` and `boot`."""
+
+    @property
+    def way(self) -> str:
+        """The way in which it fails: that of `do`, or what a plug-in chooses."""
+        return self.do or self.plugin or ""

@@ -1,15 +1,12 @@
 """The models of hands and workers (`cast`), and of what a run expects of delegations."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
 from trunkline.core.config import Duration, Model
 from trunkline.core.states.delegation import CallbackState, WorkState
-from trunkline.sim.scenario.model.nonsense import Nonsense
-from trunkline.sim.scenario.model.rules import Match
+from trunkline.sim.scenario.model.rules import Match, Nonsense
 from trunkline.sim.scenario.shorthand import as_rules
 
 #: longest result that a scenario can ask for, in characters
@@ -42,6 +39,10 @@ class HandRule(Model):
     """Fail with this error instead."""
     nonsense: Nonsense | None = None
     """Misbehave instead, in one of the ways of an agent's `nonsense`."""
+    plugin: str | None = None
+    """Let a hand of a plug-in work on it instead, by its name, such as `acme.search`."""
+    may_miss: Literal[True] | None = None
+    """Whether a run may have no task for it."""
 
 
 class WorkerRule(Model):
@@ -69,6 +70,8 @@ class WorkerRule(Model):
     """Answer another delegation: the oldest open one that is not its own, or one that never existed."""
     dies: Literal[True] | None = None
     """Die instead of answering, once the task is taken. It does not come back."""
+    may_miss: Literal[True] | None = None
+    """Whether a run may have no task for it."""
 
 
 class WorkerSpec(Model):
@@ -83,8 +86,7 @@ class WorkerSpec(Model):
     takes_after: Duration = 0.5
     """How long a task waits until it takes it."""
     rules: Annotated[
-        tuple[WorkerRule, ...],
-        BeforeValidator(as_rules, json_schema_input_type=WorkerRule | list[WorkerRule]),
+        tuple[WorkerRule, ...], BeforeValidator(as_rules, json_schema_input_type=WorkerRule | list[WorkerRule])
     ] = (WorkerRule(),)
     """How it works on a task, or its only way. The first that matches the task applies."""
 

@@ -1,14 +1,13 @@
 """The models of a scenario's `cast.hooks`: user code that runs before messages are stored, and after they end."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
 from trunkline.core.config import Duration, Model
+from trunkline.core.config.base import Flag
 from trunkline.core.values import IntentKind
-from trunkline.sim.scenario.model.nonsense import Nonsense
+from trunkline.sim.scenario.model.rules import Nonsense
 from trunkline.sim.scenario.shorthand import as_list
 
 
@@ -30,7 +29,7 @@ class Hook(Model):
     """`sending`: called for each message before it is stored. `sent`: called with the outcome of each message."""
     priority: int = 0
     """`sending` hooks with a higher priority run first; equal ones run in the order of the file."""
-    required: bool = False
+    required: Flag = False
     """`true`: the message is cancelled when the hook fails. `false`: the message continues without the hook."""
     when: HookWhen = HookWhen()
     """The messages it acts on; by default all."""
@@ -52,3 +51,7 @@ class Hook(Model):
     """Raise an error with this text."""
     nonsense: Literal[True, Nonsense] | None = None
     """`true`: return a value that is not a valid answer. Or misbehave in one of the ways of an agent's `nonsense`."""
+    plugin: str | None = None
+    """Do what a hook of a plug-in does, by its name, such as `acme.polite`."""
+    may_miss: Literal[True] | None = None
+    """Whether a run may have no message for it."""

@@ -1,12 +1,15 @@
-"""When a rule of the cast applies."""
-
-from __future__ import annotations
+"""When a rule of the cast applies, and how its owner misbehaves."""
 
 from typing import Literal
 
 from pydantic import Field
 
 from trunkline.core.config import Model
+from trunkline.core.config.base import Flag
+
+#: return bytes or a number; return a text with half a character; let out a `CancelledError` or `SystemExit`; take the
+#: gateway down
+Nonsense = Literal["bytes", "number", "half-character", "cancelled", "exits", "takes-gateway-down"]
 
 
 class Match(Model):
@@ -26,9 +29,9 @@ class Match(Model):
     """The label of that delegation."""
     task: str | None = None
     """The turn works on a task that this agent delegated (`*` for any)."""
-    wake: bool | None = None
+    wake: Flag | None = None
     """An operator or a program woke the agent."""
-    heartbeat: bool | None = None
+    heartbeat: Flag | None = None
     """The turn is a heartbeat."""
     cron: str | None = None
     """This entry of the schedule started the turn (`*` for any)."""

@@ -1,12 +1,12 @@
 """The models of a scenario's `script`: what happens, step by step."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from trunkline.core.config import Duration, GatewayConfig, Model
+from trunkline.core.config.base import Flag
 from trunkline.core.values import IntentState
 from trunkline.sim.scenario.model.faults import Fault
 from trunkline.sim.scenario.shorthand import as_list, as_settings, as_switch
@@ -22,6 +22,9 @@ class When(Model):
     """Kind of the event, e.g. `wire.accepted`."""
     text: str | None = None
     """Its text, with `*` for anything."""
+    question: str | None = None
+    """The id of the `say` that it is about, by the marks in its text; of a send also when it is shown by an edit. Only
+    with `trunkline attach`."""
     place: str | None = Field(default=None, validation_alias="in")
     """The place it is about."""
     nth: int = Field(default=1, gt=0)
@@ -112,7 +115,7 @@ class SystemEventStep(Model):
     """What happened."""
     source: str = ""
     """What reports it."""
-    wake: bool = True
+    wake: Flag = True
     """Whether it starts a heartbeat; otherwise the next one deals with it."""
 
 
@@ -123,7 +126,7 @@ class ReloadStep(GatewayConfig):
     """
 
     @model_validator(mode="after")
-    def _names_fit(self) -> ReloadStep:
+    def _names_fit(self) -> "ReloadStep":
         """Skip the check of names here: it applies to the merged configuration, not to a part of one."""
         return self
 
@@ -161,11 +164,11 @@ class SendStep(Model):
     """Platform-specific JSON, passed on as it is."""
     buttons: tuple[str, ...] = ()
     """A row of buttons, by their texts, which are also what a press sends."""
-    silent: bool = False
+    silent: Flag = False
     """Without a notification."""
-    best_effort: bool = False
+    best_effort: Flag = False
     """One attempt, without retries."""
-    dry_run: bool = False
+    dry_run: Flag = False
     """Only report what would be sent."""
     to: Annotated[tuple[str, ...], BeforeValidator(as_list, json_schema_input_type=str | list[str])] = ()
     """A place; or use `target`. With several places it is a broadcast: one message to each."""
@@ -293,6 +296,8 @@ class ScriptStep(Model):
     """Time since the previous step. With neither `at` nor `after`, the step follows at once."""
     when: When | None = None
     """Happens at this event, of those after its time. `crash`, `freeze` and `restart` have a `when` of their own."""
+    may_miss: Literal[True] | None = None
+    """Whether a run may end before the event that it waits for, or without anything for its fault to strike."""
     as_: str | None = Field(default=None, validation_alias="as")
     """Who does it (with `say`, `call` and its kind, `react`, `vote`, `press`, `edit`, `unsend`)."""
     place: str | None = Field(default=None, validation_alias="in")
@@ -301,6 +306,9 @@ class ScriptStep(Model):
     """A name for a `say`, for use in `replay`; by default m1, m2, ... in order."""
     secret: str | None = None
     """With `say`: words of the text that must never be seen outside this conversation."""
+    files: tuple[str, ...] | None = None
+    """With `say`, whose text may be empty: names of files that come with it, e.g. `[lamp.jpg, door.jpg]`. Some
+    platforms hand over several files as several messages."""
     reply_chain: str | None = None
     """With `say`: the id of a reply chain that the platform puts on the message as if it were a thread. No such thread
     exists, and sends to it are refused."""
@@ -375,3 +383,13 @@ class ScriptStep(Model):
     fault: Fault | None = None
     note: str | None = None
     """A note for readers; nothing happens."""
+
+
+#: attributes of events that can be their place
+PLACES = ("address", "conversation", "asked", "origin")
+
+
+def awaited_by(script: Iterable[ScriptStep]) -> list[When]:
+    """The events that the steps of a script wait for."""
+    inner = [step.crash or step.freeze or step.restart for step in script]
+    return [when for when in (*(inside.when for inside in inner if inside), *(step.when for step in script)) if when]

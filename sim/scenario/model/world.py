@@ -1,42 +1,38 @@
 """The models of a scenario's `world` (people and platforms) and `stored` (what the store holds before the run)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field, PrivateAttr
 
+from trunkline.core.action_names import Action
+from trunkline.core.actions.spec import Feature
+from trunkline.core.channels import rules_for
 from trunkline.core.config import Duration, Model
+from trunkline.core.config.base import Flag
 from trunkline.core.values import DeliveryMode, Idempotency
 from trunkline.sim.scenario.model.abilities import ABILITIES
 from trunkline.sim.scenario.shorthand import as_crowd, as_list, as_names
 
-#: the platforms that a world can have, in the order in which they are built
-PLATFORMS = (
-    *("discord", "telegram", "slack", "matrix", "whatsapp", "signal", "bluebubbles", "imessage", "msteams"),
-    "voice",
-)
-#: platforms without threads
-THREADLESS = ("whatsapp", "signal", "bluebubbles", "imessage", "voice")
 #: platforms without rooms, whose conversations are calls
 CALLS = ("voice",)
-#: platforms without polls, and platforms without buttons
-POLLLESS = ("slack", "signal", "bluebubbles", "imessage", "voice")
-BUTTONLESS = ("matrix", "whatsapp", "signal", "bluebubbles", "imessage", "voice")
-#: why an account may not be ready to send, the usual reason first
-NOT_READY = {
-    "discord": ("discord-offline",),
-    "telegram": ("telegram-offline",),
-    "slack": ("slack-offline",),
-    "matrix": ("matrix-offline",),
+#: why an account may not be ready to send, where it can be more than offline; the usual reason first
+_NOT_READY = {
     "whatsapp": ("whatsapp-not-running", "whatsapp-not-linked", "whatsapp-disabled"),
     "signal": ("signal-no-session", "signal-not-running"),
     "bluebubbles": ("bluebubbles-not-running",),
     "imessage": ("imessage-not-running",),
-    "msteams": ("msteams-offline",),
     "voice": ("voice-no-line",),
 }
+
+
+def not_ready(platform: str) -> tuple[str, ...]:
+    """Why an account of a platform may not be ready to send, the usual reason first."""
+    return _NOT_READY.get(platform, (f"{platform}-offline",))
+
+
+#: what people can press
+_PRESSED = frozenset({Feature.BUTTONS, Feature.COMPONENTS, Feature.CARDS})
 #: what the real platforms offer against lost responses; the others offer nothing
 _OFFERED = {"discord": Idempotency.KEY, "matrix": Idempotency.KEY, "voice": Idempotency.KEY}
 
@@ -94,8 +90,7 @@ class PlatformSpec(Model):
     accounts: dict[str, AccountSpec] = Field(default_factory=lambda: {"default": AccountSpec()}, min_length=1)
     """The gateway's bots on this platform."""
     rooms: Annotated[
-        dict[str, RoomSpec],
-        BeforeValidator(as_names, json_schema_input_type=list[str] | dict[str, RoomSpec | None]),
+        dict[str, RoomSpec], BeforeValidator(as_names, json_schema_input_type=list[str] | dict[str, RoomSpec | None])
     ] = Field(default_factory=dict)
     """Rooms: a list of names, or name -> settings."""
     idempotency: Idempotency | None = None
@@ -107,12 +102,12 @@ class PlatformSpec(Model):
     platform."""
     cannot: tuple[Annotated[str, Field(json_schema_extra={"enum": list(ABILITIES)})], ...] = ()
     """Capabilities and actions to remove from its accounts: `media`, `message-ids`, `edit`, `pin`, ..."""
-    stable_ids: bool = True
+    stable_ids: Flag = True
     """`false`: a replayed message arrives under a new id (as on Feishu)."""
-    misplaces: bool = False
+    misplaces: Flag = False
     """`true`: a send to a deleted thread is accepted in its room, and the receipt says so (as seen on Telegram).
     Otherwise it is refused."""
-    echoes: bool = False
+    echoes: Flag = False
     """`true`: messages posted by the gateway's webhooks come back to it like messages from people. Only for platforms
     with webhooks: Discord."""
     latency: Duration = 0.05
@@ -128,7 +123,7 @@ class PlatformSpec(Model):
         """Person -> the names of the calls that they make; known when the script is read."""
         return self._calls
 
-    def with_calls(self, calls: Mapping[str, tuple[str, ...]]) -> PlatformSpec:
+    def with_calls(self, calls: Mapping[str, tuple[str, ...]]) -> "PlatformSpec":
         """The platform with calls."""
         copy = self.model_copy()
         copy._calls = dict(calls)
@@ -199,10 +194,27 @@ class WorldSpec(Model):
     """Fake calls: people call by phone number, `hang_up`, `hold` and `resume`; there are no rooms. A call is a thread
     of the conversation with its person: `voice/@ana/CALL`."""
 
+    plugins: dict[str, PlatformSpec] = Field(default_factory=dict)
+    """Fake platforms of plug-ins, by their names, such as `acme.pager`."""
+
     @property
     def platforms(self) -> dict[str, PlatformSpec]:
         found: dict[str, PlatformSpec | None] = {name: getattr(self, name) for name in PLATFORMS}
-        return {name: spec for name, spec in found.items() if spec is not None}
+        return {name: spec for name, spec in (found | self.plugins).items() if spec is not None}
+
+    def with_platforms(self, specs: Mapping[str, PlatformSpec]) -> "WorldSpec":
+        """The world with other settings of some of its platforms."""
+        ours = {name: spec for name, spec in specs.items() if name in PLATFORMS}
+        theirs = {name: specs.get(name, spec) for name, spec in self.plugins.items()}
+        return self.model_copy(update={**ours, "plugins": theirs})
+
+
+#: the platforms that a world can have, in the order in which they are built
+PLATFORMS = tuple(name for name, field in WorldSpec.model_fields.items() if field.annotation == PlatformSpec | None)
+#: platforms without threads, without polls and without buttons
+THREADLESS = tuple(name for name in PLATFORMS if rules_for(name).action(Action.THREAD_REPLY) is None)
+POLLLESS = tuple(name for name in PLATFORMS if rules_for(name).action(Action.POLL) is None)
+BUTTONLESS = tuple(name for name in PLATFORMS if not rules_for(name).features & _PRESSED)
 
 
 class PreloadedSession(Model):

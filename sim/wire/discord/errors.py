@@ -1,21 +1,12 @@
 """Discord's words for errors: status, code and text."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
 from aiohttp import web
 
-from trunkline.core.errors import (
-    IdentityGone,
-    PlaceArchived,
-    PlaceGone,
-    PlatformError,
-    RateLimited,
-    Refused,
-    Unauthorized,
-)
+from trunkline.core import errors
+from trunkline.sim.platforms.api.wire_faults import refused_as
 
 #: error code -> status and text
 _KNOWN: dict[int, tuple[int, str]] = {
@@ -34,6 +25,7 @@ _KNOWN: dict[int, tuple[int, str]] = {
     40060: (400, "Interaction has already been acknowledged."),
     50001: (403, "Missing Access"),
     50003: (403, "Cannot execute action on this channel type"),
+    50007: (403, "Cannot send messages to this user"),
     50005: (403, "Cannot edit a message authored by another user"),
     50006: (400, "Cannot send an empty message"),
     50013: (403, "Missing Permissions"),
@@ -82,7 +74,6 @@ class DiscordSays(Exception):
         self.detail = detail
 
     def response(self) -> web.Response:
-        """The response with status, code and text."""
         status, text = _KNOWN[self.code]
         body: dict[str, Any] = {"message": text, "code": 0 if self.code == 520000 else self.code}
         if self.field:
@@ -93,6 +84,17 @@ class DiscordSays(Exception):
         elif self.detail:
             body["message"] = f"{text}: {self.detail}"
         return reply(body, status)
+
+
+#: refusal that a scenario asks for -> what Discord says
+_AS = {
+    "blocked": DiscordSays(50007),
+    "chat-not-found": DiscordSays(10003),
+    "kicked": DiscordSays(50001),
+    "no-rights": DiscordSays(50013),
+    "cant-parse": DiscordSays(50035, field="content", detail="This field is not valid."),
+    "too-long": DiscordSays(50035, field="content", detail="Must be 2000 or fewer in length."),
+}
 
 
 def reply(data: object, status: int = 200, **headers: str) -> web.Response:
@@ -109,23 +111,27 @@ def nothing() -> web.Response:
     return web.Response(status=204, headers=_LIMITS)
 
 
-def refusal_of(error: PlatformError) -> web.Response:
-    """The response that means a refusal of the platform."""
-    if isinstance(error, RateLimited):
+def refusal_of(error: errors.PlatformError) -> web.Response:
+    if isinstance(error, errors.RateLimited):
         return _rate_limited(error.retry_after or 1.0)
-    if not isinstance(error, Refused | Unauthorized):
+    if not isinstance(error, errors.Refused | errors.Unauthorized):
         return reply({"message": "500: Internal Server Error", "code": 0}, 500)
-    return DiscordSays(_code_of(error), detail="" if isinstance(error, Unauthorized) else error.facts).response()
+    if name := refused_as(error):
+        return _AS[name].response()
+    code = _code_of(error)
+    # Of an invalid form the words say what is wrong; all others have a text of their own.
+    field, detail = ("content", error.facts) if code == 50035 else ("", "")
+    return DiscordSays(code, field=field, detail=detail).response()
 
 
-def _code_of(error: PlatformError) -> int:
-    if isinstance(error, Unauthorized):
+def _code_of(error: errors.PlatformError) -> int:
+    if isinstance(error, errors.Unauthorized):
         return 0
-    if isinstance(error, PlaceArchived):
+    if isinstance(error, errors.PlaceArchived):
         return 50083
-    if isinstance(error, IdentityGone):
+    if isinstance(error, errors.IdentityGone):
         return 10015
-    if isinstance(error, PlaceGone):
+    if isinstance(error, errors.PlaceGone):
         return 10003
     return 160005 if error.facts.endswith("archived and locked") else _REFUSALS.get(error.facts, 50035)
 

@@ -1,7 +1,5 @@
 """The server and its members, roles, emoji and events; who the bot is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
@@ -13,6 +11,7 @@ from trunkline.core.values import Receipt
 from trunkline.sim.wire.discord.errors import DiscordSays, reply
 from trunkline.sim.wire.discord.exchange import RestExchange
 from trunkline.sim.wire.discord.messages import page_of
+from trunkline.sim.wire.discord.view import unset
 from trunkline.sim.wire.json_values import Json
 
 _CATEGORY = 4
@@ -30,7 +29,6 @@ CHANNEL_FIELDS = {
 
 
 async def me(call: RestExchange) -> web.StreamResponse:
-    """The bot."""
     call.server.platform.tokens.check(call.account, call.number)
     return reply(
         {**call.view.bot(call.account), "mfa_enabled": False, "verified": True, "locale": "en-US", "email": None}
@@ -38,30 +36,24 @@ async def me(call: RestExchange) -> web.StreamResponse:
 
 
 async def application(call: RestExchange) -> web.StreamResponse:
-    """The bot's application."""
     bot = call.view.bot(call.account)
     return reply(
         {
             "id": call.server.application_id(call.account),
             "name": call.account,
-            "icon": None,
             "description": "",
             "summary": "",
             "bot": bot,
-            "bot_public": False,
-            "bot_require_code_grant": False,
             "owner": call.view.person(bot["id"]),
             "verify_key": "0" * 64,
-            "team": None,
             "flags": 565248,
             "approximate_guild_count": 1,
-            "redirect_uris": [],
+            **unset(null="icon team", false="bot_public bot_require_code_grant", empty="redirect_uris"),
         }
     )
 
 
 async def user(call: RestExchange) -> web.StreamResponse:
-    """A user."""
     wanted = call.path_part("user")
     if wanted not in call.server.platform.server.members and wanted != call.view.bot(call.account)["id"]:
         raise DiscordSays(10013)
@@ -69,7 +61,6 @@ async def user(call: RestExchange) -> web.StreamResponse:
 
 
 async def guilds(call: RestExchange) -> web.StreamResponse:
-    """The servers of the bot."""
     shown = call.view.guild()
     return reply(
         [{key: shown[key] for key in ("id", "name", "icon", "features")} | {"owner": False, "permissions": "8"}]
@@ -77,7 +68,6 @@ async def guilds(call: RestExchange) -> web.StreamResponse:
 
 
 async def guild(call: RestExchange) -> web.StreamResponse:
-    """The server."""
     call.in_server()
     return reply(call.view.guild())
 
@@ -95,7 +85,6 @@ async def channels(call: RestExchange) -> web.StreamResponse:
 
 
 async def create_channel(call: RestExchange) -> web.StreamResponse:
-    """Create a channel or category."""
     body, place, server = await call.body(), call.in_server(), call.server
     name = body.get("name")
     if not isinstance(name, str) or not 1 <= len(name) <= _LONGEST_NAME:
@@ -115,11 +104,7 @@ async def create_channel(call: RestExchange) -> web.StreamResponse:
     return await call.act(Action.CHANNEL_CREATE, place, channel, fields=fields)
 
 
-# -------------------------------------------------------------------- members
-
-
 async def member(call: RestExchange) -> web.StreamResponse:
-    """A member."""
     wanted, bot = call.path_part("user"), call.view.bot(call.account)["id"]
     if wanted in (bot, "@me"):
         return reply(call.view.member(bot, ()))
@@ -146,7 +131,7 @@ async def members(call: RestExchange) -> web.StreamResponse:
 
 
 async def edit_member(call: RestExchange) -> web.StreamResponse:
-    """Time a member out, or end that."""
+    """Time a member out, or end a timeout."""
     body, wanted = await call.body(), call.path_part("user")
     until, minutes = body.get("communication_disabled_until"), 0.0
     if until is not None:
@@ -158,9 +143,15 @@ async def edit_member(call: RestExchange) -> web.StreamResponse:
     return await call.act(Action.TIMEOUT, call.in_server(), lambda _: reply(call.view.member(wanted)), fields=fields)
 
 
-async def kick(call: RestExchange) -> web.StreamResponse:
-    """Remove a member."""
-    return await call.act(Action.KICK, call.in_server(), fields=_who(call))
+def _changing_member(action: Action) -> Any:
+    """Handles the changes of a member that are answered with nothing: a kick, and roles."""
+
+    async def handle(call: RestExchange) -> web.StreamResponse:
+        role = call.request.match_info.get("role")
+        fields = _who(call) if role is None else {**_who(call), "roleId": role}
+        return await call.act(action, call.in_server(), fields=fields)
+
+    return handle
 
 
 async def ban(call: RestExchange) -> web.StreamResponse:
@@ -169,18 +160,7 @@ async def ban(call: RestExchange) -> web.StreamResponse:
     return await call.act(Action.BAN, call.in_server(), fields=_who(call))
 
 
-async def give_role(call: RestExchange) -> web.StreamResponse:
-    """Give a member a role."""
-    return await call.act(Action.ROLE_ADD, call.in_server(), fields=_who(call) | {"roleId": call.path_part("role")})
-
-
-async def take_role(call: RestExchange) -> web.StreamResponse:
-    """Take a role from a member."""
-    return await call.act(Action.ROLE_REMOVE, call.in_server(), fields=_who(call) | {"roleId": call.path_part("role")})
-
-
 async def roles(call: RestExchange) -> web.StreamResponse:
-    """The roles."""
     return await call.ask(Action.ROLE_INFO, call.in_server(), lambda _: reply(call.view.roles()))
 
 
@@ -193,9 +173,6 @@ async def voice(call: RestExchange) -> web.StreamResponse:
 
 def _who(call: RestExchange) -> Json:
     return {"guildId": call.path_part("guild"), "userId": call.path_part("user")}
-
-
-# -------------------------------------------------------------------- emoji, stickers, events, search
 
 
 def _listing(action: Action, shown: Callable[[RestExchange, Json], Json]) -> Any:
@@ -229,11 +206,9 @@ def _emoji(call: RestExchange, found: Json) -> Json:
     return {
         "id": found["emojiId"],
         "name": found.get("name"),
-        "roles": [],
         "require_colons": True,
-        "managed": False,
-        "animated": False,
         "available": True,
+        **unset(false="managed animated", empty="roles"),
     }
 
 
@@ -307,10 +282,10 @@ GUILD_ROUTES: dict[tuple[str, str], Any] = {
     ("GET", "/guilds/{guild}/members"): members,
     ("GET", "/guilds/{guild}/members/{user}"): member,
     ("PATCH", "/guilds/{guild}/members/{user}"): edit_member,
-    ("DELETE", "/guilds/{guild}/members/{user}"): kick,
+    ("DELETE", "/guilds/{guild}/members/{user}"): _changing_member(Action.KICK),
     ("PUT", "/guilds/{guild}/bans/{user}"): ban,
-    ("PUT", "/guilds/{guild}/members/{user}/roles/{role}"): give_role,
-    ("DELETE", "/guilds/{guild}/members/{user}/roles/{role}"): take_role,
+    ("PUT", "/guilds/{guild}/members/{user}/roles/{role}"): _changing_member(Action.ROLE_ADD),
+    ("DELETE", "/guilds/{guild}/members/{user}/roles/{role}"): _changing_member(Action.ROLE_REMOVE),
     ("GET", "/guilds/{guild}/roles"): roles,
     ("GET", "/guilds/{guild}/voice-states/{user}"): voice,
     ("GET", "/guilds/{guild}/emojis"): _listing(Action.EMOJI_LIST, _emoji),

@@ -1,25 +1,21 @@
 """Messages: posting, editing, deleting, reactions, pins, polls, the history."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from typing import Any
 
 from aiohttp import web
 
 from trunkline.core.action_names import Action
 from trunkline.core.values import Identity, Receipt
-from trunkline.sim.platforms.actions.message_board import BoardMessage
 from trunkline.sim.platforms.rooms import Room
-from trunkline.sim.wire.discord.bodies import convert, message_of
 from trunkline.sim.wire.discord.errors import DiscordSays, nothing, reply
-from trunkline.sim.wire.discord.exchange import RestExchange
+from trunkline.sim.wire.discord.exchange import RestExchange, convert, message_of
 from trunkline.sim.wire.json_values import Json
 
 _MOST = 100
 
 
 async def create(call: RestExchange) -> web.StreamResponse:
-    """Post a message."""
     body = await call.body()
     sent = message_of(body)
     place = call.place()
@@ -39,15 +35,13 @@ async def create(call: RestExchange) -> web.StreamResponse:
 
 def posted(call: RestExchange, receipt: Receipt) -> Json:
     """An accepted message. One without an id, by a fault, is shown so."""
-    room = call.server.platform.room_at(receipt.address)
-    message = None if room is None else call.server.platform.board.get(room, receipt.provider_id)
-    if room is None or message is None:
+    message = call.server.message_at(receipt.address, receipt.provider_id)
+    if message is None:
         return {"id": receipt.provider_id, "channel_id": receipt.address.conversation}
     return call.view.message(call.account, message)
 
 
 async def get(call: RestExchange) -> web.StreamResponse:
-    """Respond with a message."""
     return reply(call.view.message(call.account, call.message()))
 
 
@@ -88,7 +82,6 @@ def _snowflake(text: str) -> int:
 
 
 async def edit(call: RestExchange, identity: Identity | None = None, place: Any = None) -> web.StreamResponse:
-    """Change the text of a message."""
     text = convert(await call.body(), Json).get("content")
     if not isinstance(text, str):
         raise DiscordSays(50035, field="content", detail="Must be a string")
@@ -115,17 +108,14 @@ async def delete(call: RestExchange, identity: Identity | None = None, place: An
     return await call.act(Action.DELETE, where, answer, message=message, identity=identity)
 
 
-async def react(call: RestExchange) -> web.StreamResponse:
-    """Add a reaction."""
-    where = call.room().address(call.account)
-    return await call.act(Action.REACT, where, message=call.path_part("message"), text=call.path_part("emoji"))
+def _changing(action: Action, **more: Any) -> Any:
+    """Handles the changes of a message that are answered with nothing: reactions and pins."""
 
+    async def handle(call: RestExchange) -> web.StreamResponse:
+        where, text = call.room().address(call.account), call.request.match_info.get("emoji", "")
+        return await call.act(action, where, message=call.path_part("message"), text=text, **more)
 
-async def unreact(call: RestExchange) -> web.StreamResponse:
-    """Take the own reaction away."""
-    where = call.room().address(call.account)
-    message, emoji = call.path_part("message"), call.path_part("emoji")
-    return await call.act(Action.REACT, where, message=message, text=emoji, remove=True)
+    return handle
 
 
 async def reactions(call: RestExchange) -> web.StreamResponse:
@@ -148,41 +138,22 @@ def page_of(call: RestExchange, users: list[str]) -> list[str]:
     return sorted((user for user in users if int(user) > _snowflake(after)), key=int)[: int(limit)]
 
 
-async def pin(call: RestExchange) -> web.StreamResponse:
-    """Pin a message."""
-    return await call.act(Action.PIN, call.room().address(call.account), message=call.path_part("message"))
+def _pins(form: Callable[[list[Json]], Json | list[Json]]) -> Any:
+
+    async def handle(call: RestExchange) -> web.StreamResponse:
+        room = call.room()
+
+        def answer(_: object) -> web.StreamResponse:
+            board = reversed(list(call.server.platform.board.within(room)))
+            return reply(form([call.view.message(call.account, message) for message in board if message.pinned]))
+
+        return await call.ask(Action.LIST_PINS, room.address(call.account), answer)
+
+    return handle
 
 
-async def unpin(call: RestExchange) -> web.StreamResponse:
-    """Take a pin away."""
-    return await call.act(Action.UNPIN, call.room().address(call.account), message=call.path_part("message"))
-
-
-async def pins(call: RestExchange) -> web.StreamResponse:
-    """The pinned messages, in the newer form with times."""
-    room = call.room()
-
-    def answer(_: object) -> web.StreamResponse:
-        shown = [call.view.message(call.account, message) for message in _pinned(call, room)]
-        return reply(
-            {"items": [{"pinned_at": message["timestamp"], "message": message} for message in shown], "has_more": False}
-        )
-
-    return await call.ask(Action.LIST_PINS, room.address(call.account), answer)
-
-
-async def pins_list(call: RestExchange) -> web.StreamResponse:
-    """The pinned messages, in the older form."""
-    room = call.room()
-
-    def answer(_: object) -> web.StreamResponse:
-        return reply([call.view.message(call.account, message) for message in _pinned(call, room)])
-
-    return await call.ask(Action.LIST_PINS, room.address(call.account), answer)
-
-
-def _pinned(call: RestExchange, room: Room) -> list[BoardMessage]:
-    return [message for message in reversed(list(call.server.platform.board.within(room))) if message.pinned]
+def _with_times(shown: list[Json]) -> Json:
+    return {"items": [{"pinned_at": message["timestamp"], "message": message} for message in shown], "has_more": False}
 
 
 async def voters(call: RestExchange) -> web.StreamResponse:
@@ -195,7 +166,6 @@ async def voters(call: RestExchange) -> web.StreamResponse:
 
 
 async def typing(call: RestExchange) -> web.StreamResponse:
-    """Show that the bot is typing."""
     call.room()
     return nothing()
 
@@ -203,17 +173,17 @@ async def typing(call: RestExchange) -> web.StreamResponse:
 MESSAGE_ROUTES: dict[tuple[str, str], Any] = {
     ("POST", "/channels/{channel}/messages"): create,
     ("GET", "/channels/{channel}/messages"): history,
-    ("GET", "/channels/{channel}/messages/pins"): pins,
-    ("PUT", "/channels/{channel}/messages/pins/{message}"): pin,
-    ("DELETE", "/channels/{channel}/messages/pins/{message}"): unpin,
-    ("GET", "/channels/{channel}/pins"): pins_list,
-    ("PUT", "/channels/{channel}/pins/{message}"): pin,
-    ("DELETE", "/channels/{channel}/pins/{message}"): unpin,
+    ("GET", "/channels/{channel}/messages/pins"): _pins(_with_times),
+    ("PUT", "/channels/{channel}/messages/pins/{message}"): _changing(Action.PIN),
+    ("DELETE", "/channels/{channel}/messages/pins/{message}"): _changing(Action.UNPIN),
+    ("GET", "/channels/{channel}/pins"): _pins(list),
+    ("PUT", "/channels/{channel}/pins/{message}"): _changing(Action.PIN),
+    ("DELETE", "/channels/{channel}/pins/{message}"): _changing(Action.UNPIN),
     ("GET", "/channels/{channel}/messages/{message}"): get,
     ("PATCH", "/channels/{channel}/messages/{message}"): edit,
     ("DELETE", "/channels/{channel}/messages/{message}"): delete,
-    ("PUT", "/channels/{channel}/messages/{message}/reactions/{emoji}/@me"): react,
-    ("DELETE", "/channels/{channel}/messages/{message}/reactions/{emoji}/@me"): unreact,
+    ("PUT", "/channels/{channel}/messages/{message}/reactions/{emoji}/@me"): _changing(Action.REACT),
+    ("DELETE", "/channels/{channel}/messages/{message}/reactions/{emoji}/@me"): _changing(Action.REACT, remove=True),
     ("GET", "/channels/{channel}/messages/{message}/reactions/{emoji}"): reactions,
     ("GET", "/channels/{channel}/polls/{message}/answers/{answer}"): voters,
     ("POST", "/channels/{channel}/typing"): typing,

@@ -1,17 +1,12 @@
 """Discord on the wire: the REST API, and the gateway that ``GET /gateway/bot`` names."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 from aiohttp import web
 
 from trunkline.core.errors import PlatformError
-from trunkline.sim.wire.discord.bodies import read_json
 from trunkline.sim.wire.discord.errors import DiscordSays, nothing, refusal_of, reply
-from trunkline.sim.wire.discord.exchange import RestExchange
-from trunkline.sim.wire.discord.gateway import GatewayHub
+from trunkline.sim.wire.discord.exchange import RestExchange, read_json
 from trunkline.sim.wire.discord.guilds import GUILD_ROUTES
 from trunkline.sim.wire.discord.hosts import DiscordHost
 from trunkline.sim.wire.discord.messages import MESSAGE_ROUTES
@@ -26,15 +21,6 @@ RestHandler = Callable[[RestExchange], Awaitable[web.StreamResponse]]
 
 class DiscordServer(DiscordHost):
     """``/api/v10`` and ``/gateway``."""
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self._hub = GatewayHub(self)
-
-    @property
-    def hub(self) -> GatewayHub:
-        """The gateway of all accounts."""
-        return self._hub
 
     def add_routes(self, app: web.Application) -> None:
         root = f"/api/{_VERSIONS}"
@@ -59,15 +45,15 @@ class DiscordServer(DiscordHost):
         """The answer to an interaction, which needs its token and no other one."""
         interaction = request.match_info["interaction"]
         try:
-            if self._interactions.get(interaction) != request.match_info["token"]:
+            if self.interactions.get(interaction) != request.match_info["token"]:
                 raise DiscordSays(10062)
-            if interaction in self._answered:
+            if interaction in self.answered:
                 raise DiscordSays(40060)
             if (await read_json(request)).get("type") not in _CALLBACKS:
                 raise DiscordSays(50035, field="type")
         except DiscordSays as error:
             return error.response()
-        self._answered.add(interaction)
+        self.answered.add(interaction)
         return nothing()
 
     # ------------------------------------------------------------ requests
@@ -77,34 +63,31 @@ class DiscordServer(DiscordHost):
 
         async def handle(request: web.Request) -> web.StreamResponse:
             kind, _, token = request.headers.get("Authorization", "").partition(" ")
-            owner = self.owner_of(token) if kind == "Bot" else None
-            try:
-                if owner is None:
-                    raise DiscordSays(0)
-                return await handler(RestExchange(server=self, request=request, account=owner[0], number=owner[1]))
-            except DiscordSays as error:
-                return error.response()
-            except PlatformError as error:
-                return refusal_of(error)
+            return await self._answer(handler, request, self.owner_of(token) if kind == "Bot" else None, 0)
 
         return handle
 
+    async def _answer(
+        self, handler: RestHandler, request: web.Request, owner: tuple[str, int] | None, unknown: int
+    ) -> web.StreamResponse:
+        """The response of a handler, or to an error. `unknown`: the code for a request of nobody."""
+        try:
+            if owner is None:
+                raise DiscordSays(unknown)
+            return await handler(RestExchange(server=self, request=request, account=owner[0], number=owner[1]))
+        except DiscordSays as error:
+            return error.response()
+        except PlatformError as error:
+            return refusal_of(error)
+
     def _with_secret(self, handler: RestHandler) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
-        """A handler for requests that a webhook's token authorises."""
 
         async def handle(request: web.Request) -> web.StreamResponse:
             webhook, token = request.match_info["webhook"], request.match_info["token"]
             accounts = self.platform.spec.accounts
-            owner = next((account for account in accounts if self.secret(account, webhook) == token), None)
-            try:
-                if owner is None:
-                    raise DiscordSays(50027)
-                number = self.platform.tokens.newest(owner)
-                return await handler(RestExchange(server=self, request=request, account=owner, number=number))
-            except DiscordSays as error:
-                return error.response()
-            except PlatformError as error:
-                return refusal_of(error)
+            newest = self.platform.tokens.newest
+            owners = ((account, newest(account)) for account in accounts if self.secret(account, webhook) == token)
+            return await self._answer(handler, request, next(owners, None), 50027)
 
         return handle
 

@@ -1,7 +1,6 @@
 """Channels, threads, direct conversations and webhooks."""
 
-from __future__ import annotations
-
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Annotated, Any
 
@@ -13,9 +12,8 @@ from trunkline.core.errors import PlaceGone
 from trunkline.core.values import Address, ChatKind, Identity, Receipt
 from trunkline.sim.platforms.rooms import Room
 from trunkline.sim.wire.discord import messages
-from trunkline.sim.wire.discord.bodies import convert, message_of
 from trunkline.sim.wire.discord.errors import DiscordSays, nothing, reply
-from trunkline.sim.wire.discord.exchange import RestExchange
+from trunkline.sim.wire.discord.exchange import RestExchange, convert, message_of
 from trunkline.sim.wire.discord.guilds import CHANNEL_FIELDS
 from trunkline.sim.wire.discord.view import is_archived
 from trunkline.sim.wire.json_values import Json
@@ -24,30 +22,20 @@ _MARK = " \N{MIDDLE DOT} "
 
 
 class ThreadBody(msgspec.Struct, frozen=True, kw_only=True):
-    """A new thread."""
-
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
     type: int = 12
     auto_archive_duration: int | None = None
 
 
 class WebhookBody(msgspec.Struct, frozen=True, kw_only=True):
-    """A new webhook."""
-
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=80)]
 
 
 class RecipientBody(msgspec.Struct, frozen=True, kw_only=True):
-    """The person that a direct conversation is with."""
-
     recipient_id: str
 
 
-# -------------------------------------------------------------------- channels
-
-
 async def channel(call: RestExchange) -> web.StreamResponse:
-    """A channel or thread."""
     wanted = call.path_part("channel")
 
     def look() -> Json:
@@ -86,7 +74,6 @@ def _shown(call: RestExchange, room: Room) -> web.Response:
 
 
 async def delete_channel(call: RestExchange) -> web.StreamResponse:
-    """Delete a channel, thread or category."""
     category = call.server.platform.server.objects_of("category").get(call.path_part("channel"))
     if category is not None:
         shown = call.server.category(call.path_part("channel"), category)
@@ -97,16 +84,13 @@ async def delete_channel(call: RestExchange) -> web.StreamResponse:
 
 
 async def open_dm(call: RestExchange) -> web.StreamResponse:
-    """Open a direct conversation, or return the open one."""
+    """Open a direct conversation, or return the open conversation."""
     user = convert(await call.body(), RecipientBody).recipient_id
     direct = [room for room in call.view.rooms(call.account) if room.kind is ChatKind.DIRECT]
     found = next((room for room in direct if room.conversation == user), None)
     if found is None:
         raise DiscordSays(50033)
     return await call.call(("dm", user), found.address(call.account), lambda: None, lambda _: _shown(call, found))
-
-
-# -------------------------------------------------------------------- threads
 
 
 async def thread(call: RestExchange) -> web.StreamResponse:
@@ -166,25 +150,19 @@ def _created(call: RestExchange, room: Room) -> web.Response:
 
 
 async def archived(call: RestExchange) -> web.StreamResponse:
-    """The archived threads of a channel."""
     room = call.room()
     found = [call.view.channel(call.account, thread) for thread in call.server.platform.rooms_under(room)]
     return reply({"threads": [thread for thread in found if is_archived(thread)], "members": [], "has_more": False})
 
 
 async def active(call: RestExchange) -> web.StreamResponse:
-    """The active threads of the server."""
     place = call.in_server()
     shown = [call.view.channel(call.account, room) for room in call.view.rooms(call.account) if room.parent is not None]
     found = [thread for thread in shown if not is_archived(thread)]
     return await call.call(("threads",), place, lambda: None, lambda _: reply({"threads": found, "members": []}))
 
 
-# -------------------------------------------------------------------- webhooks
-
-
 async def create_webhook(call: RestExchange) -> web.StreamResponse:
-    """Create a webhook in a channel."""
     name = convert(await call.body(), WebhookBody).name
     place = call.room().address(call.account)
 
@@ -223,7 +201,7 @@ def _webhook(call: RestExchange, place: Address, owner: str, webhook: str, name:
 
 
 async def execute(call: RestExchange) -> web.StreamResponse:
-    """Post by a webhook, in its channel or in a thread of that."""
+    """Post by a webhook, in the channel or in a thread of the channel."""
     body = await call.body()
     sent, place = message_of(body), _place_of_webhook(call)
     identity = Identity(id=call.path_part("webhook"), name=sent.username or "")
@@ -236,16 +214,14 @@ async def execute(call: RestExchange) -> web.StreamResponse:
     return await call.server.send(call.request, send, call.number, answer)
 
 
-async def edit_by_webhook(call: RestExchange) -> web.StreamResponse:
-    """Change the text of a message of a webhook."""
-    place = _place_of_webhook(call)
-    return await messages.edit(call, _identity(call, place), place.conversation)
+def _by_webhook(change: Callable[..., Awaitable[web.StreamResponse]]) -> Any:
+    """Handles a change of a message of a webhook."""
 
+    async def handle(call: RestExchange) -> web.StreamResponse:
+        place = _place_of_webhook(call)
+        return await change(call, _identity(call, place), place.conversation)
 
-async def delete_by_webhook(call: RestExchange) -> web.StreamResponse:
-    """Delete a message of a webhook."""
-    place = _place_of_webhook(call)
-    return await messages.delete(call, _identity(call, place), place.conversation)
+    return handle
 
 
 def _place_of_webhook(call: RestExchange) -> Address:
@@ -260,8 +236,7 @@ def _place_of_webhook(call: RestExchange) -> Address:
 
 def _identity(call: RestExchange, place: Address) -> Identity | None:
     """The identity that posted the message, whose name the request does not repeat."""
-    room = call.server.platform.room_at(place)
-    message = None if room is None else call.server.platform.board.get(room, call.path_part("message"))
+    message = call.server.message_at(place, call.path_part("message"))
     return None if message is None else message.identity
 
 
@@ -280,6 +255,6 @@ CHANNEL_ROUTES: dict[tuple[str, str], Any] = {
 #: below ``/webhooks/{webhook}/{token}``
 WEBHOOK_ROUTES: dict[tuple[str, str], Any] = {
     ("POST", ""): execute,
-    ("PATCH", "/messages/{message}"): edit_by_webhook,
-    ("DELETE", "/messages/{message}"): delete_by_webhook,
+    ("PATCH", "/messages/{message}"): _by_webhook(messages.edit),
+    ("DELETE", "/messages/{message}"): _by_webhook(messages.delete),
 }

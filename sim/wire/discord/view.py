@@ -1,8 +1,7 @@
 """The objects of Discord as JSON: users, members, servers, channels, messages. Complete for strict client libraries."""
 
-from __future__ import annotations
-
 import json
+import re
 from datetime import UTC, datetime
 
 from trunkline.core.message_parts import MessageParts
@@ -15,11 +14,14 @@ from trunkline.sim.wire.json_values import Json
 TEXT_CHANNEL, DM_CHANNEL, PUBLIC_THREAD = 0, 1, 11
 _JOINED = "2024-01-01T00:00:00.000000+00:00"
 _SILENT = 1 << 12
-_NEVER_SET = (
-    *("afk_channel_id", "application_id", "banner", "description", "discovery_splash", "icon", "incidents_data"),
-    *("max_presences", "public_updates_channel_id", "rules_channel_id", "safety_alerts_channel_id", "splash"),
-    *("system_channel_id", "vanity_url_code", "widget_channel_id"),
-)
+_MENTION = re.compile(r"<@!?(\d+)>")
+
+
+def unset(*, null: str = "", false: str = "", zero: str = "", empty: str = "") -> Json:
+    """Fields that nothing here sets, and that strict client libraries miss: names of each kind, empty of lists."""
+    kinds = ((null, None), (false, False), (zero, 0))
+    made: Json = {name: value for names, value in kinds for name in names.split()}
+    return made | {name: [] for name in empty.split()}
 
 
 class DiscordView:
@@ -61,34 +63,25 @@ class DiscordView:
         return None
 
     def channel_id(self, account: str, room: Room) -> str:
-        """The channel id of a conversation."""
         return self.dm_id(account, room.conversation) if room.kind is ChatKind.DIRECT else room.conversation
 
     def date(self, at: float) -> str:
-        """A time of the world."""
         return datetime.fromtimestamp(self._epoch + at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f+00:00")
 
     # ------------------------------------------------------------ people
 
     def user(self, user: str, name: str = "", *, bot: bool = False) -> Json:
-        """A user."""
         shown = name or user
         return {
             "id": user,
             "username": shown.lower().replace(" ", "_"),
             "global_name": shown,
             "discriminator": "0000" if bot else "0",
-            "avatar": None,
             "bot": bot,
-            "system": False,
-            "flags": 0,
-            "public_flags": 0,
-            "banner": None,
-            "accent_color": None,
+            **unset(null="avatar banner accent_color", false="system", zero="flags public_flags"),
         }
 
     def bot(self, account: str) -> Json:
-        """The bot of an account."""
         return self.user(self._platform.bot_id(account), account, bot=True)
 
     def person(self, user: str) -> Json:
@@ -99,24 +92,20 @@ class DiscordView:
         member = self._platform.server.members.get(user)
         return self.user(user, "" if member is None else member.peer.name)
 
+    def _is_known(self, user: str) -> bool:
+        bots = (self._platform.bot_id(account) for account in self._platform.spec.accounts)
+        return user in self._platform.server.members or user in bots
+
     def member(self, user: str, roles: tuple[str, ...] | None = None) -> Json:
-        """A user as a member of the server."""
         if roles is None:
             roles = self._platform.server.roles(user, self._platform.usual_roles.get(user, ()))
         return {
             "user": self.person(user),
-            "nick": None,
-            "avatar": None,
-            "banner": None,
             "roles": list(roles),
             "joined_at": _JOINED,
-            "premium_since": None,
-            "communication_disabled_until": None,
-            "deaf": False,
-            "mute": False,
-            "pending": False,
-            "flags": 0,
             "permissions": "8",
+            **unset(null="nick avatar banner premium_since communication_disabled_until"),
+            **unset(false="deaf mute pending", zero="flags"),
         }
 
     def roles(self) -> list[Json]:
@@ -132,45 +121,32 @@ class DiscordView:
         return {
             "id": role,
             "name": name,
-            "color": 0,
             "colors": {"primary_color": 0, "secondary_color": None, "tertiary_color": None},
-            "hoist": False,
-            "icon": None,
-            "unicode_emoji": None,
-            "position": 0,
             "permissions": "8",
-            "managed": False,
-            "mentionable": False,
-            "flags": 0,
+            **unset(null="icon unicode_emoji", false="hoist managed mentionable", zero="color position flags"),
         }
 
     # ------------------------------------------------------------ servers and channels
 
     def guild(self) -> Json:
-        """The server without its channels."""
         return {
-            **dict.fromkeys(_NEVER_SET),
+            **unset(
+                null="afk_channel_id application_id banner description discovery_splash icon incidents_data"
+                " max_presences public_updates_channel_id rules_channel_id safety_alerts_channel_id splash"
+                " system_channel_id vanity_url_code widget_channel_id",
+                false="premium_progress_bar_enabled widget_enabled",
+                zero="default_message_notifications explicit_content_filter mfa_level nsfw_level"
+                " premium_subscription_count premium_tier system_channel_flags verification_level",
+                empty="emojis features stickers",
+            ),
             "id": self.guild_id,
             "name": self._platform.spec.guild or "guild",
             "owner_id": digits("discord", "owner", length=18),
             "afk_timeout": 300,
-            "default_message_notifications": 0,
-            "emojis": [],
-            "explicit_content_filter": 0,
-            "features": [],
             "max_members": 500000,
             "max_video_channel_users": 25,
-            "mfa_level": 0,
-            "nsfw_level": 0,
             "preferred_locale": "en-US",
-            "premium_progress_bar_enabled": False,
-            "premium_subscription_count": 0,
-            "premium_tier": 0,
             "roles": self.roles(),
-            "stickers": [],
-            "system_channel_flags": 0,
-            "verification_level": 0,
-            "widget_enabled": False,
         }
 
     def guild_create(self, account: str) -> Json:
@@ -183,27 +159,22 @@ class DiscordView:
             "threads": [
                 channel for channel in channels if channel["type"] != TEXT_CHANNEL and not is_archived(channel)
             ],
-            "guild_scheduled_events": [],
             "joined_at": _JOINED,
-            "large": False,
             "member_count": len(self._platform.server.members) + 1,
             "members": [self.member(self._platform.bot_id(account), ())],
-            "presences": [],
-            "soundboard_sounds": [],
-            "stage_instances": [],
-            "unavailable": False,
-            "voice_states": [],
+            **unset(
+                false="large unavailable",
+                empty="guild_scheduled_events presences soundboard_sounds stage_instances voice_states",
+            ),
         }
 
     def rooms(self, account: str) -> list[Room]:
-        """The conversations that an account sees."""
         rooms = self._platform.rooms
         return [
             room for room in rooms if account in room.accounts and room.closed != "deleted" and account not in room.left
         ]
 
     def channel(self, account: str, room: Room) -> Json:
-        """A channel, thread or direct conversation."""
         last = max(
             (int(message.id) for message in self._platform.board.within(room) if message.id.isdecimal()), default=None
         )
@@ -247,14 +218,14 @@ class DiscordView:
     # ------------------------------------------------------------ messages
 
     def note(self, envelope: Envelope) -> None:
-        """Remember who wrote a message."""
         self._said[envelope.address.conversation, envelope.message_id] = envelope
 
-    def message(self, account: str, posted: BoardMessage) -> Json:
-        """A message of the history."""
+    def message(self, account: str, posted: BoardMessage, *, replies: bool = True) -> Json:
+        """A message of the history. `replies`: with the message under a reply."""
         said = self._said.get((posted.room.conversation, posted.id))
         if said is not None:
-            return {**self.message_event(account, said, posted.room), "content": posted.text, "pinned": posted.pinned}
+            shown = self.message_event(account, said, posted.room, replies=replies)
+            return {**shown, "content": posted.text, "pinned": posted.pinned}
         author, webhook = self.person(posted.author), None
         request = posted.request if isinstance(posted, PostedMessage) else None
         if posted.identity is not None:
@@ -270,12 +241,11 @@ class DiscordView:
         if request is not None:
             shown |= _parts(request.parts)
             shown |= {} if request.poll is None else {"poll": poll_json(request.poll, posted, self.date(posted.at))}
-            shown |= _reply(self.channel_id(account, posted.room), request.reply_to)
+            shown |= self._reply(account, posted.room, request.reply_to if replies else None)
             shown["attachments"] = [attachment(number, name) for number, name in enumerate(request.media)]
         return shown
 
-    def message_event(self, account: str, envelope: Envelope, room: Room) -> Json:
-        """A message of a person, a bot or a webhook, as its event brings it."""
+    def message_event(self, account: str, envelope: Envelope, room: Room, *, replies: bool = True) -> Json:
         author = self.user(envelope.peer.id, envelope.peer.name, bot=envelope.bot)
         shown = self._whole(account, room, envelope.message_id, envelope.sent_at, envelope.text, author)
         if envelope.webhook is not None:
@@ -284,9 +254,27 @@ class DiscordView:
             member = self.member(envelope.peer.id, envelope.roles)
             del member["user"]
             shown["member"] = member
+        shown["attachments"] = [
+            {**attachment(number, file.name), "content_type": file.mime_type}
+            for number, file in enumerate(envelope.files)
+        ]
         if room.kind is not ChatKind.DIRECT:
             shown["guild_id"] = self.guild_id
-        return shown | _reply(self.channel_id(account, room), envelope.reply_to)
+        return shown | self._reply(account, room, envelope.reply_to if replies else None)
+
+    def _reply(self, account: str, room: Room, answered: str | None) -> Json:
+        if answered is None:
+            return {}
+        reference = {"type": 0, "message_id": answered, "channel_id": self.channel_id(account, room)}
+        found = self._platform.board.get(room, answered)
+        # Null says that it was deleted.
+        whole = None if found is None or found.deleted else self.message(account, found, replies=False)
+        return {"type": 19, "message_reference": reference, "referenced_message": whole}
+
+    def of_event(self, account: str, room: Room) -> Json:
+        """The fields of an event beside the message, by which clients know the kind of an unknown channel."""
+        where = {} if room.kind is ChatKind.DIRECT else {"guild_id": self.guild_id}
+        return {**where, "channel_type": self.channel(account, room)["type"]}
 
     def _whole(self, account: str, room: Room, message: str, at: float, text: str, author: Json) -> Json:
         return {
@@ -295,27 +283,17 @@ class DiscordView:
             "author": author,
             "content": text,
             "timestamp": self.date(at),
-            "edited_timestamp": None,
-            "tts": False,
-            "mention_everyone": False,
-            "mentions": [],
-            "mention_roles": [],
-            "attachments": [],
-            "embeds": [],
-            "components": [],
-            "pinned": False,
-            "type": 0,
-            "flags": 0,
+            "mentions": [self.person(user) for user in dict.fromkeys(_MENTION.findall(text)) if self._is_known(user)],
+            **unset(null="edited_timestamp", false="tts mention_everyone pinned", zero="type flags"),
+            **unset(empty="mention_roles attachments embeds components"),
         }
 
 
 def is_archived(channel: Json) -> bool:
-    """Whether a channel is an archived thread."""
     return bool(channel.get("thread_metadata", {}).get("archived"))
 
 
 def reaction(emoji: str, who: list[str], bot: str) -> Json:
-    """A reaction on a message."""
     return {
         "emoji": emoji_json(emoji),
         "count": len(who),
@@ -333,7 +311,6 @@ def emoji_json(emoji: str) -> Json:
 
 
 def attachment(number: int, name: str) -> Json:
-    """A file of a message."""
     return {
         "id": str(number),
         "filename": name,
@@ -370,10 +347,3 @@ def _parts(parts: MessageParts | None) -> Json:
     if parts.components is not None:
         shown["components"] = json.loads(parts.components)
     return shown
-
-
-def _reply(channel: str, answered: str | None) -> Json:
-    if answered is None:
-        return {}
-    reference = {"type": 0, "message_id": answered, "channel_id": channel}
-    return {"type": 19, "message_reference": reference, "referenced_message": None}

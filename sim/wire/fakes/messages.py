@@ -1,7 +1,5 @@
 """The messages of all platforms as people see them, as values for tests of a bot."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -32,21 +30,18 @@ class ShownMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     number: int
     #: e.g. ``telegram/ops/deploy`` or ``telegram/@ana``
     place: str
-    #: the platform's id of it
     id: str
     #: a person, by their name in the world, or the bot: ``bot``
     by: str
     text: str
     #: seconds since the start of the world's clock
     at: float
-    #: the bot's account
     account: str | None = None
     edits: int = 0
     deleted: bool = False
     pinned: bool = False
     #: emoji -> who reacted with it
     reactions: dict[str, list[str]] = {}
-    #: the texts of its buttons
     buttons: tuple[str, ...] = ()
     media: tuple[str, ...] = ()
     reply_to: str | None = None

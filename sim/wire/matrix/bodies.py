@@ -1,7 +1,5 @@
 """JSON as a homeserver writes it: events, state, errors. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from aiohttp import web
@@ -9,6 +7,7 @@ from aiohttp import web
 from trunkline.core.errors import PlatformError, RateLimited, Refused, Unauthorized
 from trunkline.core.values import Envelope
 from trunkline.sim.platforms.actions.message_board import BoardMessage
+from trunkline.sim.platforms.api.wire_faults import refused_as
 from trunkline.sim.platforms.rooms import Room, letters
 from trunkline.sim.wire.json_values import Json, NoObject, object_in
 
@@ -42,8 +41,26 @@ def derived_id(*what: str) -> str:
 
 
 def failed(status: int, code: str, why: str, **more: object) -> web.Response:
-    """A response without success."""
     return web.json_response({"errcode": code, "error": why, **more}, status=status)
+
+
+class MatrixSays(Exception):
+    """An error response; raised by handlers."""
+
+    def __init__(self, status: int, code: str, why: str) -> None:
+        super().__init__(why)
+        self.response = failed(status, code, why)
+
+
+#: refusal that a scenario asks for -> status, code and words
+_AS = {
+    "blocked": (403, "M_FORBIDDEN", "User not in room"),
+    "chat-not-found": (403, "M_FORBIDDEN", "User not in room"),
+    "kicked": (403, "M_FORBIDDEN", "User not in room"),
+    "no-rights": (403, "M_FORBIDDEN", "You don't have permission to post that to the room."),
+    "cant-parse": (400, "M_BAD_JSON", "Content must be a JSON object."),
+    "too-long": (413, "M_TOO_LARGE", "event too large"),
+}
 
 
 def refused(error: PlatformError, *, joined: bool, thread: bool) -> web.Response:
@@ -60,22 +77,21 @@ def refused(error: PlatformError, *, joined: bool, thread: bool) -> web.Response
         return response
     if not isinstance(error, Refused):
         return failed(500, "M_UNKNOWN", "Internal server error")
+    if name := refused_as(error):
+        return failed(*_AS[name])
     if joined and thread:
         return failed(400, "M_UNKNOWN", "Can't send relation to unknown event")
     return failed(403, "M_FORBIDDEN", error.facts)
 
 
-def body_of(raw: bytes) -> Json | web.Response:
-    """The JSON object of a request, or the response to one that has none."""
+def body_of(raw: bytes) -> Json:
+    """The JSON object of a request. Raises `MatrixSays`."""
     try:
         return object_in(raw)
     except NoObject:
-        return failed(400, "M_BAD_JSON", "Content must be a JSON object.")
+        raise MatrixSays(400, "M_BAD_JSON", "Content must be a JSON object.") from None
     except ValueError:
-        return failed(400, "M_NOT_JSON", "Content not JSON.")
-
-
-# ---------------------------------------------------------------- events
+        raise MatrixSays(400, "M_NOT_JSON", "Content not JSON.") from None
 
 
 def event(room_id: str, kind: str, event_id: str, sender: str, at: float, content: Json) -> Json:
@@ -97,8 +113,16 @@ def in_sync(found: Json) -> Json:
 
 
 def message_content(envelope: Envelope) -> Json:
-    """The content of a person's message."""
     content: Json = {"msgtype": "m.notice" if envelope.bot else "m.text", "body": envelope.text}
+    for file in envelope.files:
+        kind = file.mime_type.partition("/")[0]
+        content = {
+            "msgtype": f"m.{kind if kind in ('image', 'video', 'audio') else 'file'}",
+            "body": envelope.text or file.name,
+            "filename": file.name,
+            "url": f"mxc://example.org/{file.name}",
+            "info": {"mimetype": file.mime_type, "size": 1},
+        }
     chain = envelope.address.thread
     if chain is not None and envelope.threaded:
         content["m.relates_to"] = {
@@ -139,7 +163,6 @@ def _inner(found: Json) -> Json:
 
 
 def reactions_of(room_id: str, message_id: str, reactions: Mapping[str, list[str]], at: float) -> list[Json]:
-    """The reactions of a message as events, oldest first."""
     found: list[Json] = []
     for emoji, users in reactions.items():
         for user in users:
@@ -149,11 +172,7 @@ def reactions_of(room_id: str, message_id: str, reactions: Mapping[str, list[str
 
 
 def reaction_id(message_id: str, emoji: str, user: str) -> str:
-    """The id of somebody's reaction."""
     return derived_id("reaction", message_id, emoji, user)
-
-
-# ---------------------------------------------------------------- state
 
 
 def state_of(room_id: str, room: Room, members: Mapping[str, str], me: str, pinned: list[str], at: float) -> list[Json]:

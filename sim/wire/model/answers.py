@@ -1,7 +1,5 @@
 """The answers of the fakes' model: an echo of the question, or an answer that a client has written down."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -9,19 +7,8 @@ from typing import Any
 import msgspec
 
 from trunkline.sim.wire.json_values import mappings
-from trunkline.sim.wire.model.replies import (
-    Break,
-    Hang,
-    ModelReply,
-    Step,
-    ends_early,
-    fails,
-    says,
-    says_at_once,
-    tool_call,
-    wants,
-    wants_at_once,
-)
+from trunkline.sim.wire.model import replies
+from trunkline.sim.wire.model.replies import ModelReply
 from trunkline.sim.wire.model.server import Asked
 
 #: characters of each question that an echo repeats
@@ -50,25 +37,28 @@ def text_of(message: Mapping[str, Any]) -> str:
 class Echo:
     """Answers everything that was said since the model last spoke: ``re: QUESTION``, a line for each question.
 
-    When the same was asked before, the answer ends in its number, such as ``(2)``. So a reader
-    distinguishes a message that was sent again from a turn that was run again.
+    Answers that somebody has `written` come first, in their order. When the same was asked before, the answer ends in
+    its number, such as ``(2)``. So a reader distinguishes a message that was sent again from a turn that was run again.
     """
 
     def __init__(self) -> None:
         self._asked = Counter[tuple[str, ...]]()
+        self.written: list[Callable[[Asked], ModelReply]] = []
 
     def __call__(self, asked: Asked) -> ModelReply:
-        said = said_since_the_last_answer(asked.messages)
+        if not isinstance(asked.body.get("messages"), list):
+            return replies.fails(400, "Missing required parameter: 'messages'.", code="missing_required_parameter")
+        if self.written:
+            return self.written.pop(0)(asked)
+        said = said_since_the_last_answer(asked.body["messages"])
         self._asked[said] += 1
         text = "\n".join(f"re: {question[:_REPEATED]}" for question in said) or "re: (nothing was said)"
         times = self._asked[said]
         text = f"{text} ({times})" if times > 1 else text
-        return says(text) if asked.body.get("stream") else says_at_once(text)
+        return replies.says(text) if asked.body.get("stream") else replies.says_at_once(text)
 
 
 class WantedCall(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A call of a tool."""
-
     name: str
     arguments: dict[str, Any] = {}
 
@@ -96,20 +86,16 @@ class WrittenAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         if self.wait < 0:
             raise ValueError(f"`wait`: expected seconds, 0 or more, found {self.wait:g}")
 
-    def made(self) -> Callable[[Asked], ModelReply]:
-        """The reply, or what makes it: as a stream or at once, as the request asks."""
-        return self._reply
-
-    def _reply(self, asked: Asked) -> ModelReply:
+    def reply(self, asked: Asked) -> ModelReply:
+        """The reply: as a stream or at once, as the request asks."""
         return msgspec.structs.replace(self._body(bool(asked.body.get("stream"))), before=self.wait)
 
     def _body(self, stream: bool) -> ModelReply:
         if self.fails is not None:
-            return fails(self.fails)
+            return replies.fails(self.fails)
         if self.ends is not None:
-            how: Step = Break() if self.ends == "break" else Hang()
-            return ends_early(self.says, how)
+            return replies.ends_early(self.says, replies.Break() if self.ends == "break" else replies.Hang())
         if self.calls:
-            calls = [tool_call(call.name, call.arguments, index=n) for n, call in enumerate(self.calls)]
-            return wants(*calls, text=self.says) if stream else wants_at_once(*calls, text=self.says)
-        return says(self.says) if stream else says_at_once(self.says)
+            calls = [replies.tool_call(call.name, call.arguments, index=n) for n, call in enumerate(self.calls)]
+            return (replies.wants if stream else replies.wants_at_once)(*calls, text=self.says)
+        return replies.says(self.says) if stream else replies.says_at_once(self.says)

@@ -1,10 +1,8 @@
 """Replies of a scripted model, as values: bytes, waits and breaks in the order in which they go over the wire."""
 
-from __future__ import annotations
-
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -15,8 +13,6 @@ DONE = b"data: [DONE]\n\n"
 
 
 class Send(msgspec.Struct, frozen=True):
-    """Bytes of the body."""
-
     data: bytes
 
 
@@ -51,49 +47,41 @@ class ModelReply(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def piece(delta: Mapping[str, Any], finish: str | None = None, **beside: Any) -> dict[str, Any]:
-    """A piece of a streamed answer."""
     choice = {"index": 0, "delta": dict(delta), "finish_reason": finish}
     return {"id": "c-1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice], **beside}
 
 
 def event(value: object) -> bytes:
-    """A value as a server-sent event."""
     return f"data: {json.dumps(value)}\n\n".encode()
 
 
-def events(*values: object, wait: float = 0.0, done: bool = True) -> ModelReply:
+def events(*values: object, wait: float = 0.0) -> ModelReply:
     """A stream of pieces, with a wait before each."""
     steps: list[Step] = []
     for value in values:
         steps += [*([Wait(wait)] if wait else []), Send(event(value))]
-    return ModelReply(steps=(*steps, *([Send(DONE)] if done else [])))
+    return ModelReply(steps=(*steps, Send(DONE)))
 
 
 def pieces_of(text: str, size: int = 7) -> list[str]:
-    """A text in pieces."""
     return [text[at : at + size] for at in range(0, len(text), size)]
 
 
-def says(text: str, *, finish: str = "stop", wait: float = 0.0, refusal: str = "", size: int = 7) -> ModelReply:
+def says(text: str, *, wait: float = 0.0, size: int = 7) -> ModelReply:
     """A streamed answer. `wait`: seconds before each piece, of `size` characters."""
-    said = [piece({"content": part}) for part in pieces_of(text, size)] + [
-        piece({"refusal": part}) for part in pieces_of(refusal)
-    ]
+    said = [piece({"content": part}) for part in pieces_of(text, size)]
     start = piece({"role": "assistant", "content": ""})
     usage = {"prompt_tokens": 11, "completion_tokens": 5, "total_tokens": 16}
-    return events(start, *said, piece({}, finish), {"choices": [], "usage": usage}, wait=wait)
+    return events(start, *said, piece({}, "stop"), {"choices": [], "usage": usage}, wait=wait)
 
 
 def ends_early(text: str, how: Step | None = None, *, stream: bool = True) -> ModelReply:
     """An answer that stops in the middle: properly closed without a finish reason, or as `how` says."""
+    end = () if how is None else (how,)
     if not stream:
-        half = (
-            b'{"id": "c-1", "object": "chat.completion", "choices": [{"message": {"content": '
-            + json.dumps(text).encode()
-        )
-        return ModelReply(kind=JSON, steps=(Send(half), *([] if how is None else [how])))
-    steps: list[Step] = [Send(event(piece({"content": part}))) for part in pieces_of(text)]
-    return ModelReply(steps=(*steps, *([] if how is None else [how])))
+        half = '{"id": "c-1", "object": "chat.completion", "choices": [{"message": {"content": ' + json.dumps(text)
+        return ModelReply(kind=JSON, steps=(Send(half.encode()), *end))
+    return ModelReply(steps=(*(Send(event(piece({"content": part}))) for part in pieces_of(text)), *end))
 
 
 def never_answers() -> ModelReply:
@@ -106,41 +94,41 @@ def resets() -> ModelReply:
     return ModelReply(status=0)
 
 
-def says_at_once(text: str, **message: Any) -> ModelReply:
+def says_at_once(text: str) -> ModelReply:
     """A whole answer as one JSON value, as from an endpoint that does not stream."""
-    choice = {"index": 0, "message": {"role": "assistant", "content": text, **message}, "finish_reason": "stop"}
+    return _at_once({"role": "assistant", "content": text}, "stop")
+
+
+def _at_once(message: Mapping[str, Any], finish: str) -> ModelReply:
+    choice = {"index": 0, "message": message, "finish_reason": finish}
     body = {"id": "c-1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
     return ModelReply(kind=JSON, steps=(Send(json.dumps(body).encode()),))
 
 
-def tool_call(name: str, arguments: object = None, *, id: str = "", index: int = 0) -> dict[str, Any]:  # noqa: A002
+def tool_call(name: str, arguments: object = None, *, index: int = 0) -> dict[str, Any]:
     """A tool call; `arguments` as JSON, or a text as it is."""
     text = arguments if isinstance(arguments, str) else json.dumps({} if arguments is None else arguments)
-    call = {"index": index, "type": "function", "function": {"name": name, "arguments": text}}
-    return {**call, "id": id or f"id-{index}"}
+    function = {"name": name, "arguments": text}
+    return {"index": index, "type": "function", "function": function, "id": f"id-{index}"}
 
 
-def wants(*calls: Mapping[str, Any], text: str = "", finish: str = "tool_calls", numbered: bool = True) -> ModelReply:
-    """A streamed answer with tool calls, whose arguments come in pieces. `numbered`: each gets its own index."""
+def wants(*calls: Mapping[str, Any], text: str = "") -> ModelReply:
+    """A streamed answer with tool calls, whose arguments come in pieces."""
     found: list[dict[str, Any]] = [piece({"content": text})] if text else []
     for number, call in enumerate(calls):
-        own: dict[str, Any] = {**call, "index": number} if numbered else dict(call)
-        function: Mapping[str, Any] = own["function"]
-        if numbered and own["id"] == "id-0":
+        own: dict[str, Any] = {**call, "index": number}
+        if own["id"] == "id-0":
             own["id"] = f"id-{number}"
-        found.append(piece({"tool_calls": [{**own, "function": {**function, "arguments": ""}}]}))
-        for part in pieces_of(function["arguments"], 11):
-            found.append(piece({"tool_calls": [{"index": own["index"], "function": {"arguments": part}}]}))
-    return events(*found, piece({}, finish))
+        found.append(piece({"tool_calls": [{**own, "function": {**own["function"], "arguments": ""}}]}))
+        for part in pieces_of(own["function"]["arguments"], 11):
+            found.append(piece({"tool_calls": [{"index": number, "function": {"arguments": part}}]}))
+    return events(*found, piece({}, "tool_calls"))
 
 
 def wants_at_once(*calls: Mapping[str, Any], text: str = "") -> ModelReply:
     """A whole answer with tool calls as one JSON value."""
     given = [{key: value for key, value in call.items() if key != "index"} for call in calls]
-    message = {"role": "assistant", "content": text or None, "tool_calls": given}
-    choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
-    body = {"id": "c-1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
-    return ModelReply(kind=JSON, steps=(Send(json.dumps(body).encode()),))
+    return _at_once({"role": "assistant", "content": text or None, "tool_calls": given}, "tool_calls")
 
 
 def fails(
@@ -149,12 +137,6 @@ def fails(
     """An error as OpenAI reports it."""
     body = json.dumps({"error": {"message": message, "type": "error", "param": None, "code": code}}).encode()
     return ModelReply(status=status, kind=JSON, headers=tuple(headers), steps=(Send(body),))
-
-
-def raw(body: bytes, kind: str = EVENTS, *, status: int = 200, size: int = 0) -> ModelReply:
-    """A reply of the given bytes, in pieces of a size."""
-    parts: Sequence[bytes] = [body[at : at + size] for at in range(0, len(body), size)] if size else [body]
-    return ModelReply(status=status, kind=kind, steps=tuple(Send(part) for part in parts))
 
 
 def text_said(reply: ModelReply) -> str:

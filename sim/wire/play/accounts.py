@@ -1,7 +1,5 @@
 """The configuration with which the gateway reaches an account on a server of ours."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
@@ -13,14 +11,11 @@ from trunkline.core.adapters.config import AccountConfig
 from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.wire.server import WireServer
 
-#: names of the secrets of an account
 _TOKEN, _BOT_TOKEN, _APP_TOKEN, _APP_SECRET, _WORD = "TOKEN", "BOT_TOKEN", "APP_TOKEN", "APP_SECRET", "VERIFY_TOKEN"
 VERIFY = "a word of ours"
 
 
 class WireAccount(msgspec.Struct, frozen=True, kw_only=True):
-    """An account on the wire."""
-
     config: AccountConfig
     #: what the secrets of the configuration are
     environ: Mapping[str, str]
@@ -54,49 +49,32 @@ def _env(name: str) -> dict[str, str]:
     return {"env": name}
 
 
-def _telegram(server: Any, account: str) -> Section:
-    return {"token": _env(_TOKEN), "api_root": server.url}
-
-
-def _discord(server: Any, account: str) -> Section:
-    return {"token": _env(_TOKEN), "api_root": f"{server.url}/api/v10"}
-
-
-def _whatsapp(server: Any, account: str) -> Section:
-    return {
+#: platform -> the section of an account in the file of `trunkline serve`
+_SECTIONS: dict[str, Callable[[Any, str], Section]] = {
+    "telegram": lambda server, _: {"token": _env(_TOKEN), "api_root": server.url},
+    "discord": lambda server, _: {"token": _env(_TOKEN), "api_root": f"{server.url}/api/v10"},
+    "slack": lambda server, _: {
+        "bot_token": _env(_BOT_TOKEN),
+        "app_token": _env(_APP_TOKEN),
+        "api_root": f"{server.url}/api/",
+    },
+    "matrix": lambda server, account: {
+        "token": _env(_TOKEN),
+        "homeserver": server.url,
+        "user": server.platform.bot_id(account),
+    },
+    "signal": lambda server, account: {"number": server.token(account, 1), "daemon": server.url},
+    "whatsapp": lambda server, account: {
         "token": _env(_TOKEN),
         "api_root": f"{server.url}/v23.0",
         "phone_number_id": server.phone_number_id(account),
         "app_secret": _env(_APP_SECRET),
         "verify_token": _env(_WORD),
-    }
-
-
-def _matrix(server: Any, account: str) -> Section:
-    return {"token": _env(_TOKEN), "homeserver": server.url, "user": server.platform.bot_id(account)}
-
-
-def _slack(server: Any, account: str) -> Section:
-    return {"bot_token": _env(_BOT_TOKEN), "app_token": _env(_APP_TOKEN), "api_root": f"{server.url}/api/"}
-
-
-def _signal(server: Any, account: str) -> Section:
-    return {"number": server.token(account, 1), "daemon": server.url}
-
-
-#: platform -> the section of an account in the file of `trunkline serve`
-_SECTIONS: dict[str, Callable[[Any, str], Section]] = {
-    "telegram": _telegram,
-    "discord": _discord,
-    "slack": _slack,
-    "matrix": _matrix,
-    "signal": _signal,
-    "whatsapp": _whatsapp,
+    },
 }
 
 
 def account_on(server: WireServer[Any], platform: FakePlatform, account: str) -> WireAccount:
-    """An account with its newest token."""
     section = _SECTIONS[platform.channel](server, account)
     token = server.token(account, platform.tokens.newest(account))
     environ = {_TOKEN: token}

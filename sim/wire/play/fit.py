@@ -1,19 +1,19 @@
 """Reasons why a scenario cannot be put on the wire. Nothing is changed in silence."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 import msgspec
 
 from trunkline.core.action_names import Action
 from trunkline.core.values import DeliveryMode, Idempotency
-from trunkline.sim.bugs import BUGS
 from trunkline.sim.bugs.wiring import replaces_adapters
 from trunkline.sim.platforms import PLATFORMS
+from trunkline.sim.plugins.toolbox import toolbox_of
 from trunkline.sim.scenario import ScenarioFile
-from trunkline.sim.scenario.model.scenario import AccountSpec, Fault, PlatformSpec, Scenario, ScriptStep
-from trunkline.sim.scenario.model.world import idempotency_of
+from trunkline.sim.scenario.model.faults import Fault
+from trunkline.sim.scenario.model.scenario import Scenario
+from trunkline.sim.scenario.model.steps import ScriptStep
+from trunkline.sim.scenario.model.world import AccountSpec, PlatformSpec, idempotency_of
 from trunkline.sim.wire.servers import ON_THE_WIRE
 
 #: seconds of the script: at the highest speed a run of them takes seconds
@@ -38,8 +38,6 @@ _BY_ADDRESS = {"telegram", "whatsapp"}
 
 
 class WireUnfit(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a scenario is not played on the wire."""
-
     reason: str
 
 
@@ -50,7 +48,7 @@ def unfit(file: ScenarioFile, bugs: Iterable[str] = ()) -> tuple[WireUnfit, ...]
 
 def _reasons(file: ScenarioFile, bugs: Iterable[str]) -> Iterator[str]:
     for bug in (*file.scenario.with_bugs, *bugs):
-        if replaces_adapters(BUGS[bug].install):
+        if replaces_adapters(toolbox_of(file).bugs[bug].install):
             yield f"the bug {bug} is in the adapters of the simulator, and real ones do not have it"
     platforms = file.scenario.world.platforms
     if not any(name in ON_THE_WIRE for name in platforms):

@@ -1,7 +1,5 @@
 """Methods about conversations, people and the account itself."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any
@@ -13,8 +11,7 @@ from trunkline.core.actions.requests import ActionQuery
 from trunkline.core.errors import PlaceGone
 from trunkline.core.values import Address, ChatKind, Peer
 from trunkline.sim.platforms.rooms import Room
-from trunkline.sim.wire.slack.call import SlackCall
-from trunkline.sim.wire.slack.hosts import SlackHost
+from trunkline.sim.wire.slack.hosts import SlackCall, SlackHost
 from trunkline.sim.wire.slack.shapes import APP, TEAM, bot_of, channel_id, channel_of, message_of, user_of
 
 _TYPES = {ChatKind.DIRECT: "im", ChatKind.GROUP: "mpim", ChatKind.CHANNEL: "public_channel"}
@@ -44,7 +41,6 @@ async def open_socket(server: SlackHost, call: SlackCall) -> web.StreamResponse:
 
 
 async def conversation_list(server: SlackHost, call: SlackCall) -> web.StreamResponse:
-    """``conversations.list``."""
     types = {kind.strip() for kind in (call.maybe("types") or "public_channel").split(",")}
     hides_archived = (call.maybe("exclude_archived") or "").lower() in ("1", "true")
     begin, limit = call.page()
@@ -64,7 +60,6 @@ async def conversation_list(server: SlackHost, call: SlackCall) -> web.StreamRes
 
 
 async def conversation_info(server: SlackHost, call: SlackCall) -> web.StreamResponse:
-    """``conversations.info``."""
     place = server.address_of(call)
 
     def look() -> dict[str, Any]:
@@ -74,7 +69,7 @@ async def conversation_info(server: SlackHost, call: SlackCall) -> web.StreamRes
 
 
 async def conversation_open(server: SlackHost, call: SlackCall) -> web.StreamResponse:
-    """``conversations.open`` of the direct conversation with one user."""
+    """``conversations.open`` of the direct conversation with a user."""
     place = server.address_of(call, "users")
 
     def look() -> dict[str, Any]:
@@ -95,8 +90,7 @@ async def history(server: SlackHost, call: SlackCall) -> web.StreamResponse:
 async def replies(server: SlackHost, call: SlackCall) -> web.StreamResponse:
     """``conversations.replies``: the root of a thread, then its messages, the oldest first."""
     ts = call.word("ts", "thread_not_found")
-    room = server.platform.room_at(server.address_of(call))
-    root = None if room is None else server.platform.board.get(room, ts)
+    root = server.message_at(server.address_of(call), ts)
     place = server.address_of(call, thread=ts)
     first = [] if root is None or root.deleted else [message_of(server.platform, root)]
     _, limit = call.page()
@@ -112,7 +106,6 @@ async def replies(server: SlackHost, call: SlackCall) -> web.StreamResponse:
 
 
 async def user_list(server: SlackHost, call: SlackCall) -> web.StreamResponse:
-    """``users.list``."""
     begin, limit = call.page()
 
     def look() -> list[dict[str, Any]]:
@@ -123,7 +116,6 @@ async def user_list(server: SlackHost, call: SlackCall) -> web.StreamResponse:
 
 
 async def user_info(server: SlackHost, call: SlackCall) -> web.StreamResponse:
-    """``users.info``."""
     number = call.word("user", "user_not_found")
 
     def look() -> dict[str, Any] | None:
@@ -163,8 +155,7 @@ async def _read_messages(
     query = ActionQuery(action=Action.READ, address=place, fields=json.dumps({"limit": limit}))
 
     def shown(found: list[dict[str, Any]]) -> web.StreamResponse:
-        room = server.platform.room_at(place)
-        messages = [None if room is None else server.platform.board.get(room, str(item["messageId"])) for item in found]
+        messages = [server.message_at(place, str(item["messageId"])) for item in found]
         return answer([message_of(server.platform, message) for message in messages if message is not None])
 
     return await server.ask(call.request, query, call.token, shown)
@@ -179,7 +170,6 @@ async def _call_platform(
 
 
 def _nowhere(server: SlackHost, call: SlackCall) -> Address:
-    """An address for a call that concerns no conversation."""
     return Address(channel=server.channel, account=call.account, kind=ChatKind.CHANNEL, conversation="")
 
 

@@ -1,20 +1,118 @@
 """The server of the fake Slack as its methods and feeds use it: secrets, tickets, places, files."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
-from dataclasses import dataclass
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from aiohttp import web
 
+from trunkline.core.action_names import Action
 from trunkline.core.values import Address, ChatKind, Envelope, Receipt
 from trunkline.sim.platforms.channels.slack import FakeSlack
 from trunkline.sim.platforms.rooms import letters
+from trunkline.sim.wire.json_values import NoObject, mappings, object_in, sequence, value_in
 from trunkline.sim.wire.server import WireServer
-from trunkline.sim.wire.slack.call import SlackCall
+
+# A call of the Web API: its account, its arguments, and what the response to a failure needs to know.
+
+_JSON = "application/json"
+
+
+class BadArguments(Exception):
+    """The call itself is wrong; its text is the error code of Slack."""
+
+
+@dataclass(slots=True, kw_only=True)
+class SlackCall:
+    request: web.Request
+    method: str
+    account: str
+    token: int
+    given: dict[str, Any]
+    #: what a failure is about
+    address: Address | None = None
+    text: str = ""
+    message_id: str | None = None
+    action: Action | None = None
+    warnings: list[str] = field(default_factory=list[str])
+
+    def word(self, name: str, missing: str = "invalid_arguments") -> str:
+        """A required argument. Raises `BadArguments` with the code `missing`."""
+        found = self.given.get(name)
+        if not isinstance(found, str | int) or isinstance(found, bool) or not str(found).strip():
+            raise BadArguments(missing)
+        return str(found)
+
+    def maybe(self, name: str) -> str | None:
+        found = self.given.get(name)
+        return str(found) if isinstance(found, str | int) and str(found).strip() else None
+
+    def objects(self, name: str, wrong: str) -> list[dict[str, Any]]:
+        """A list of objects, which a form gives as JSON. Raises `BadArguments` with the code `wrong`."""
+        found = self.given.get(name)
+        if isinstance(found, str):
+            try:
+                found = value_in(found)
+            except ValueError:
+                raise BadArguments(wrong) from None
+        if found is None:
+            return []
+        objects = mappings(found)
+        if not isinstance(found, list) or len(objects) != len(sequence(cast("object", found))):
+            raise BadArguments(wrong)
+        return objects
+
+    def page(self, most: int = 1000) -> tuple[int, int]:
+        """Where a list begins, and how many of its entries are asked for. Raises `BadArguments`."""
+        cursor, limit = self.maybe("cursor") or "0", self.maybe("limit") or "100"
+        if not cursor.isdecimal():
+            raise BadArguments("invalid_cursor")
+        if not limit.isdecimal():
+            raise BadArguments("invalid_limit")
+        return int(cursor), max(1, min(int(limit), most))
+
+    def answer(self, **fields: Any) -> web.Response:
+        return self._respond({"ok": True, **fields})
+
+    def error(self, code: str, **fields: Any) -> web.Response:
+        """A response with an error code: its status is 200 too."""
+        return self._respond({"ok": False, "error": code, **fields})
+
+    def _respond(self, body: dict[str, Any]) -> web.Response:
+        if self.warnings:
+            body["warning"] = ",".join(self.warnings)
+            body.setdefault("response_metadata", {})["warnings"] = self.warnings
+        return web.json_response(body)
+
+
+#: the call that is answered, for the response to a failure
+CALL: ContextVar[SlackCall] = ContextVar("slack-call")
+
+
+async def arguments_of(request: web.Request) -> tuple[dict[str, Any], list[str]]:
+    """The arguments of a request, from its query, a form or a JSON object, and warnings. Raises `BadArguments`."""
+    given: dict[str, Any] = dict(request.query)
+    if request.content_type == _JSON:
+        try:
+            given |= object_in(await request.text())
+        except NoObject:
+            raise BadArguments("json_not_object") from None
+        except ValueError:
+            raise BadArguments("invalid_json") from None
+        return given, [] if request.charset else ["missing_charset"]
+    if request.method == "POST":
+        given |= {name: value for name, value in (await request.post()).items() if isinstance(value, str)}
+    return given, []
+
+
+def token_of(request: web.Request, given: dict[str, Any]) -> str:
+    """The token of a call: in its header, or among its arguments."""
+    kind, _, token = request.headers.get("Authorization", "").partition(" ")
+    return token.strip() if kind.lower() == "bearer" and token else str(given.get("token", ""))
+
 
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
@@ -26,18 +124,15 @@ class ShelvedFile:
     name: str
     length: int
     content: bytes | None = None
-    #: the message that has it
     receipt: Receipt | None = None
 
 
 class FileShelf:
-    """The files of all accounts."""
-
     def __init__(self) -> None:
         self.files: dict[str, ShelvedFile] = {}
 
     def reserve(self, name: str, length: int) -> str:
-        """A new file without content; returns its id."""
+        """A new file without content; returns the id."""
         number = f"F0{letters('slack', 'file', str(len(self.files)), length=9, alphabet=_ALPHABET)}"
         self.files[number] = ShelvedFile(name=name, length=length)
         return number
@@ -60,8 +155,6 @@ async def _content(request: web.Request) -> bytes:
 
 
 class SlackHost(WireServer[FakeSlack]):
-    """The server as its methods and feeds use it."""
-
     channel = "slack"
 
     def __init__(self, *args: Any) -> None:
@@ -76,25 +169,19 @@ class SlackHost(WireServer[FakeSlack]):
     def report(self, account: str, event: dict[str, Any]) -> None:
         """Bring an event to an account once, such as an echo of its own message."""
 
-    # ------------------------------------------------------------ secrets and accounts
-
     def token(self, account: str, number: int) -> str:
         return f"xoxb-{account}-{number}"
 
     def app_token(self, account: str) -> str:
-        """The app-level token, for Socket Mode."""
         return f"xapp-1-{account}"
 
     def signing_secret(self, account: str) -> str:
-        """The signing secret, for events by HTTP."""
         return f"signing-{account}"
 
     def account_of_app(self, token: str) -> str | None:
-        """The account of an app-level token."""
         return next((account for account in self.platform.spec.accounts if self.app_token(account) == token), None)
 
     def new_ticket(self, account: str) -> str:
-        """A ticket for one socket."""
         ticket = f"{account}-{next(self._numbers)}"
         self._tickets[ticket] = account
         return ticket
@@ -118,16 +205,5 @@ class SlackHost(WireServer[FakeSlack]):
             # The platform takes an id in lower case too; the record keeps it as it came.
             same = conversation.upper() == own.conversation.upper()
             place = msgspec.structs.replace(own, conversation=conversation) if same else own
-        call.address = place if thread is None else _in_thread(place, thread)
+        call.address = place if thread is None else msgspec.structs.replace(place, thread=thread)
         return call.address
-
-
-def _in_thread(place: Address, thread: str) -> Address:
-    return Address(
-        channel=place.channel,
-        account=place.account,
-        kind=place.kind,
-        conversation=place.conversation,
-        thread=thread,
-        parent=place.parent,
-    )

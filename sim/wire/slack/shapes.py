@@ -1,7 +1,5 @@
 """The objects of Slack's JSON: channels, users, messages, events, interactions."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -19,12 +17,11 @@ TEAM, APP = "T0TRUNKLINE", "A0TRUNKLINE"
 
 
 def escaped(text: str) -> str:
-    """A text as Slack reports it: its control characters are entities."""
+    """A text as Slack reports texts: control characters are entities."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def bot_of(user: str) -> str:
-    """The bot id that belongs to the user of a bot."""
     return f"B{user[1:]}"
 
 
@@ -84,7 +81,6 @@ def user_of(peer: Peer, *, bot: bool = False) -> dict[str, Any]:
 
 
 def message_of(platform: FakeSlack, message: BoardMessage) -> dict[str, Any]:
-    """A message, as history shows it."""
     found: dict[str, Any] = {
         "type": "message",
         "user": message.author,
@@ -104,7 +100,7 @@ def message_of(platform: FakeSlack, message: BoardMessage) -> dict[str, Any]:
 
 
 def blocks_of(parts: MessageParts | None, payload: str | None) -> list[dict[str, Any]]:
-    """The blocks of a message that the fake platform keeps in other forms."""
+    """The blocks of a message for what the fake platform keeps in other forms."""
     rows = () if parts is None else parts.buttons
     given = {} if payload is None else mapping(json.loads(payload))
     return [
@@ -120,7 +116,6 @@ def _button(button: Button) -> dict[str, Any]:
 
 
 def event_of(platform: FakeSlack, envelope: Envelope, at: float) -> dict[str, Any]:
-    """The event of a person's or bot's message."""
     place = envelope.address
     event: dict[str, Any] = {
         "type": "message",
@@ -137,6 +132,12 @@ def event_of(platform: FakeSlack, envelope: Envelope, at: float) -> dict[str, An
         event["user"] = envelope.peer.id
         if envelope.bot:
             event |= {"bot_id": bot_of(envelope.peer.id), "app_id": "A0ANOTHER"}
+    if envelope.files:
+        event |= {"subtype": "file_share", "upload": False}
+        event["files"] = [
+            {"id": f"F-{file.name}", "name": file.name, "mimetype": file.mime_type, "size": 1, "mode": "hosted"}
+            for file in envelope.files
+        ]
     if place.thread is not None:
         above = platform.room_above(place)
         root = None if above is None else platform.board.get(above, place.thread)
@@ -180,12 +181,7 @@ def press_of(platform: FakeSlack, envelope: Envelope, response_url: str) -> dict
         container["thread_ts"] = place.thread
     return {
         "type": "block_actions",
-        "user": {
-            "id": envelope.peer.id,
-            "username": envelope.peer.name,
-            "name": envelope.peer.name,
-            "team_id": TEAM,
-        },
+        "user": {"id": envelope.peer.id, "username": envelope.peer.name, "name": envelope.peer.name, "team_id": TEAM},
         "api_app_id": APP,
         "token": "verification",
         "container": container,

@@ -1,24 +1,19 @@
 """Telegram's objects: users, chats, messages and updates, from the state of the fake platform. Pure."""
 
-from __future__ import annotations
-
+import re
 from typing import Any
 
-from trunkline.core.message_parts import MessageParts
+from trunkline.core.message_parts import MediaKind, MessageParts
 from trunkline.core.values import ChatKind, Envelope, Peer, Poll
 from trunkline.sim.platforms.actions.message_board import BoardMessage, PostedMessage
+from trunkline.sim.platforms.api.inbound_pushes import REOPENED
 from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.platforms.rooms import Room, digits
 
 
 def bot_user(platform: FakePlatform, account: str) -> dict[str, Any]:
     """The bot of an account, as others see it."""
-    return {
-        "id": int(platform.bot_id(account)),
-        "is_bot": True,
-        "first_name": account,
-        "username": f"{account}_bot",
-    }
+    return {"id": int(platform.bot_id(account)), "is_bot": True, "first_name": account, "username": f"{account}_bot"}
 
 
 def bot_self(platform: FakePlatform, account: str) -> dict[str, Any]:
@@ -43,12 +38,10 @@ def person(peer: Peer, *, bot: bool = False) -> dict[str, Any]:
 
 
 def is_forum(platform: FakePlatform, conversation: str) -> bool:
-    """Whether a group has topics."""
     return any(room.conversation == conversation and room.thread is not None for room in platform.rooms)
 
 
 def chat(platform: FakePlatform, room: Room) -> dict[str, Any]:
-    """The chat that a room is, or that a topic is in."""
     found: dict[str, Any] = {"id": int(room.conversation)}
     if room.kind is ChatKind.DIRECT:
         member = platform.server.members.get(room.conversation)
@@ -62,7 +55,6 @@ def chat(platform: FakePlatform, room: Room) -> dict[str, Any]:
 
 
 def in_topic(room: Room) -> dict[str, Any]:
-    """The fields of a message in a topic."""
     return {} if room.thread is None else {"message_thread_id": int(room.thread), "is_topic_message": True}
 
 
@@ -96,7 +88,6 @@ def posted(platform: FakePlatform, message: PostedMessage, date: float, files: l
 
 
 def keyboard_of(parts: MessageParts | None) -> dict[str, Any] | None:
-    """The buttons below a message."""
     if parts is None or not parts.buttons:
         return None
     rows = [
@@ -115,7 +106,7 @@ _SIZE = {"width": 512, "height": 512}
 
 
 def file_object(file_id: str) -> dict[str, Any]:
-    """The fields that every file has."""
+    """The fields of every file."""
     return {"file_id": file_id, "file_unique_id": file_id[:16], "file_size": 1}
 
 
@@ -133,7 +124,6 @@ def file_fields(kind: str, file_id: str, name: str) -> dict[str, Any]:
 
 
 def poll_object(poll: Poll, poll_id: str, message: BoardMessage) -> dict[str, Any]:
-    """A poll and its votes."""
     chosen = [option for options in message.votes.values() for option in options]
     return {
         "id": poll_id,
@@ -168,7 +158,7 @@ def _said(platform: FakePlatform, envelope: Envelope, date: float) -> dict[str, 
         "from": person(envelope.peer, bot=envelope.bot),
         "chat": chat(platform, room),
         "date": int(date),
-        "text": envelope.text,
+        **_content(envelope),
     }
     if not envelope.threaded and place.thread is not None:
         # The id of a reply chain: of no topic, and refused in sends.
@@ -178,11 +168,63 @@ def _said(platform: FakePlatform, envelope: Envelope, date: float) -> dict[str, 
         found |= in_topic(room)
     if envelope.reply_to is not None:
         found["reply_to_message"] = _replied(platform, room, envelope.reply_to, date)
+    if envelope.parts == REOPENED:
+        del found["text"]
+        found["forum_topic_reopened"] = {}
     return found
 
 
+def _content(envelope: Envelope) -> dict[str, Any]:
+    """The text of a person, or the caption of their file."""
+    text, entities = ("caption", "caption_entities") if envelope.files else ("text", "entities")
+    found: dict[str, Any] = {text: envelope.text} if envelope.text or not envelope.files else {}
+    if marked := entities_of(envelope.text):
+        found[entities] = marked
+    for file in envelope.files:
+        held = {"file_id": f"in-{file.name}", "file_unique_id": f"u-{file.name}", "file_size": 1}
+        named = {**held, "file_name": file.name, "mime_type": file.mime_type}
+        match file.file:
+            case MediaKind.PICTURE:
+                found["photo"] = [{**held, "width": 90, "height": 60}]
+            case MediaKind.VIDEO:
+                found["video"] = {**named, "width": 90, "height": 60, "duration": 1}
+            case MediaKind.SOUND:
+                found["audio"] = {**named, "duration": 1}
+            case _:
+                found["document"] = named
+    return found if envelope.act is None else {**found, "media_group_id": envelope.act}
+
+
 def _replied(platform: FakePlatform, room: Room, message_id: str, date: float) -> dict[str, Any]:
-    return {"message_id": _number(message_id), "chat": chat(platform, room), "date": int(date), **in_topic(room)}
+    answered = platform.board.get(room, message_id)
+    if isinstance(answered, PostedMessage):
+        return posted(platform, answered, date, [])
+    found = {"message_id": _number(message_id), "chat": chat(platform, room), "date": int(date), **in_topic(room)}
+    if answered is None:
+        return found
+    member = platform.server.members.get(answered.author)
+    writer = Peer(id=answered.author, name="") if member is None else member.peer
+    return {**found, "from": person(writer), "text": answered.text}
+
+
+def entities_of(text: str) -> list[dict[str, Any]]:
+    """The commands, names and addresses in a text of a person. Libraries know a command by its entity alone."""
+    return [
+        {"type": kind, "offset": _utf16(text[: found.start()]), "length": _utf16(found[0])}
+        for found in _ENTITY.finditer(text)
+        if (kind := found.lastgroup)
+    ]
+
+
+#: what Telegram marks in a text by itself
+_ENTITY = re.compile(
+    r"(?<!\S)(?P<bot_command>/\w{1,64}(?:@\w{5,32})?)(?!\S)|(?<![\w@])(?P<mention>@\w{5,32})\b|(?P<url>https?://[^\s]+)",
+    re.ASCII,
+)
+
+
+def _utf16(text: str) -> int:
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def _press(platform: FakePlatform, envelope: Envelope, date: float) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """The cases of the prototype, as its recorder would have written them, are judged as its table says."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -78,6 +78,23 @@ OF_TRACES = {
     "limited-and-waits": NOTHING,
     "secret-in-the-prompt-of-another": {"X8"},
     "secret-stays": NOTHING,
+    # Traces of real gateways, made by `trunkline attach`.
+    "astrbot-4.29.3-telegram-killed-when-asked": {"X4"},
+    "bolt-slack-lost-answer-twice": {"X1"},
+    "hermes-0.19.0-telegram-topic-closed-notice-refused": {"X4", "X10"},
+    "nanobot-0.3.5-telegram-lost-answer-twice": {"X1"},
+    "nanobot-0.3.5-telegram-response-never-comes-twice": {"X1"},
+    "nanobot-0.3.5-telegram-shredded-two-topics": {"X4"},
+    # With the key that its documentation names, nothing leaks.
+    "openclaw-2026.9.6-telegram-secret-dmscope-holds": NOTHING,
+    # The person is told at the next message.
+    "openclaw-2026.9.6-telegram-server-error-then-asks-again": NOTHING,
+}
+#: trace -> what its sentence about the lost question says
+WORDS_OF_LOSS = {
+    "astrbot-4.29.3-telegram-killed-when-asked": "is lost in silence: not within 30 s",
+    "hermes-0.19.0-telegram-topic-closed-notice-refused": "tried 3 times, and a notice once: all were refused",
+    "nanobot-0.3.5-telegram-shredded-two-topics": "is answered in pieces: 4 messages with parts of its answer",
 }
 
 
@@ -104,6 +121,12 @@ def test_a_recording_is_judged_as_it_was_seen(name: str):
 @pytest.mark.parametrize("name", OF_TRACES)
 def test_a_trace_is_judged_as_it_was_written(name: str):
     assert judged(open_trace(TRACES / f"{name}.jsonl").events) == OF_TRACES[name]
+
+
+@pytest.mark.parametrize(("name", "words"), WORDS_OF_LOSS.items())
+def test_a_loss_is_told_as_it_was(name: str, words: str):
+    verdict = next(verdict for verdict in judge(open_trace(TRACES / f"{name}.jsonl").events) if verdict.id == "X4")
+    assert words in verdict.violations[0].summary
 
 
 @for_each("name", OUTCOMES)

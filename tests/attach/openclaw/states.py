@@ -1,7 +1,5 @@
 """State folders of OpenClaw: of real gateways, from the dumps in `tests/fixtures/openclaw`, and made by hand."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sqlite3

@@ -1,7 +1,5 @@
 """What is damaged, newer or no state folder at all: it is named, and everything else is read."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

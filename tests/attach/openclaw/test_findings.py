@@ -1,7 +1,5 @@
 """Sessions that split or merged, and what a restart does with what is queued."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -90,10 +88,7 @@ def test_two_people_in_the_main_session_of_a_real_gateway(tmp_path: Path) -> Non
     assert merger.by_setting
     assert [str(one) for one in merger.places] == ["telegram:970312941", "telegram:321096176"]
     # Both turns were cut off; the shared session goes on where it was spoken to last.
-    assert [str(one.speaks_in) for one in found.resumed] == [
-        "telegram:321096176",
-        "telegram:-1003540094308:topic:161",
-    ]
+    assert [str(one.speaks_in) for one in found.resumed] == ["telegram:321096176", "telegram:-1003540094308:topic:161"]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """`trunkline import openclaw`: what it prints, writes and refuses."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

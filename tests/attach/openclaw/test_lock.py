@@ -1,7 +1,5 @@
 """What `make attach-openclaw` installs: exact versions with their hashes, and no address to get them from."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The profile of OpenClaw: what it adds to prompts is not what people said. The prompts are those of 2026.9.6."""
 
-from __future__ import annotations
-
 import pytest
 
 from trunkline.sim.attach.profile_files import load_profile, profile_path

@@ -1,7 +1,5 @@
 """Nothing in the folder changes, whoever else works with it."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from contextlib import closing
@@ -10,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.attach.openclaw.states import footprint, old_entry, real_state, write_json
-from trunkline.app.imports.openclaw import copies
+from trunkline.app.imports.openclaw import reading
 from trunkline.app.imports.openclaw.reading import read_state
 
 DATABASE = "state/openclaw.sqlite"
@@ -57,14 +55,14 @@ def test_a_locked_database_is_read(tmp_path: Path) -> None:
 def test_a_database_that_never_rests_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = real_state("killed-when-accepted", tmp_path)
     times = iter(range(1, 1000))
-    monkeypatch.setattr(copies, "_PAUSE", 0.0)
-    original = copies.shutil.copyfile
+    monkeypatch.setattr(reading, "_PAUSE", 0.0)
+    original = reading.shutil.copyfile
 
     def copy_while_written(source: Path, target: Path) -> None:
         original(source, target)
         os.utime(source, (next(times), next(times)))
 
-    monkeypatch.setattr(copies.shutil, "copyfile", copy_while_written)
+    monkeypatch.setattr(reading.shutil, "copyfile", copy_while_written)
 
     state = read_state(folder)
 

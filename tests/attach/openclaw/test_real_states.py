@@ -1,7 +1,5 @@
 """What is found in the state folders of gateways that really ran OpenClaw 2026.9.6, and were struck by a fault."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

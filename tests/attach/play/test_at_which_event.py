@@ -1,7 +1,5 @@
 """At each event of the wire a step waits for the Nth, for one in a place, for one with a text, and then some time."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,7 +10,7 @@ from trunkline.core.events import Event
 from trunkline.sim.attach.fit import attach_unfit
 from trunkline.sim.attach.kill_points import KILLABLE
 from trunkline.sim.attach.profile_files import load_profile, profile_path
-from trunkline.sim.attach.supervisor import AttachTry
+from trunkline.sim.attach.worker import AttachTry
 from trunkline.sim.loop import RealTimeLoop, run_real_time
 from trunkline.sim.run.script.triggers import Triggers
 from trunkline.sim.scenario.model.steps import When

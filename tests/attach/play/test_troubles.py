@@ -10,7 +10,7 @@ from tests.attach.play.tries import answers, bodies, kinds, scenario, toy, tried
 from trunkline.core.events import Event
 from trunkline.core.events.base import RunEnded
 from trunkline.sim.attach.play import rest
-from trunkline.sim.attach.play.trouble import GatewayTrouble
+from trunkline.sim.attach.play.gateway import GatewayTrouble
 from trunkline.sim.attach.profile import GatewayProfile, ReadyWhen
 from trunkline.sim.events.wire import WireCalled
 from trunkline.sim.index.marks import AnswerMark
@@ -61,7 +61,8 @@ def test_a_gateway_that_never_polls_lacks_a_connection(tmp_path: Path) -> None:
 
 
 def test_a_gateway_that_never_says_that_it_is_ready(tmp_path: Path) -> None:
-    loop = "\nwhile True: call('getUpdates?timeout=1')"
+    # What is waiting is handed out at once: without a pause a quick machine makes a flood of it.
+    loop = "\nimport time\nwhile True: call('getUpdates?timeout=1'); time.sleep(0.02)"
     ready = ReadyWhen(log="all set")
     trouble, _ = broken(program(tmp_path, loop, start_within=2, ready=ready))
     assert "it lacks the line all set in its log" in trouble.what

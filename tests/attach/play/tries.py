@@ -1,7 +1,5 @@
 """Tries against the toy gateway, with short waits."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,7 +9,7 @@ from trunkline.sim import ScenarioFile
 from trunkline.sim.attach.kill_points import KillPoint
 from trunkline.sim.attach.profile import GatewayProfile
 from trunkline.sim.attach.profile_files import SHIPPED, load_profile
-from trunkline.sim.attach.supervisor import AttachTry
+from trunkline.sim.attach.worker import AttachTry
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.index.marks import AnswerMark, answers_in
 from trunkline.sim.loop import run_real_time

@@ -1,7 +1,5 @@
 """The servers of a try, and a client of a few lines for each platform instead of a gateway."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
@@ -22,6 +20,7 @@ from trunkline.sim.events.processes import ProcessCrashed
 from trunkline.sim.loop import RealTimeLoop, run_real_time
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario.load import load_text
+from trunkline.sim.wire.model.answers import Echo
 from trunkline.sim.wire.model.server import ModelServer
 
 PLATFORMS = ("telegram", "discord", "slack", "matrix")
@@ -67,14 +66,14 @@ class Wired:
     def kinds(self, *prefixes: str) -> list[str]:
         return [event.kind for event in self.events if event.kind.startswith(prefixes)]
 
-    async def send(self, text: str, place: str, key: str = "k1", within: float = 1.0) -> str:
-        """Send a text as a client of the platform does; returns what it got."""
+    async def send(self, text: str, place: str, key: str = "k1", within: float = 1.0, **more: Any) -> str:
+        """Send a text as a client of the platform does, with further fields; returns what it got."""
         address = self.world.address(place)
         method, path, body, headers = _REQUESTS[self.platform](address, text, key, self.token)
         timeout = aiohttp.ClientTimeout(total=within)
         try:
             async with self.http.request(
-                method, f"{self.url}{path}", json=body, headers=headers, timeout=timeout
+                method, f"{self.url}{path}", json=body | more, headers=headers, timeout=timeout
             ) as response:
                 data = await response.read()
                 got = str(response.status)
@@ -158,7 +157,7 @@ def on_the_wire(platform: str, steps: list[str], test: Callable[[Wired], Awaitab
         world.wire_side = True
         world.build()
         rest = QuietWire(world.log, Waits(settle=0.2, settle_after_restart=0.2, patience=1.0))
-        servers = TryServers(world, ModelServer(), lambda _: None)
+        servers = TryServers(world, ModelServer(Echo()), lambda _: None)
         gateway = cast("GatewayControl", NoProcess(world))
         await servers.open(loop)
         try:

@@ -1,7 +1,5 @@
 """Small programs that behave as badly as gateways do."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path

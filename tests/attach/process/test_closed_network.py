@@ -1,7 +1,5 @@
 """Whom somebody wants to reach: read from packets, from the kernel's tables, and reported once each."""
 
-from __future__ import annotations
-
 import os
 import socket
 import struct
@@ -10,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.sim.attach.process.closed_network import NameServers, Strangers
-from trunkline.sim.attach.process.open_sockets import strangers_of
+from trunkline.sim.attach.process.closed_network import NameServers, Strangers, strangers_of
 from trunkline.sim.attach.process.packets import (
     Attempt,
     attempt_by_ip6,

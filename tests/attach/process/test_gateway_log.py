@@ -1,7 +1,5 @@
 """What a gateway writes: stored up to an end, and quoted without what commands a terminal."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The processes of a gateway are one: they start, stand still and die together, whatever they do to get away."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

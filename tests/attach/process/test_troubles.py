@@ -1,7 +1,5 @@
 """Each trouble with a gateway ends its try with a message, and its processes with it."""
 
-from __future__ import annotations
-
 import os
 import resource
 import sys

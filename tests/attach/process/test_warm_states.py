@@ -1,7 +1,5 @@
 """States of gateways that have run before: made by one, awaited by the others, copied whole."""
 
-from __future__ import annotations
-
 import os
 import socket
 from pathlib import Path

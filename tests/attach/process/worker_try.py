@@ -1,7 +1,5 @@
 """A worker with a gateway of a few lines."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.attach.toy.many import play_many
+from tests.support.attach.toy_defects import TOY_DEFECTS, ToyDefect
 from tests.support.attach.toy_tries import SCENARIOS, play, play_toy, toy_profile, violated, wire_side
-from trunkline.sim.attach.toy.defects import TOY_DEFECTS, ToyDefect
 from trunkline.sim.attach.toy.gateway import DEFECTS
 from trunkline.sim.invariants import CHECKERS, Status
 

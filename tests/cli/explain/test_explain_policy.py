@@ -36,11 +36,7 @@ def test_a_denial_names_the_setting_and_where_it_is_given(trunkline, policies):
         "default": False,
     }
     default = asked(trunkline, policies, "--from slack:channel:C1 --to telegram:7")["setting"]
-    assert default == {
-        "path": "tools.message.cross_context.allow_across_providers",
-        "value": "false",
-        "default": True,
-    }
+    assert default == {"path": "tools.message.cross_context.allow_across_providers", "value": "false", "default": True}
 
 
 def test_the_setting_of_an_agent_is_named_as_such(trunkline, policies):
@@ -65,10 +61,7 @@ def test_a_turn_without_an_origin(trunkline, policies, words, allowed, setting):
 
 
 def test_what_no_setting_changes(trunkline, policies):
-    for words in (
-        "--from slack:channel:C1 --to slack:#c1",
-        "--from slack:channel:C1 --to telegram:7 --action react",
-    ):
+    for words in ("--from slack:channel:C1 --to slack:#c1", "--from slack:channel:C1 --to telegram:7 --action react"):
         answer = asked(trunkline, policies, words)
         assert (answer["allowed"], answer["setting"]) == (True, None)
 

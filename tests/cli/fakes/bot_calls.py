@@ -1,7 +1,5 @@
 """Calls of the Bot API, as a bot of somebody else makes them."""
 
-from __future__ import annotations
-
 import json
 import urllib.request
 from typing import Any

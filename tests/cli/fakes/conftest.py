@@ -1,7 +1,5 @@
 """Fakes that these tests share; each test begins with nothing said."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The command: what it prints, what it refuses, and what it records."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """What the control interface refuses: with the place and the remedy, and nothing is changed."""
 
-from __future__ import annotations
-
 import urllib.error
 import urllib.request
 from typing import Any

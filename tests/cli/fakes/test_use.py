@@ -1,7 +1,5 @@
 """A test of somebody's bot, by the client of `trunkline fakes`."""
 
-from __future__ import annotations
-
 import json
 import urllib.request
 

@@ -1,7 +1,5 @@
 """The one line that `y` copies: run in a shell it makes the same run, byte for byte."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -62,10 +62,7 @@ async def test_a_model_answers_and_sends_in_the_web_chat(folder: Path) -> None:
 
 async def test_a_gateway_that_is_killed_in_the_middle_of_a_turn_sends_nothing_twice(folder: Path) -> None:
     """The model has sent a message and thinks on; after the restart it first does something else."""
-    script = [
-        *(wants(SEND), Reply(steps=(Hang(),))),
-        *(wants(tool_call("agent_list")), wants(SEND), says("done")),
-    ]
+    script = [*(wants(SEND), Reply(steps=(Hang(),))), *(wants(tool_call("agent_list")), wants(SEND), says("done"))]
     async with model_server(script, key=KEY) as model:
         arguments = written(folder, model.url)
         with serve(folder, *arguments, environ={"MODEL_KEY": KEY}) as server:

@@ -1,7 +1,5 @@
 """The app in a pseudo-terminal: whatever happens, the terminal is left as it was, and nothing is a traceback."""
 
-from __future__ import annotations
-
 import os
 import pty
 import re
@@ -278,7 +276,7 @@ def test_a_terminal_that_knows_only_ascii_gets_nothing_else():
     with trunkline("tour", PYTHONIOENCODING="ascii", size=(120, 40)) as shown:
         shown.until("told-twice", "AUTO-PAUSED")
         shown.type("2")
-        shown.until("Why #85")
+        shown.until("Why #89")
         shown.type("q")
         assert shown.end() == 0
         assert shown.written.isascii() and b"\\u" not in shown.written and b"?" * 9 not in shown.written
@@ -311,7 +309,7 @@ def test_a_defect_of_the_app_is_a_sentence_and_a_file():
     with with_defect(change, "tour") as shown:
         shown.until("told-twice", "AUTO-PAUSED")
         shown.type("2")
-        shown.until("Why #85")
+        shown.until("Why #89")
         shown.type("m")
         assert shown.end() == 3
         restored(shown)
@@ -324,12 +322,12 @@ def test_a_defect_of_the_app_is_a_sentence_and_a_file():
 
 def test_a_crash_inside_a_scenarios_gateway_is_a_message():
     change = (
-        "import trunkline.app.runs.scenario_source\n"
-        "real = trunkline.app.runs.scenario_source.run_scenario\n"
+        "import trunkline.sim\n"
+        "real = trunkline.sim.run_scenario\n"
         "def run_scenario(file, **options):\n"
         "    if options['seed'] == 2: raise ZeroDivisionError('inside the gateway')\n"
         "    return real(file, **options)\n"
-        "trunkline.app.runs.scenario_source.run_scenario = run_scenario"
+        "trunkline.sim.run_scenario = run_scenario"
     )
     with with_defect(change, "tour") as shown:
         shown.until("told-twice", "AUTO-PAUSED")

@@ -1,7 +1,5 @@
 """``trunkline watch`` in a pseudo-terminal, beside a process that writes the trace."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import subprocess
@@ -69,7 +67,7 @@ def test_a_pipe_is_followed_and_the_keys_still_come_from_the_terminal(trace: Pat
     with terminal("sh", "-c", f"{writes} | {python} -m trunkline watch -") as shown:
         shown.until("told-twice", "AUTO-PAUSED")
         shown.type("F")
-        shown.until("97/97")
+        shown.until("101/101")
         shown.type("q")
         assert shown.end() == 1
         restored(shown)
@@ -81,14 +79,15 @@ def test_a_scenario_is_watched_and_its_report_comes_when_the_screen_is_free():
     with terminal("sh", "-c", f"{run} | {python} -m trunkline watch -") as shown:
         shown.until("told-twice", "AUTO-PAUSED")
         shown.type("F")
-        shown.until("97/97")
+        shown.until("101/101")
         shown.read(0.5)
-        assert "1 run:" not in plain(shown.written)
+        assert "1 run with" not in plain(shown.written)
         shown.type("q")
         # The shell answers with what the last of both says: watch.
         assert shown.end() == 1
         restored(shown)
-        assert "1 run: 1 violated" in shown.after
+        # The defect breaks what the scenario declares, and nothing else.
+        assert "1 run with a declared defect: all show what is declared" in shown.after
 
 
 def test_a_reader_that_has_seen_enough_ends_it():

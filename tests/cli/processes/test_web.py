@@ -1,7 +1,5 @@
 """`trunkline web`: refusals without a server, and the real thing in a real browser."""
 
-from __future__ import annotations
-
 import base64
 import importlib.util
 import os
@@ -20,11 +18,11 @@ import pytest
 
 from tests.support.paths import ROOT
 from trunkline.app.cli.options import Looks
-from trunkline.app.cli.run.web import command_of
 
 SERVES = importlib.util.find_spec("textual_serve") is not None
 if TYPE_CHECKING or SERVES:
     from tests.support.browser import CHROMIUM, chromium
+    from trunkline.app.cli.run.web import command_of
 else:
     CHROMIUM = None
 
@@ -125,12 +123,14 @@ def test_a_taken_port_is_reported(trunkline):
     assert (code, out) == (2, "") and f"port {port} on 127.0.0.1: Address already in use" in err
 
 
-def test_without_textual_serve_it_says_what_to_install(trunkline, monkeypatch):
-    monkeypatch.setattr("trunkline.app.cli.run.web.find_spec", lambda _name: None)
-    code, out, err = trunkline("web")
-    assert (code, out) == (2, "") and "trunkline[web]" in err
+def test_without_textual_serve_it_says_what_to_install():
+    code = "import sys; sys.modules['textual_serve'] = None; sys.argv = ['trunkline', 'web']; "
+    code += "from trunkline.app.cli import main; sys.exit(main())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "") and "trunkline[web]" in done.stderr
 
 
+@needs_server
 def test_names_with_blanks_and_quotes_stay_one_word():
     command = command_of((Path("it's here/a b.yaml"),), Looks(ascii=True, theme="textual-light"), trace=None)
     script = f'for word in {command}; do echo "$word"; done'

@@ -6,8 +6,6 @@ across channels; an expired binding routes until it is swept; whoever registered
 in charge (March) or whoever registered last (August). Times are milliseconds, as they are there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
@@ -101,7 +99,7 @@ def error_code(error: BindingError) -> str:
 class UpstreamBindings:
     """The dispatcher. `generic` keeps what channels without an adapter bind (August)."""
 
-    def __init__(self, profile: Profile, generic: GenericPort | None = None) -> None:
+    def __init__(self, profile: Profile, generic: "GenericPort | None" = None) -> None:
         self._profile = profile
         # March has no store for channels without an adapter.
         self._generic = generic if profile is Profile.OPENCLAW_2026_08 else None

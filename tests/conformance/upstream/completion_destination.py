@@ -6,8 +6,6 @@ of a target, asks its router with an open failure mode, and fills what a bound d
 origin where their channels agree.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
@@ -15,7 +13,6 @@ from typing import Literal, Protocol
 import msgspec
 
 from trunkline.core.bindings.completion_router import TASK_COMPLETION
-from trunkline.core.bindings.conversation_match import ref_of
 from trunkline.core.decisions import Decisions
 from trunkline.core.profile_rules import Profile, profile_rules
 from trunkline.core.profiles.openclaw.keys import account_id, fold
@@ -68,7 +65,7 @@ def completion_destination(
         now=0.0,
     )
     if decision.binding is not None:
-        destination = _filled(_bound(ref_of(decision.binding.conversation)), known)
+        destination = _filled(_bound(ConversationRef.of(decision.binding.conversation)), known)
     else:
         destination = known if hook is None else _filled(_normal(hook), known)
     return CompletionDestination(

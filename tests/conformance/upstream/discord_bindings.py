@@ -6,8 +6,6 @@ until it is swept, a bind's ttl is ignored, and a thread that is archived is unb
 are milliseconds.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 
@@ -78,10 +76,7 @@ class BoundThread(msgspec.Struct, frozen=True, kw_only=True):
     def record(self) -> UpstreamRecord:
         """As the dispatcher tells of it."""
         ref = ConversationRef(
-            channel="discord",
-            account_id=self.account,
-            conversation_id=self.thread,
-            parent_conversation_id=self.room,
+            channel="discord", account_id=self.account, conversation_id=self.thread, parent_conversation_id=self.room
         )
         return UpstreamRecord(
             binding_id=f"{self.account}:{self.thread}",

@@ -4,8 +4,6 @@ The webhook is used only where the session itself has a binding whose thread is 
 anything was delivered the binding is touched, once, also when it was the bot who spoke.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 

@@ -4,8 +4,6 @@ Only the current conversation can be bound. Here a binding's ttl is honoured, an
 a touch moves no deadline.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import msgspec

@@ -1,13 +1,10 @@
 """Where OpenClaw's monitors of four platforms say that a message is, and the route that follows from that."""
 
-from __future__ import annotations
-
 import msgspec
 
-from trunkline.core.channels import InboundPlace
 from trunkline.core.channels.platforms import discord, mattermost, slack, telegram
 from trunkline.core.channels.platforms.telegram import GENERAL
-from trunkline.core.channels.rules import DEFAULT_ACCOUNT
+from trunkline.core.channels.rules import DEFAULT_ACCOUNT, InboundPlace
 from trunkline.core.config import DmScope, GatewayConfig
 from trunkline.core.routing.inbound import RouteDecision, decide
 from trunkline.core.routing.index import index_of

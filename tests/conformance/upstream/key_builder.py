@@ -4,8 +4,6 @@ The rules are those of `session_key_for`, so that what is compared with upstream
 what upstream puts in for a missing part.
 """
 
-from __future__ import annotations
-
 from tests.support.profiles import key_text
 from trunkline.core.config import GroupScope, SessionConfig
 from trunkline.core.keys.v1 import SessionKey

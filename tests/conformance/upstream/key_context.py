@@ -4,8 +4,6 @@ What upstream files a message under when it knows no more than where it came fro
 (`trunkline.core.routing`).
 """
 
-from __future__ import annotations
-
 import re
 
 import msgspec

@@ -1,14 +1,12 @@
 """Old keys of an ``openclaw`` store: what they become, and how they are found under any spelling."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
 import msgspec
 
 from tests.support.profiles import fold_key
-from trunkline.core.keys.stored_key import StoredKey, freshest
+from trunkline.core.keys.canonical import StoredKey, freshest
 from trunkline.core.profile_rules import Profile
 from trunkline.core.profiles.openclaw.keys import DEFAULT_MAIN_KEY, UNKNOWN, agent_id, main_key_name, main_text
 
@@ -37,12 +35,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def migrate_key(
-    key: str,
-    agent: str,
-    main_key: str = DEFAULT_MAIN_KEY,
-    *,
-    shared: bool = False,
-    profile: Profile = Profile.OPENCLAW,
+    key: str, agent: str, main_key: str = DEFAULT_MAIN_KEY, *, shared: bool = False, profile: Profile = Profile.OPENCLAW
 ) -> str:
     """What a key of any age becomes in the store of `agent`. `shared`: all conversations share one global session."""
     trimmed = key.strip()

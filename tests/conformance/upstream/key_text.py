@@ -3,8 +3,6 @@
 All of them take any text, as a client, an operator or an old store may hand in.
 """
 
-from __future__ import annotations
-
 import re
 from enum import StrEnum
 

@@ -1,7 +1,5 @@
 """The marks of messages that OpenClaw forwards to another conversation."""
 
-from __future__ import annotations
-
 from trunkline.core.action_names import Action
 from trunkline.core.actions.marker import ContextMark, make_mark
 from trunkline.core.config import MessageToolConfig

@@ -4,15 +4,13 @@ Our gateway decides in `trunkline.core.delivery.policy.recover`, on more knowled
 receipt per chunk. Times may have any unit, the same for all.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from enum import StrEnum
 
 import msgspec
 
-from trunkline.core.delivery.backoff import is_permanent, wait_after
+from trunkline.core.delivery.policy import is_permanent, wait_after
 from trunkline.core.profile_rules import Profile
 
 #: failures after which a row is given up without another look

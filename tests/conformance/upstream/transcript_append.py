@@ -4,13 +4,11 @@ Ours needs no plan: its line has the id of its intent, and the store takes each 
 a key, or none; without one it compares texts, so that a message said twice is remembered once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterable, Sequence
 
 import msgspec
 
-from trunkline.core.delivery.mirror_text import mirror_text
+from trunkline.core.text.mirror_text import mirror_text
 
 
 class MirroredLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +32,11 @@ class AppendPlan(msgspec.Struct, frozen=True, kw_only=True):
         return f"refused: {self.refused}" if self.refused else f"{'append' if self.append else 'leave'}: {self.why}"
 
 
+def names_or_text(text: str | None, media: Sequence[str] | None) -> str | None:
+    """Upstream's text of a mirror: the names of the files, and a caption only where there is none."""
+    return mirror_text(None, media) or mirror_text(text, ())
+
+
 def plan_append(
     session_key: str | None,
     text: str | None,
@@ -45,7 +48,7 @@ def plan_append(
 ) -> AppendPlan:
     """Whether a message is put into a session's transcript. `sessions`: keys, in small letters; `lines`: its own."""
     session = (session_key or "").strip()
-    said = mirror_text(text, media)
+    said = names_or_text(text, media)
     if not session:
         return AppendPlan(refused="missing sessionKey")
     if said is None:

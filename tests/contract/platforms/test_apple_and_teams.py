@@ -15,7 +15,7 @@ from trunkline.sim.events.actions import WireActed
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import ThreadOpened
 from trunkline.sim.scenario import ScenarioError, load_text
-from trunkline.sim.scenario.model.world import NOT_READY
+from trunkline.sim.scenario.model.world import not_ready
 
 APPLE = ["bluebubbles", "imessage"]
 
@@ -149,7 +149,7 @@ def test_a_button_of_a_card_is_pressed() -> None:
 def test_every_reason_of_a_platform_can_be_played(platform: str) -> None:
     async def test(stage: Stage) -> None:
         adapter = stage.adapter(platform)
-        for reason in NOT_READY[platform]:
+        for reason in not_ready(platform):
             stage.fault("error", on="ready", reason=reason, **{"for": 5.0})
             assert await adapter.ready() == Ready(ok=False, reason=reason)
             await anyio.sleep(6.0)

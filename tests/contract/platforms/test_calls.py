@@ -11,16 +11,16 @@ from trunkline.core.channels import Ready
 from trunkline.core.errors import Ambiguous, CallEnded, PlatformError, Refused, UnknownName
 from trunkline.core.events import Body
 from trunkline.core.values import Address, IntentId, Receipt, SendRequest
-from trunkline.sim.events.calls import CallChanged, SpeechHeard
 from trunkline.sim.events.script import ScriptSkipped
 from trunkline.sim.events.wire import WireAccepted, WireDeduplicated
-from trunkline.sim.events.world import PeerSaid
+from trunkline.sim.events.world import CallChanged, PeerSaid, SpeechHeard
 from trunkline.sim.loop import Node, SimLoop, run
-from trunkline.sim.platforms import FakeVoice, PlaceAdapter, Room
-from trunkline.sim.platforms.calls.call import VoiceCall
+from trunkline.sim.platforms import Room
+from trunkline.sim.platforms.adapter import PlaceAdapter
+from trunkline.sim.platforms.channels.voice import FakeVoice, VoiceCall
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario import PlaceRef, load_text
-from trunkline.sim.scenario.model.scenario import Fault
+from trunkline.sim.scenario.model.faults import Fault
 
 FILE = """\
 scenario: 1

@@ -10,16 +10,10 @@ from tests.support.contract.stage import ALL, LONG, Stage, attempt, play, reques
 from tests.support.for_each import for_each
 from trunkline.core.channels import Ready
 from trunkline.core.errors import Ambiguous, NotSent, PlatformError, RateLimited, Refused
-from trunkline.core.values import (
-    Capability,
-    DeliveryMode,
-    Idempotency,
-    Receipt,
-    Transport,
-)
+from trunkline.core.values import Capability, DeliveryMode, Idempotency, Receipt, Transport
 from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireRefused, WireResponseLost
-from trunkline.sim.scenario.model.world import NOT_READY
+from trunkline.sim.scenario.model.world import not_ready
 
 HYBRID = {"discord": "mode: hybrid"}
 
@@ -226,7 +220,7 @@ def test_an_account_is_not_ready_for_a_while(platform: str, on: str) -> None:
         for _ in range(3):
             said = await adapter.ready()
             assert not said.ok
-            assert said.reason == NOT_READY[platform][0]
+            assert said.reason == not_ready(platform)[0]
         await anyio.sleep(30)
         assert await adapter.ready() == Ready(ok=True)
         # Told once, when it was first felt.

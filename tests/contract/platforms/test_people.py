@@ -8,8 +8,7 @@ from trunkline.core.decisions import identify, plan_reply
 from trunkline.core.errors import UnknownName
 from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.values import Capability, Poll, Receipt
-from trunkline.sim.events.people import PeerDeleted, PeerEdited, PeerReacted, PeerVoted
-from trunkline.sim.events.world import PeerSaid
+from trunkline.sim.events.world import PeerDeleted, PeerEdited, PeerReacted, PeerSaid, PeerVoted
 from trunkline.sim.platforms import PLATFORMS
 from trunkline.sim.platforms.actions.message_board import BoardMessage
 from trunkline.sim.platforms.people import People

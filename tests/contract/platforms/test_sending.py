@@ -111,14 +111,16 @@ def test_the_direct_conversation_of_one_account_is_not_the_others(platform: str)
 
 
 @for_each("platform", THREADED)
-@for_each("how", ["archived", "deleted"])
-def test_a_closed_thread_is_gone_and_its_room_is_not(platform: str, how: str) -> None:
+@for_each(("how", "reason"), [("archived", Reason.PLACE_CLOSED), ("deleted", Reason.PLACE_GONE)])
+def test_a_thread_that_is_closed_or_gone_takes_nothing_and_its_room_does(
+    platform: str, how: str, reason: Reason
+) -> None:
     async def test(stage: Stage) -> None:
         adapter = stage.adapter(platform)
         stage.close(f"{platform}:default/both/deploy", how)
         with pytest.raises(PlaceGone, match=f"both/deploy is {how}"):
             await adapter.send(request(stage.place(f"{platform}:default/both/deploy")))
-        assert [body.reason for body in stage.recorded(WireRefused)] == [Reason.PLACE_GONE]
+        assert [body.reason for body in stage.recorded(WireRefused)] == [reason]
         await adapter.send(request(stage.place(f"{platform}:default/both")))
         assert len(stage.recorded(WireAccepted)) == 1
 

@@ -8,21 +8,10 @@ from tests.support.contract.stage import ALL, THREADED, Stage, play, request
 from tests.support.contract.thread_cases import refused, webhook
 from tests.support.for_each import for_each
 from trunkline.core.bindings.port import BindsConversations
-from trunkline.core.errors import (
-    PlaceArchived,
-    PlaceGone,
-    PlatformError,
-    Refused,
-    UnknownName,
-)
+from trunkline.core.errors import PlaceArchived, PlaceGone, PlatformError, Refused, UnknownName
 from trunkline.core.records.bindings import Placement, PlaceState
 from trunkline.sim.bugs.wrappers import AdapterWrapper
-from trunkline.sim.events.world import (
-    PeerSaid,
-    ThreadOpened,
-    ThreadReopened,
-    WorldPlace,
-)
+from trunkline.sim.events.world import PeerSaid, ThreadOpened, ThreadReopened, WorldPlace
 
 #: conversations can be bound
 BINDING = ["discord", "telegram"]

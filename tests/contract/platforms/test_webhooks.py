@@ -7,21 +7,12 @@ import pytest
 from tests.support.contract.stage import ALL, Stage, play, request
 from tests.support.contract.thread_cases import refused, webhook
 from tests.support.for_each import for_each
-from trunkline.core.errors import (
-    IdentityGone,
-    Refused,
-    Unauthorized,
-)
+from trunkline.core.errors import IdentityGone, Refused, Unauthorized
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Identity
 from trunkline.sim.bugs.wrappers import AdapterWrapper
 from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireRefused
-from trunkline.sim.events.world import (
-    CredentialRotated,
-    PeerSaid,
-    ThreadOpened,
-    WebhookGone,
-)
+from trunkline.sim.events.world import CredentialRotated, PeerSaid, ThreadOpened, WebhookGone
 from trunkline.sim.platforms.api.inbound_pushes import Speaker
 
 # ---------------------------------------------------------------- webhooks

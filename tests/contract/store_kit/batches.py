@@ -222,7 +222,7 @@ async def a_disk_that_fills_up_between_the_writes_of_a_batch_repeats_none_of_the
             await it.refused()
             assert await state_of(it.store, IntentId("i1")) is IntentState.SENDING
             await it.free_disk()
-        assert [type(answer) for answer in answers] == [type(None), IllegalTransition, Admission, type(None)]
+        assert [type(answer) for answer in answers] == [type(None), IllegalTransition, Admission, bool]
         assert await state_of(it.store, IntentId("i1")) is IntentState.PREPARED
         assert [ref for _, _, ref, _ in await it.lines()] == ["long"]
 

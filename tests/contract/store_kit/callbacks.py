@@ -209,7 +209,8 @@ async def a_report_whose_doubtful_message_is_removed_is_given_up(bench: Bench) -
     async with bench.opened() as it:
         await answered(it, message())
         await it.end(message(), DeliveryEvent.PARK)
-        assert await it.store.write(PurgeIntents(which=QueueFilter(states=(IntentState.UNKNOWN,))), same) == 1
+        done = await it.store.write(PurgeIntents(which=QueueFilter(states=(IntentState.UNKNOWN,))), same)
+        assert done.removed == 1
         [note] = await nudges(it)
         assert note.callback == change(C.PARKED, C.SUPPRESSED, Reason.DISCARDED)
 
@@ -294,12 +295,17 @@ async def what_a_repeated_turn_delegates_is_not_a_turn_of_the_same_report(bench:
         back = msgspec.structs.replace(BACK, id=InboundId(f"{nested.id}.back"))
         admit = Admit(work=back, identity=f"callback/{nested.id}", session=session(name="s-back"), now=6.0)
         end = FinishDelegation(delegation=nested.id, result=OK, callback=admit, intents=(), now=6.0)
-        assert (await it.store.write(end, same)).callback is C.PENDING_TURN
+        change = (await it.store.write(end, same)).change
+        assert change is not None
+        assert change.state is C.PENDING_TURN
         fail = FinishTurn(work=again, intents=[], now=7.0, callback=E.FAIL)
         await it.store.write(fail, same)
         third = (await it.store.write(RetryCallback(delegation=TASK, now=8.0), same)).work
         assert third == msgspec.structs.replace(BACK, id=InboundId("m1.hand1.back+3"))
         await it.store.write(ChangeCallback(delegation=TASK, event=E.DISCARD, reason=Reason.DISCARDED), same)
+        # A discarded report still has its turn, which records its end when it comes up.
+        assert [one.id for one, _ in (await it.store.read(LoadUnfinished())).works] == [back.id, third.id]
+        assert not (await it.store.write(BeginCallback(delegation=TASK, work=third), same)).due
         assert [one.id for one, _ in (await it.store.read(LoadUnfinished())).works] == [back.id]
 
 

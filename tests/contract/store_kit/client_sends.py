@@ -4,21 +4,11 @@ from typing import Any
 
 import msgspec
 
-from tests.contract.store_kit.bench import (
-    ELSEWHERE_KEY,
-    KEY,
-    Bench,
-    Opened,
-    all_at_once,
-    check,
-    same,
-)
+from tests.contract.store_kit.bench import ELSEWHERE_KEY, KEY, Bench, Opened, all_at_once, check, same
 from tests.support.factories import intent, session
 from trunkline.core.records.rows import NewSession, SendAdmission, SendRow, send_intent
 from trunkline.core.states.intent import DeliveryEvent
-from trunkline.core.store.commands import (
-    BeginSend,
-)
+from trunkline.core.store.commands import BeginSend
 from trunkline.core.store.queries import FindSend, FindSession
 from trunkline.core.values import IntentState
 

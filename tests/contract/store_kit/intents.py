@@ -151,11 +151,7 @@ async def a_turn_that_is_run_again_says_nothing_twice(bench: Bench) -> None:
         assert await it.store.write(FinishTurn(work=work("m1"), intents=again, now=3.0), same) == TurnFinish(
             new=(IntentId("i2"),)
         )
-        assert [row.content.chunks for row in await it.open_rows()] == [
-            ("said by the tool",),
-            ("first",),
-            ("new",),
-        ]
+        assert [row.content.chunks for row in await it.open_rows()] == [("said by the tool",), ("first",), ("new",)]
 
 
 @check
@@ -238,12 +234,22 @@ async def an_attempt_that_is_marked_and_put_off_is_found_as_such(bench: Bench) -
         [found] = await it.open_rows()
         assert (found.progress.state, found.progress.attempts) == (IntentState.SENDING, 1)
         await it.store.write(
-            Defer(intent=changed(found, attempts=2), next_at=60.0, reason=Reason.RATE_LIMITED, now=3.0),
-            same,
+            Defer(intent=changed(found, attempts=2), next_at=60.0, reason=Reason.RATE_LIMITED, now=3.0), same
         )
     async with bench.opened() as it:
         [found] = await it.open_rows()
         assert (found.progress.state, found.progress.attempts) == (IntentState.PREPARED, 2)
+
+
+@check
+async def a_notice_of_an_intent_that_is_put_off_is_stored_with_it_once(bench: Bench) -> None:
+    row, notice = intent("i1", attempts=1), intent("i1.closed.notice")
+    async with bench.opened() as it:
+        await it.enqueue(intent("i1"))
+        put_off = Defer(intent=row, next_at=60.0, reason=Reason.PLACE_CLOSED, notice=notice, now=3.0)
+        assert [await it.store.write(put_off, same) for _ in range(2)] == [True, False]
+    async with bench.opened() as it:
+        assert [row.id for row in await it.open_rows()] == ["i1", "i1.closed.notice"]
 
 
 @check

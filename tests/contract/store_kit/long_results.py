@@ -8,7 +8,7 @@ from tests.contract.store_kit.callbacks import message, state
 from tests.contract.store_kit.workers import TASK, post, shown
 from tests.support.factories import delegation, session
 from trunkline.core.errors import AnswerRefused, UnknownName
-from trunkline.core.hands.long_results import kept_result
+from trunkline.core.hands.result_limits import kept_result
 from trunkline.core.reasons import Reason
 from trunkline.core.records.delegations import HandKind, HandResult
 from trunkline.core.states.delegation import CallbackEvent, CallbackState

@@ -12,13 +12,7 @@ NOTHING_NEW = Settlement(mirror=None)
 async def mirror(it: Opened, row: IntentRow, acked: int = 1) -> Settlement:
     """The mirror step of an intent of which so many chunks were accepted."""
     return await it.store.write(
-        StoreMirror(
-            intent=changed(row, acked=acked),
-            mirror=session(name="s-mirror"),
-            now=4.0,
-            note=None,
-            wake=None,
-        ),
+        StoreMirror(intent=changed(row, acked=acked), mirror=session(name="s-mirror"), now=4.0, note=None, wake=None),
         same,
     )
 
@@ -62,10 +56,7 @@ async def a_line_that_held_a_part_grows_in_its_place(bench: Bench) -> None:
         assert await mirror(it, asked, 2) == more
         assert (await it.lines())[0] == ("assistant", "one\ntwo", "i1", True)
         await mirror(it, asked, 3)
-        assert await it.lines() == [
-            ("assistant", "one\ntwo\nthree", "i1", False),
-            ("user", "text of m1", "m1", False),
-        ]
+        assert await it.lines() == [("assistant", "one\ntwo\nthree", "i1", False), ("user", "text of m1", "m1", False)]
 
 
 @check

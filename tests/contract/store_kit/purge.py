@@ -20,7 +20,7 @@ from trunkline.core.store.commands import (
 )
 from trunkline.core.store.port import answer
 from trunkline.core.store.queries import FindSend, ListDueMirrors, LoadUnfinished, ShowIntent
-from trunkline.core.store.queue_admin import BATCH, PruneCounts, QueueFilter
+from trunkline.core.store.queue_admin import BATCH, PruneCounts, QueueFilter, SweepProgress
 from trunkline.core.values import IntentId, IntentState
 
 S = IntentState
@@ -32,7 +32,7 @@ LATER = 10.0
 
 
 async def purge(it: Opened, **which: Any) -> int:
-    return await it.store.write(PurgeIntents(which=QueueFilter(**which)), same)
+    return (await it.store.write(PurgeIntents(which=QueueFilter(**which)), same)).removed
 
 
 @check
@@ -142,13 +142,15 @@ async def an_earlier_try_that_is_left_alone_has_not_said_anything(bench: Bench) 
 
 async def prune(it: Opened, cutoff: float = LATER) -> PruneCounts:
     """Prune until nothing old is left; the counts in total."""
-    total = PruneCounts(intents=0, inbounds=0, sends=0)
-    while (one := await it.store.write(Prune(cutoff=cutoff), same)) != PruneCounts(intents=0, inbounds=0, sends=0):
+    total, progress = PruneCounts(intents=0, inbounds=0, sends=0), SweepProgress()
+    while not progress.over:
+        counts = await it.store.write(Prune(cutoff=cutoff, progress=progress), same)
         total = PruneCounts(
-            intents=total.intents + one.intents,
-            inbounds=total.inbounds + one.inbounds,
-            sends=total.sends + one.sends,
+            intents=total.intents + counts.intents,
+            inbounds=total.inbounds + counts.inbounds,
+            sends=total.sends + counts.sends,
         )
+        progress = counts.progress
     return total
 
 
@@ -284,6 +286,22 @@ async def a_long_past_is_removed_in_parts(bench: Bench) -> None:
         await all_at_once(*(lambda row=row: it.enqueue(row) for row in rows))
         parts = [(await it.store.write(Prune(cutoff=LATER), same)).intents for _ in range(3)]
         assert parts == [BATCH, 2, 0]
+
+
+@check
+async def what_stays_is_passed_once_and_what_is_behind_it_is_removed(bench: Bench) -> None:
+    """A batch that removes nothing is not the end of the sweep."""
+    async with bench.opened() as it:
+        kept = [intent(f"k{n}", state=S.UNKNOWN) for n in range(BATCH + 1)]
+        behind = [intent(f"i{n}", state=S.CANCELLED, reason=Reason.CANCELLED_BY_HOOK) for n in range(3)]
+        await all_at_once(*(lambda row=row: it.enqueue(row) for row in (*kept, *behind)))
+        first = await it.store.write(Prune(cutoff=LATER), same)
+        assert (first.some, first.progress) == (
+            False,
+            SweepProgress(intents=BATCH, inbounds=None, aliases=None, bindings=None, delegations=None, mailbox=None),
+        )
+        second = await it.store.write(Prune(cutoff=LATER, progress=first.progress), same)
+        assert (second.intents, second.progress.over) == (3, True)
 
 
 @check

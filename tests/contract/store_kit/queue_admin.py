@@ -184,13 +184,7 @@ async def nothing_is_left_of_the_doubts_and_waits_of_the_try_before(bench: Bench
             found.progress.transport,
             found.progress.next_at,
             found.progress.attempts,
-        ) == (
-            False,
-            None,
-            None,
-            None,
-            0,
-        )
+        ) == (False, None, None, None, 0)
 
 
 @check
@@ -203,10 +197,7 @@ async def the_rest_of_a_part_is_sent_and_its_line_grows_in_place(bench: Bench) -
     async with bench.opened() as it:
         settled = await finish(it, "i1")
         assert settled == Settlement(mirror=row_of("s-mirror", created=False), mirror_text="one\ntwo\nthree")
-        assert await it.lines() == [
-            ("assistant", "one\ntwo\nthree", "i1", False),
-            ("user", "text of m1", "m1", False),
-        ]
+        assert await it.lines() == [("assistant", "one\ntwo\nthree", "i1", False), ("user", "text of m1", "m1", False)]
         assert len((await it.store.read(ShowIntent(intent="i1"))).receipts) == 3
 
 
@@ -301,10 +292,7 @@ async def what_is_abandoned_stays_unknown(bench: Bench) -> None:
         assert (
             due.row.id,
             await it.store.write(StoreMirror(intent=due.row, mirror=session(), now=9.0, note=None, wake=None), same),
-        ) == (
-            "i2",
-            Settlement(mirror=None),
-        )
+        ) == ("i2", Settlement(mirror=None))
         assert await it.lines() == [("assistant", "one\ntwo", "i2", True)]
 
 

@@ -1,5 +1,6 @@
 """What every store must do with work and the session that it belongs to, and with misplaced receipts."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -39,14 +40,23 @@ from tests.support.factories import changed, delegation, direct, intent, receipt
 from tests.support.stores import state_of
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.reasons import Reason
-from trunkline.core.records.rows import IntentFate, IntentRow, LeftSession, SessionRow, Settlement
+from trunkline.core.records.rows import IntentFate, IntentRow, LeftSession, Runs, SessionRow, Settlement
 from trunkline.core.states.delegation import CallbackState
 from trunkline.core.states.intent import DeliveryEvent
-from trunkline.core.store.commands import AckChunk, Admit, EnsureSession, FinishTurn, Misplace, ResetSession
+from trunkline.core.store.commands import (
+    AckChunk,
+    Admit,
+    BeginRun,
+    CountRuns,
+    EnsureSession,
+    FinishTurn,
+    Misplace,
+    ResetSession,
+)
 from trunkline.core.store.delegations import AcceptDelegation, FinishDelegation, HandFinish, StartDelegation
 from trunkline.core.store.port import answer
 from trunkline.core.store.queries import FindIntentFate, FindRequester, FindSession, LoadUnfinished, ReadTranscript
-from trunkline.core.values import Address, IntentId, IntentState, SessionId
+from trunkline.core.values import Address, InboundId, IntentId, IntentState, SessionId
 
 
 @check
@@ -62,11 +72,7 @@ async def the_fate_of_an_intent_is_known_with_its_receipts(bench: Bench) -> None
         await it.store.write(first, same)
         await it.store.write(
             AckChunk(
-                intent=changed(asked, acked=1),
-                receipt=receipt("902"),
-                mirror=session(),
-                now=3.0,
-                mirror_due=False,
+                intent=changed(asked, acked=1), receipt=receipt("902"), mirror=session(), now=3.0, mirror_due=False
             ),
             same,
         )
@@ -269,6 +275,30 @@ async def work_that_is_left_open_keeps_its_session(bench: Bench) -> None:
             ("m4", "s-new"),
         ]
         assert left.delegations == (asked,)
+
+
+@check
+async def runs_that_end_with_their_process_are_counted_and_charged(bench: Bench) -> None:
+    left: list[Mapping[str, Runs]] = []
+    async with bench.opened() as it:
+        for name, person in (("m1", ANA), ("m2", BEN)):
+            await says(it, name, person, ISOLATED)
+            await it.store.write(BeginRun(work=InboundId(name)), answer)
+        await it.store.write(BeginRun(work=InboundId("m2"), outlived=True), answer)
+        left.append((await it.store.read(LoadUnfinished())).runs)
+        await it.store.write(CountRuns(charged=frozenset({InboundId("m1")})), answer)
+        left.append((await it.store.read(LoadUnfinished())).runs)
+        # What does not run outlives nothing, and is not charged.
+        await it.store.write(BeginRun(work=InboundId("m2"), outlived=True), answer)
+        await it.store.write(CountRuns(charged=frozenset({InboundId("m2")})), answer)
+        # An orderly stop is no death.
+        await it.store.write(BeginRun(work=InboundId("m1")), answer)
+        left.append((await it.store.read(LoadUnfinished())).runs)
+    assert left == [
+        {"m1": Runs(begun=1), "m2": Runs(begun=2)},
+        {"m1": Runs(1, 1), "m2": Runs(1, 0)},
+        {"m1": Runs(1, 1, 1), "m2": Runs(1, 0)},
+    ]
 
 
 # ---------------------------------------------------------------- results of hands

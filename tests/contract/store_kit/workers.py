@@ -361,7 +361,9 @@ async def a_delegation_is_shown_with_everything_about_it(bench: Bench) -> None:
 async def a_change_of_a_callback_applies_where_its_table_allows_it(bench: Bench) -> None:
     async with bench.opened() as it:
         await accept(it, delegation())
-        assert (await finish(it)).callback is CallbackState.PENDING_TURN
+        begun = (await finish(it)).change
+        assert begun is not None
+        assert begun.state is CallbackState.PENDING_TURN
 
         async def change(event: CallbackEvent, reason: Reason | None = None) -> Any:
             return await it.store.write(ChangeCallback(delegation=TASK, event=event, reason=reason), same)

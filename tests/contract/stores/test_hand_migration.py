@@ -14,9 +14,8 @@ from trunkline.core.store.commands import ResolveIntent, RetryIntent
 from trunkline.core.store.delegations import ChangeCallback, DelegationFilter, ListDelegations, ShowDelegation
 from trunkline.core.store.queries import LoadUnfinished
 from trunkline.core.store.queue_admin import QueueVerdict
-from trunkline.core.store.sqlite import newest
 from trunkline.core.store.sqlite.handlers import ask, execute
-from trunkline.core.store.sqlite.migrate import APPLICATION_ID, migrate, migrations
+from trunkline.core.store.sqlite.migrate import APPLICATION_ID, migrate, migrations, newest
 from trunkline.core.values import DelegationId
 
 HANDS = 7

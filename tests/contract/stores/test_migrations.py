@@ -15,10 +15,11 @@ from trunkline.core.errors import StoreError, StoreTooNew
 from trunkline.core.events import EventLog
 from trunkline.core.store.mailbox import ReadMailbox
 from trunkline.core.store.queries import ListOpenIntents, ListUnnotified, Read
-from trunkline.core.store.sqlite import SqliteStore, connect_file, newest
-from trunkline.core.store.sqlite.migrate import APPLICATION_ID, migrate, migrations
+from trunkline.core.store.sqlite.connection import connect_file
+from trunkline.core.store.sqlite.migrate import APPLICATION_ID, migrate, migrations, newest
 from trunkline.core.store.sqlite.sql.intent_reads import list_open, list_unnotified
-from trunkline.core.store.sqlite.sql.mailbox.posted import read_mailbox
+from trunkline.core.store.sqlite.sql.mailbox import read_mailbox
+from trunkline.core.store.sqlite.store import SqliteStore
 
 TOO_NEW = 9999
 

@@ -25,8 +25,9 @@ from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.store.commands import AckChunk, Admit, FinishTurn, ResetSession
 from trunkline.core.store.delegations import FinishDelegation
 from trunkline.core.store.queries import FindIntentFate, FindSession, ListOpenIntents, LoadIntents, LoadUnfinished
-from trunkline.core.store.sqlite import SqliteStore, connect_file, newest
-from trunkline.core.store.sqlite.migrate import APPLICATION_ID, migrate, migrations
+from trunkline.core.store.sqlite.connection import connect_file
+from trunkline.core.store.sqlite.migrate import APPLICATION_ID, migrate, migrations, newest
+from trunkline.core.store.sqlite.store import SqliteStore
 from trunkline.core.values import Address, DelegationId, IntentKind, IntentState, SessionId
 
 ANA, BEN, TOPIC, ROOM = direct("100"), direct("200"), group("-1007", thread="10"), room("777", parent="500")

@@ -1,7 +1,5 @@
 """People who chat with a server that is killed: each repeats what is unanswered, under the same message id."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field

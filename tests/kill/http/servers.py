@@ -6,8 +6,6 @@ reads lines of its input: ``start`` forks a server and answers its process id, `
 the input ends, the server that is left is killed.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """The storm: 50 people chat over HTTP and WebSocket with a server that is killed, over and over."""
 
-from __future__ import annotations
-
 import secrets
 import socket
 import time

@@ -1,7 +1,5 @@
 """What people saw, and what the store has, against what was promised: nothing lost, doubled or misplaced."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence

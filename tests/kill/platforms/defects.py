@@ -1,7 +1,5 @@
 """Defects that can be planted into the adapters of the server: each finding of the verdict is to be seen."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -11,7 +9,7 @@ import anyio
 import msgspec
 from anyio.streams.memory import MemoryObjectSendStream
 
-from trunkline.app.serve import accounts
+from trunkline.app.serve import parts
 from trunkline.core.errors import Ambiguous
 from trunkline.core.values import Capabilities, Envelope, Idempotency, Receipt, SendRequest
 
@@ -94,11 +92,11 @@ _DEFECTS: dict[str, type] = {
 
 def plant(name: str) -> None:
     """Give every adapter that this process makes a defect."""
-    make, defect = accounts.make_adapter, _DEFECTS[name]
+    make, defect = parts.make_adapter, _DEFECTS[name]
 
     def made(*args: Any) -> Any:
         adapter = make(*args)
         adapter.__class__ = type(f"Planted{type(adapter).__name__}", (defect, type(adapter)), {})
         return adapter
 
-    accounts.make_adapter = made
+    parts.make_adapter = made

@@ -1,7 +1,5 @@
 """A model that repeats the mark of each question, with the number of times that it was asked for it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from random import Random
 from typing import Any
@@ -27,7 +25,7 @@ class MarkModel:
         self.server = ModelServer(self._reply, seen=self._seen, note_answer=self._answered)
 
     def _reply(self, asked: Asked) -> ModelReply:
-        mark = mark_of(_last_said(asked.messages))
+        mark = mark_of(_last_said(asked.body["messages"]))
         self.asked[mark] += 1
         answer = says(f"answer to {mark} g{self.asked[mark]}")
         return msgspec.structs.replace(answer, before=self._random.uniform(*_THINKS))
@@ -36,7 +34,7 @@ class MarkModel:
         self._observer.saw(Moment.ASKED)
 
     def _answered(self, asked: Asked, _reply: ModelReply) -> None:
-        self._observer.model_replied(mark_of(_last_said(asked.messages)))
+        self._observer.model_replied(mark_of(_last_said(asked.body["messages"])))
 
 
 def _last_said(messages: list[dict[str, Any]]) -> str:

@@ -1,7 +1,5 @@
 """People on four platforms at once: each asks in one place, waits for the answer, and asks again."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from random import Random
@@ -27,14 +25,14 @@ class Asker:
         self._random = Random(f"{seed}/{name}/{place}")
         self._count = 0
 
-    async def ask(self, over: Callable[[], bool]) -> None:
-        """Ask one thing after the other until it is over."""
+    async def ask(self, over: Callable[[], bool], *, pause: float = 0.0) -> None:
+        """Ask one thing after the other until it is over; with so many seconds more between them."""
         while not over():
             self._count += 1
             mark = f"q{self._name}{self._count}"
             self._say(mark)
             await self._observer.answer(mark, _PATIENCE)
-            await asyncio.sleep(self._random.uniform(*_PAUSE))
+            await asyncio.sleep(pause + self._random.uniform(*_PAUSE))
 
     def _say(self, mark: str) -> None:
         platform = self._world.platforms[self._place.platform]

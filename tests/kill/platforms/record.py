@@ -1,7 +1,5 @@
 """What is seen from outside of the gateway: sends, updates, questions to the model, and the lives of its processes."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Callable
@@ -73,8 +71,8 @@ class Record:
     #: by mark: when the model had answered
     replied: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
     processes: list[Process] = field(default_factory=list[Process])
-    #: messages of the gateway without the mark of a question
-    unasked: list[str] = field(default_factory=list[str])
+    #: messages of the gateway without the mark of a question: their places and texts
+    unasked: list[tuple[Address, str]] = field(default_factory=list[tuple[Address, str]])
 
 
 def mark_of(text: str) -> str:
@@ -169,7 +167,7 @@ class Observer:
         elif isinstance(body, WireAccepted):
             mark = mark_of(body.text)
             if not mark:
-                self.record.unasked.append(body.text)
+                self.record.unasked.append((body.address, body.text))
             else:
                 self.record.accepted.setdefault(mark, []).append((body.address, body.text))
                 if mark in self._waiting:

@@ -5,8 +5,6 @@
 has everything imported that the configuration needs, and forks servers; see `tests.kill.http.servers`.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -77,11 +75,10 @@ class PromptServers:
 def _import_platforms(config: Path) -> None:
     """Import once what each server would."""
     from trunkline.app.serve.settings import load_settings
-    from trunkline.core.adapters.factory import module_of
 
     for account in load_settings(config).config.accounts:
         if account.platform is not None:
-            import_module(module_of(account.on))
+            import_module(f"trunkline.core.adapters.{account.on}.adapter")
 
 
 if __name__ == "__main__":

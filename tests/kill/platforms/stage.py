@@ -1,7 +1,5 @@
 """The world of a storm, and the configuration of the server in it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import secrets
@@ -12,7 +10,7 @@ from pathlib import Path
 import aiohttp
 
 from tests.support.wire.served_accounts import accounts_of
-from trunkline.sim.wire.listener import WireListener
+from trunkline.sim.wire.server import WireListener
 
 _WORLD = """\
 scenario: 1

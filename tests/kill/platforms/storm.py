@@ -1,7 +1,5 @@
 """The storm: people ask on four platforms at once, and the server is killed at random and at chosen moments."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import Counter
@@ -23,8 +21,8 @@ from trunkline.core.env import system_env
 from trunkline.sim.loop import RealTimeLoop, run_real_time
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario import load_text
-from trunkline.sim.scenario.model.scenario import Fault
-from trunkline.sim.wire.attribution import NoAttribution
+from trunkline.sim.scenario.model.faults import Fault
+from trunkline.sim.wire.attribution import Attribution
 from trunkline.sim.wire.model.server import ModelServer
 from trunkline.sim.wire.servers import listening
 
@@ -180,10 +178,7 @@ async def _storm(loop: RealTimeLoop, plan: PlatformPlan, folder: Path) -> Platfo
     epoch = system_env().now() - world.now()
     struck, armed = Counter[str](), 0
     try:
-        async with (
-            listening(world.platforms, world, NoAttribution(), epoch=epoch) as listeners,
-            _open(model.server),
-        ):
+        async with listening(world.platforms, world, Attribution(), epoch=epoch) as listeners, _open(model.server):
             config = configured(folder, listeners, model.server.url)
             servers = striker.servers = PromptServers(config, plan.defect)
             try:

@@ -1,7 +1,5 @@
 """What people saw on four platforms, and what the store has, against what was promised."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections import Counter
@@ -14,9 +12,12 @@ from pathlib import Path
 import msgspec
 
 from tests.kill.platforms.record import MARK, Record, mark_of
+from trunkline.core.values import Address
 
 #: the platforms that recognise a repeat by its key, so that nothing is ever in doubt for good
 KEYED = frozenset({"discord", "matrix"})
+#: what the id of a notice adds to that of the answer that it is about
+_NOTICE = ".notice"
 #: seconds from a response on the wire until its receipt is surely durable, on a machine under load
 _GRACE = 0.5
 #: seconds from the model's answer until its send is surely at the platform
@@ -26,10 +27,20 @@ _ON_ITS_WAY = 1.5
 class Stored(msgspec.Struct, frozen=True, kw_only=True):
     """A message that the gateway has to say, as its store has it."""
 
+    id: str
+    #: empty: it has no mark, as a notice
     mark: str
     channel: str
     state: str
     reason: str
+    #: the texts, and where they go
+    place: Address
+    text: str
+
+    @property
+    def about(self) -> str:
+        """Of a notice: the id of the answer that may be missing; else empty."""
+        return self.id.removesuffix(_NOTICE) if self.id.endswith(_NOTICE) else ""
 
 
 class Why(StrEnum):
@@ -65,19 +76,37 @@ def judge(record: Record, intents: list[Stored], inbox: Counter[str], undone: in
     verdict = Verdict()
     by_mark: dict[str, list[Stored]] = {}
     for one in intents:
-        by_mark.setdefault(one.mark, []).append(one)
+        if not one.about:
+            by_mark.setdefault(one.mark, []).append(one)
     for mark in record.questions:
         verdict.findings += _of_question(record, mark, by_mark.get(mark, []))
         if inbox[mark] != 1:
             verdict.findings.append(f"{mark} is stored {inbox[mark]} times as a message")
-    verdict.findings += [f"the gateway said {text!r}, which nobody asked" for text in record.unasked]
+    notices = {one.about: one for one in intents if one.about}
+    verdict.findings += _of_notices(record, intents, notices)
     verdict.findings += [f"{mark} was answered, and never asked" for mark in record.accepted.keys() - record.questions]
     if undone:
         verdict.findings.append(f"{undone} turns have not ended")
     for one in intents:
-        if one.state == "unknown":
+        if one.state == "unknown" and not one.about:
             _judge_unknown(verdict, record, one)
     return verdict
+
+
+def _of_notices(record: Record, intents: list[Stored], notices: dict[str, Stored]) -> Iterator[str]:
+    """A parked answer has a notice, nothing else has one, and people see it at most twice."""
+    answers = {one.id: one for one in intents}
+    allowed = Counter((one.place, one.text) for one in notices.values())
+    for (place, text), times in Counter(record.unasked).items():
+        if times > 2 * allowed[place, text]:
+            yield f"the gateway said {text!r} {times} times in {place}, for {allowed[place, text]} notices"
+    for about, notice in notices.items():
+        found = answers.get(about)
+        if found is None or found.state != "unknown":
+            yield f"{notice.id} is a notice about an answer that is {found and found.state}"
+    for one in intents:
+        if one.state == "unknown" and not one.about and one.id not in notices:
+            yield f"{one.mark} is in doubt, and its person has no notice"
 
 
 def _of_question(record: Record, mark: str, intents: list[Stored]) -> Iterator[str]:
@@ -131,11 +160,19 @@ def _why(record: Record, mark: str) -> tuple[Why, float] | None:
 def stored(store: Path) -> tuple[list[Stored], Counter[str], int, int]:
     """Messages to people, messages of people by mark, turns that have not ended, and messages that have not."""
     with closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True)) as raw:
-        rows = raw.execute("SELECT state, address, chunks, coalesce(reason, '') FROM intents").fetchall()
+        rows = raw.execute("SELECT id, state, address, chunks, coalesce(reason, '') FROM intents").fetchall()
         works = raw.execute("SELECT work, state FROM inbox").fetchall()
     intents = [
-        Stored(mark=mark_of(chunks), channel=json.loads(address)["channel"], state=state, reason=reason)
-        for state, address, chunks, reason in rows
+        Stored(
+            id=name,
+            mark=mark_of(chunks),
+            channel=json.loads(address)["channel"],
+            state=state,
+            reason=reason,
+            place=msgspec.json.decode(address, type=Address),
+            text="".join(json.loads(chunks)),
+        )
+        for name, state, address, chunks, reason in rows
     ]
     inbox = Counter[str]()
     for work, _ in works:

@@ -5,6 +5,7 @@ import pytest
 
 from tests.support.hands.roles import Asker, ran, takes
 from tests.support.hands.stage import ANA, Stage, staged
+from trunkline.core.config.delivery import DeliveryConfig
 from trunkline.core.errors import LeaseLost
 from trunkline.core.events.hands import DelegationFinished
 from trunkline.core.reasons import Reason
@@ -174,7 +175,8 @@ def test_s32_a_send_in_doubt_is_resolved_or_parked_and_never_repeated_in_silence
         # The platform has it, and the gateway dies before it has stored that.
         stage.restart()
         await anyio.sleep(120)
-        assert stage.texts(ANA) == ["on it: clean", "clerk: done: clean"]
+        notice = [DeliveryConfig().doubt_notice] if able is Idempotency.NONE else []
+        assert stage.texts(ANA) == ["on it: clean", "clerk: done: clean", *notice]
         (row,) = await stage.rows()
         assert row.callback is (CallbackState.PARKED if able is Idempotency.NONE else CallbackState.DELIVERED)
 

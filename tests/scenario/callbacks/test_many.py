@@ -5,6 +5,7 @@ import pytest
 
 from tests.support.hands.roles import Asker, by_task, takes
 from tests.support.hands.stage import ANA, BEN, Stage, place, staged
+from trunkline.core.config.delivery import DeliveryConfig
 from trunkline.core.events.delivery import LaneWaiting
 from trunkline.core.events.hands import CallbackChanged
 from trunkline.core.reasons import Reason
@@ -32,7 +33,7 @@ def test_s22_n_delegations_of_one_session_give_n_callbacks_each_with_its_own_ori
 
 
 def test_s23_nothing_of_a_result_reaches_another_person_or_session():
-    # Everybody shares the agent and the hand; see tests/random_scenarios/hands for thousands of interleavings.
+    # Everybody shares the agent and the hand; see tests/random_hands for thousands of interleavings.
     people = [f"p{number}" for number in range(12)]
 
     async def play(stage: Stage) -> None:
@@ -93,7 +94,7 @@ def test_s25_it_is_given_up_when_it_is_too_old_and_says_so():
         await anyio.sleep(60)
         (row,) = await stage.rows()
         assert (row.callback, row.callback_reason) == (CallbackState.UNDELIVERABLE, Reason.TOO_OLD)
-        assert stage.texts(ANA) == ["on it: clean"]
+        assert stage.texts(ANA) == ["on it: clean", DeliveryConfig().failed_notice]
 
     config = {"delivery": {"max_age": 300, "not_ready_wait": 5, "backoff": [1]}}
     staged(play, agents={"main": Asker()}, hands={"clerk": takes(10)}, config=config)

@@ -5,6 +5,7 @@ import pytest
 
 from tests.support.hands.roles import Asker, takes
 from tests.support.hands.stage import ANA, BEN, Stage, place, staged
+from trunkline.core.config.delivery import DeliveryConfig
 from trunkline.core.errors import Ambiguous, NotSent, Refused
 from trunkline.core.events.bindings import RouterDecided
 from trunkline.core.events.delivery import ChunkAcked, IntentSettled
@@ -60,7 +61,10 @@ def test_s18_a_thread_that_is_gone_fails_closed():
         await anyio.sleep(2)
         stage.account(thread).gone.add(("room", "t7"))
         await anyio.sleep(120)
-        assert [one.place for one in stage.seen()] == [thread]
+        # The result is said nowhere else; its room is told that it cannot be said.
+        answer, notice = stage.seen()
+        assert (answer.place, notice.text) == (thread, DeliveryConfig().failed_notice)
+        assert (notice.place.conversation, notice.place.thread) == ("room", None)
         (row,) = await stage.rows()
         assert (row.callback, row.callback_reason) == (CallbackState.UNDELIVERABLE, Reason.PLACE_GONE)
 
@@ -123,7 +127,7 @@ def test_s20_d10_a_send_that_nobody_can_vouch_for_is_no_delivery():
         (row,) = await stage.rows()
         assert row.callback is CallbackState.PARKED
         settled = [body.state for body in stage.bodies(IntentSettled)]
-        assert settled == [IntentState.DELIVERED, IntentState.UNKNOWN]
+        assert settled == [IntentState.DELIVERED, IntentState.UNKNOWN, IntentState.DELIVERED]
 
     staged(play, agents={"main": Asker()}, hands={"clerk": takes(5)}, idempotency=Idempotency.NONE)
 
@@ -195,6 +199,7 @@ def test_s21_d7_the_adapter_gets_the_person_also_after_a_restart_and_a_retry(ann
         await anyio.sleep(60)
         (row,) = await stage.rows()
         assert row.callback is CallbackState.DELIVERED
-        assert [one.recipient for one in stage.seen(ANA)] == [None, ana]
+        said = [one for one in stage.seen(ANA) if one.text != DeliveryConfig().failed_notice]
+        assert [one.recipient for one in said] == [None, ana]
 
     staged(play, agents={"main": Asker()}, hands={"clerk": takes(5)}, config={"hands": {"announce": announce}})

@@ -1,7 +1,5 @@
 """What keys and mouse do, without looking at pictures."""
 
-from __future__ import annotations
-
 import pytest
 from textual.events import MouseScrollDown
 
@@ -9,14 +7,12 @@ from tests.support.app.listed_runs import ENTRIES, ListedRuns
 from tests.support.app.pilot import SIZES, WIDE_SCREEN, app, play_out, press, settle, text_of, until
 from tests.support.app.traces import DEFECT
 from trunkline.app.tui.app import TrunklineApp, launch
-from trunkline.app.tui.screens.dialogs.help import HelpDialog, KeyList
-from trunkline.app.tui.screens.picker.scenario_list import ScenarioList
-from trunkline.app.tui.screens.picker.screen import PickerScreen
-from trunkline.app.tui.screens.sessions.screen import SessionsScreen
-from trunkline.app.tui.screens.sessions.session_list import SessionList
+from trunkline.app.tui.screens.dialogs.search_dialogs import HelpDialog, KeyList
+from trunkline.app.tui.screens.picker.screen import PickerScreen, ScenarioList
+from trunkline.app.tui.screens.sessions.screen import SessionList, SessionsScreen
 from trunkline.app.tui.screens.timeline.screen import TimelineScreen
 from trunkline.app.tui.screens.timeline.swimlane import Swimlane
-from trunkline.app.tui.state.playback import Playback
+from trunkline.app.tui.state.open_run import Playback
 from trunkline.app.tui.theme import CYCLE
 from trunkline.app.view.timeline.status_line import PlaybackMode
 from trunkline.core.errors import UsageError

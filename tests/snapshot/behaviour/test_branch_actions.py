@@ -1,7 +1,5 @@
 """The whole way of a report, over many scenarios: fault, branch, where it parts, W, the command line, and back."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -10,7 +8,7 @@ from tests.support.app.pilot import press, text_of
 from trunkline.app.cli import main
 from trunkline.app.runs.scenario_source import SimSource, load
 from trunkline.app.tui.app import TrunklineApp
-from trunkline.app.tui.screens.diff.diff_list import DiffList
+from trunkline.app.tui.screens.diff.screen import DiffList
 from trunkline.app.tui.state.branching import aside
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.view.faults.catalog import MAKERS
@@ -57,6 +55,42 @@ def opened(name: str, kind: type[Body]) -> TrunklineApp:
     return TrunklineApp(workspace, theme="textual-dark", clocked=False)
 
 
+async def test_the_open_run_becomes_the_smallest_scenario_with_its_violation(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    app = opened("tour/told-twice", IntentPrepared)
+    violated, steps = app.workspace.run.view.run.violated, len(app.workspace.source.scenarios())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await press(pilot, "1", "S")
+        for _ in range(1200):
+            # The search is a thread, and the key may not have been handled yet.
+            await pilot.pause(0.05)
+            if any("told-twice-small" in str(note) for note in app.notes):
+                break
+        assert (tmp_path / "told-twice-small.yaml").exists(), app.notes
+        small = load(tmp_path / "told-twice-small.yaml")
+        assert app.workspace.entry is not None
+        assert app.workspace.entry.path.name == "told-twice-small.yaml"
+        assert violated[0] in app.workspace.run.view.run.violated
+        assert len(small.scenario.script) <= 2 > steps
+    bug = small.scenario.bugs[0]
+    monkeypatch.setattr("sys.argv", ["trunkline", "run", "told-twice-small.yaml", "--bug", bug])
+    assert aside(main) == 1
+    assert violated[0] in capsys.readouterr().out
+
+
+async def test_a_run_that_holds_is_not_made_smaller(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    app = opened("faults/one-answer", IntentPrepared)
+    assert app.workspace.entry is not None
+    app.workspace.open(app.workspace.entry, seed=1, bugs=())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await press(pilot, "S")
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert any("holds" in str(note) for note in app.notes)
+        assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(("name", "kind", "fault"), WAYS, ids=lambda value: value if isinstance(value, str) else "")
 async def test_from_the_duplicate_to_a_file_in_ci(name, kind, fault, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
@@ -84,7 +118,7 @@ async def test_from_the_duplicate_to_a_file_in_ci(name, kind, fault, tmp_path, m
     assert code == 0, report
     assert ("--bug own" in said) is (load(kept).scenario.bugs != ())
     if "--bug own" in said:
-        assert aside(lambda: run_in_ci(monkeypatch, kept, "--bug", "own")) == 1
+        assert aside(lambda: run_in_ci(monkeypatch, kept, "--bug", "own")) == 0
 
 
 async def test_a_fault_without_effect_is_reported(tmp_path, monkeypatch):

@@ -1,7 +1,5 @@
 """`y` copies, `x` writes: the menus, what is taken, where it lands, and what is said when it cannot."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
@@ -10,13 +8,11 @@ import pytest
 from tests.support.app.listed_runs import ENTRIES
 from tests.support.app.pilot import WIDE_SCREEN, app, press, settle, text_of
 from tests.support.app.traces import DEFECT
-from trunkline.app.tui.platform import clipboard
 from trunkline.app.tui.platform import file_export as export
-from trunkline.app.tui.screens.dialogs.menu import MenuDialog
-from trunkline.app.tui.screens.sessions.session_list import SessionList
+from trunkline.app.tui.screens.dialogs.search_dialogs import MenuDialog
+from trunkline.app.tui.screens.sessions.screen import SessionList
 from trunkline.app.tui.screens.timeline.screen import TimelineScreen
-from trunkline.app.view.explain.copy_choices import event_line
-from trunkline.app.view.explain.explanation import explain
+from trunkline.app.view.explain.explanation import event_line, explain
 from trunkline.core.events import encode_trace, read_trace
 
 COMMAND = f"trunkline run scenarios/tour/bound-completion-twice.yaml --seed 7 --bug {DEFECT}"
@@ -175,7 +171,7 @@ async def test_a_file_that_cannot_be_written_is_reported_with_path_and_errno(mon
     ],
 )
 def test_which_terminals_take_copies(environment, takes):
-    assert clipboard.takes_copies(environment) is takes
+    assert export.takes_copies(environment) is takes
 
 
 @pytest.mark.anyio
@@ -247,7 +243,7 @@ def test_a_full_disk_leaves_no_half_file(tmp_path, monkeypatch):
     monkeypatch.setattr(Path, "write_bytes", lambda path, content: os.close(os.open(path, os.O_CREAT | os.O_EXCL)))
     with pytest.raises(OSError) as failed:
         export.write_new(tmp_path, "run", ".txt", b"content")
-    assert clipboard.failure(failed.value) == f"{tmp_path / 'run.txt'}: No space left on device (ENOSPC)"
+    assert export.failure(failed.value) == f"{tmp_path / 'run.txt'}: No space left on device (ENOSPC)"
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,7 +1,5 @@
 """Keys typed without a pause: none is lost, and none goes to the screen below what the one before it opened."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +8,7 @@ from textual.events import Key, Paste
 
 from tests.support.app.pilot import app, settle, text_of
 from trunkline.app.tui.app import TrunklineApp
-from trunkline.app.tui.screens.dialogs.filter import FilterDialog
-from trunkline.app.tui.screens.dialogs.help import HelpDialog
+from trunkline.app.tui.screens.dialogs.search_dialogs import FilterDialog, HelpDialog
 from trunkline.app.tui.screens.picker.screen import PickerScreen
 from trunkline.app.tui.screens.timeline.screen import TimelineScreen
 

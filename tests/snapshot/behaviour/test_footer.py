@@ -1,13 +1,11 @@
 """The footer: what matters now is in it, at most eight keys, in one line of 80 cells; and the letter of the run."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.snapshot.behaviour.test_keys import SCREENS
 from tests.support.app.listed_runs import ENTRIES, ListedRuns
 from tests.support.app.pilot import app, press, settle, text_of
-from trunkline.app.tui.footer_keys import MOST_KEYS, footer_keys
+from trunkline.app.tui.widgets.bars import MOST_KEYS, footer_keys
 
 pytestmark = pytest.mark.anyio
 
@@ -26,7 +24,7 @@ def first_line(one: object) -> str:
 async def test_after_a_violation_next_twin_and_fault_are_shown_on_every_screen(name):
     one = app()
     async with one.run_test(size=(80, 24)) as pilot:
-        one.show(name)
+        one.action_show(name)
         await settle(one)
         shown = last_line(one)
         assert all(word in shown for word in ("i Fault", "t Twin", "? Help", "q Quit")), shown
@@ -43,7 +41,7 @@ async def test_on_a_branch_it_can_be_taken_back_and_kept(name):
     async with one.run_test(size=(80, 24)) as pilot:
         one.workspace.open(ENTRIES[0], seed=7, bugs=(), at_violation=False)
         await press(pilot, "r")
-        one.show(name)
+        one.action_show(name)
         await settle(one)
         assert "run B" in first_line(one)
         assert "u Undo" not in last_line(one)

@@ -1,7 +1,5 @@
 """What a picture costs the one after it: lines that stay are the same strips, and nothing is left to be collected."""
 
-from __future__ import annotations
-
 import gc
 
 import pytest

@@ -1,20 +1,17 @@
 """Keys between messages and delegations, and from columns to bars."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.app.hand_runs import many_hands, side_by_side
 from tests.support.app.pilot import app, press, text_of
 from tests.support.app.queued_runs import queued, silence
 from trunkline.app.tui.app import TrunklineApp
-from trunkline.app.tui.screens.hands.hand_list import HandList
-from trunkline.app.tui.screens.hands.screen import HandsScreen
+from trunkline.app.tui.screens.hands.screen import HandList, HandsScreen
 from trunkline.app.tui.screens.messages.screen import MessagesScreen
 from trunkline.app.tui.screens.queue.screen import QueueScreen
 from trunkline.app.tui.screens.sessions.screen import SessionsScreen
 from trunkline.app.tui.screens.timeline.screen import TimelineScreen
-from trunkline.app.view.hands.bars import run_bar
+from trunkline.app.view.hands.cells import run_bar
 
 pytestmark = pytest.mark.anyio
 SCREENS = {"2": TimelineScreen, "3": MessagesScreen, "4": SessionsScreen, "6": QueueScreen}

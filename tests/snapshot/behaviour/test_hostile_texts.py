@@ -4,8 +4,6 @@ Texts are cleaned where rows are made. So that a forgotten path is found here to
 would hide it, is switched off.
 """
 
-from __future__ import annotations
-
 import re
 from operator import attrgetter
 
@@ -18,10 +16,10 @@ from tests.support.app.pilot import press, text_of, until
 from tests.support.paths import FIXTURES
 from trunkline.app.runs.scenario_source import SimSource, entry_of, load
 from trunkline.app.tui.app import TrunklineApp
-from trunkline.app.tui.platform import clipboard
-from trunkline.app.tui.platform.harmless_lines import HarmlessLines
+from trunkline.app.tui.keys import SCREENS
+from trunkline.app.tui.platform import file_export
+from trunkline.app.tui.platform.terminal_lifecycle import HarmlessLines
 from trunkline.app.tui.platform.textual_private import screen_lines
-from trunkline.app.tui.screen_registry import SCREENS
 from trunkline.app.tui.state.workspace import Workspace
 
 FOLDER = FIXTURES / "reported" / "simulator"
@@ -90,7 +88,7 @@ async def test_what_is_copied_presses_no_keys(monkeypatch, tmp_path):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     one = app_on(EVIL)
     async with one.run_test(size=SIZE):
-        clipboard.copy(one, "line \x1b[31m one\nmix \u202e\x9b\u200d\r end", {})
+        file_export.copy(one, "line \x1b[31m one\nmix \u202e\x9b\u200d\r end", {})
         assert one.clipboard == "line ·[31m one\nmix ··\u200d· end"
 
 

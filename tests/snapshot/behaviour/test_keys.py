@@ -1,7 +1,5 @@
 """The key table: every row works, nothing is bound twice, and nobody depends on keys that terminals swallow."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest
@@ -9,9 +7,8 @@ import pytest
 from tests.support.app.listed_runs import ListedRuns
 from tests.support.for_each import for_each
 from tests.support.paths import DOCS
-from trunkline.app.tui.app import run_screen_class
-from trunkline.app.tui.keys import GROUPS, KEYS, as_markdown, bindings_of, footer_of, keys_of, show
-from trunkline.app.tui.screen_registry import NAMES
+from trunkline.app.tui.app import TrunklineApp, run_screen_class
+from trunkline.app.tui.keys import GROUPS, KEYS, NAMES, as_markdown, bindings_of, footer_of, keys_of, show
 from trunkline.app.tui.screens.picker.screen import PickerScreen
 from trunkline.app.tui.state.workspace import Workspace
 
@@ -26,8 +23,8 @@ def test_every_screen_of_the_table_exists():
 def test_every_action_exists_and_every_binding_is_made(name):
     screen = SCREENS[name](Workspace(ListedRuns()))
     for key in keys_of(name):
-        method = key.action.partition("(")[0]
-        assert callable(getattr(screen, f"action_{method}", None)), key
+        owner, _, method = key.action.partition("(")[0].rpartition(".")
+        assert callable(getattr(TrunklineApp if owner == "app" else screen, f"action_{method}", None)), key
     assert len(bindings_of(name)) == len(list(keys_of(name)))
 
 

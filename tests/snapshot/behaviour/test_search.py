@@ -1,19 +1,15 @@
 """Filter, breakpoints, why-not, timers and typed moments: what the keys do, and what it looks like."""
 
-from __future__ import annotations
-
 import pytest
 from textual.widgets import Input
 
 from tests.support.app.listed_runs import ENTRIES
 from tests.support.app.pilot import WIDE_SCREEN, app, press, settle, text_of, until
-from trunkline.app.tui.screens.dialogs.alternatives import AlternativesDialog
-from trunkline.app.tui.screens.dialogs.breakpoints import BreakpointsDialog
-from trunkline.app.tui.screens.dialogs.filter import FilterDialog
-from trunkline.app.tui.screens.messages.message_list import MessageList
+from trunkline.app.tui.screens.dialogs.search_dialogs import AlternativesDialog, BreakpointsDialog, FilterDialog
+from trunkline.app.tui.screens.messages.screen import MessageList
 from trunkline.app.tui.screens.timeline.screen import TimelineScreen
 from trunkline.app.tui.screens.timeline.swimlane import Swimlane
-from trunkline.app.view.timeline.breakpoints import BreakpointKind
+from trunkline.app.view.timeline.filters import BreakpointKind
 from trunkline.app.view.timeline.status_line import PlaybackMode
 
 pytestmark = pytest.mark.anyio

@@ -1,7 +1,5 @@
 """Colours can be read in every theme, and meaning never rests on colour alone."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -14,7 +12,7 @@ from tests.support.paths import ROOT
 from trunkline.app.text.cells import ASCII
 from trunkline.app.text.fact import Tone
 from trunkline.app.tui.theme import CONTRAST, CYCLE, FAINT_CONTRAST, FILLED, OWN_THEMES, Palette, contrast, palette_of
-from trunkline.app.view.rows.row import Look
+from trunkline.app.view.rows.lanes import Look
 
 TUI = ROOT / "app" / "tui"
 THEMES = {**BUILTIN_THEMES, **{theme.name: theme for theme in OWN_THEMES}}

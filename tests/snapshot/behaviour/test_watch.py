@@ -1,7 +1,5 @@
 """A run that goes on: followed, rewound, paused, broken; every screen of it; and what cannot be done with it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +9,11 @@ from tests.support.app.listed_runs import ENTRIES, ListedRuns
 from tests.support.app.pilot import press, settle, text_of
 from tests.support.app.traces import bound_completion
 from tests.support.app.wire_runs import KILLED, RESENT, wire_run
-from trunkline.app.runs.live_run import LiveRun
+from trunkline.app.runs.live_run import Budget, Feed, LiveRun
 from trunkline.app.runs.model import Run
-from trunkline.app.runs.trace_follower import Budget, Feed
 from trunkline.app.tui.app import TrunklineApp
-from trunkline.app.tui.screens.messages.message_list import MessageList
-from trunkline.app.tui.state.live_session import LiveSession
-from trunkline.app.tui.state.workspace import Workspace
+from trunkline.app.tui.screens.messages.screen import MessageList
+from trunkline.app.tui.state.workspace import LiveSession, Workspace
 from trunkline.app.view.index.messages import MessageHistories
 from trunkline.app.view.timeline.status_line import PlaybackMode
 from trunkline.core.events import Event, Trace, encode_event
@@ -71,9 +67,7 @@ class Growing:
 
     @property
     def mode(self) -> PlaybackMode:
-        status = self.app.workspace.status()
-        assert status is not None
-        return status.mode
+        return self.app.workspace.run.playback.mode
 
 
 @pytest.fixture
@@ -211,14 +205,14 @@ async def test_following_reads_on(growing: Growing):
 
 
 async def test_a_breakpoint_stops_following(growing: Growing):
-    from trunkline.app.view.timeline.breakpoints import Breakpoint, BreakpointKind
+    from trunkline.app.view.timeline.filters import Breakpoint, BreakpointKind
 
     one = growing.app
     async with one.run_test(size=(80, 24)):
         growing.tell(3)
         kind = TRACE.events[14].kind
         at = next(event.seq for event in TRACE.events[3:] if event.kind == kind)
-        one.workspace.search.toggle(Breakpoint(BreakpointKind.KIND, kind))
+        one.workspace.search.breakpoints.toggle(Breakpoint(BreakpointKind.KIND, kind))
         growing.tell(30)
         assert (growing.mode, one.workspace.cursor) == (PlaybackMode.BREAKPOINT, at)
 
@@ -313,13 +307,13 @@ async def test_lines_that_make_no_sense_leave_what_came_before(
         growing.tell(12)
         # The queue is made by now, and it is what does not understand an event.
         await press(pilot, "6")
-        take = MessageHistories.take
+        take = MessageHistories.take_event
 
         def confused(self: MessageHistories, event: Event) -> None:
             take(self, event)
             assert event.seq != bad
 
-        monkeypatch.setattr(MessageHistories, "take", confused)
+        monkeypatch.setattr(MessageHistories, "take_event", confused)
         growing.tell(24)
         monkeypatch.undo()
         await settle(one)
@@ -332,7 +326,7 @@ async def test_lines_that_make_no_sense_leave_what_came_before(
 
 async def test_a_frame_takes_no_more_than_its_budget(growing: Growing):
     """However much waits: a clock that goes on by a millisecond each time it is asked."""
-    from trunkline.app.runs.trace_follower import Budget
+    from trunkline.app.runs.live_run import Budget
 
     now = [0.0]
 

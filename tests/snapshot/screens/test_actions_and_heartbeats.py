@@ -1,7 +1,5 @@
 """Runs with changes, with the cross-context policy and with heartbeats, on the screens that show them."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import msgspec

@@ -1,7 +1,5 @@
 """The Bindings screen: its pictures, what its keys do, and the question that it answers."""
 
-from __future__ import annotations
-
 import pytest
 from textual.widgets import Input
 
@@ -9,9 +7,7 @@ from tests.support.app.bound_runs import bound_threads
 from tests.support.app.listed_runs import ENTRIES
 from tests.support.app.pilot import SIZES, WIDE_SCREEN, app, press, settle, text_of
 from trunkline.app.tui.app import TrunklineApp
-from trunkline.app.tui.screens.bindings.binding_list import BindingList, BindingRecord
-from trunkline.app.tui.screens.bindings.screen import BindingsScreen
-from trunkline.app.tui.screens.dialogs.resolve_place import ResolvePlaceDialog
+from trunkline.app.tui.screens.bindings.screen import BindingList, BindingRecord, BindingsScreen, ResolvePlaceDialog
 from trunkline.app.tui.screens.timeline.screen import TimelineScreen
 from trunkline.app.tui.screens.timeline.swimlane import Swimlane
 

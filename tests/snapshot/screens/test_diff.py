@@ -1,7 +1,5 @@
 """The Diff screen and the fault palette: pictures, what their keys do, and what is written."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +8,8 @@ import pytest
 from tests.support.app.pilot import SIZES, WIDE_SCREEN, app, press, settle, text_of
 from trunkline.app.runs.scenario_source import SimSource, load
 from trunkline.app.tui.app import TrunklineApp
-from trunkline.app.tui.screens.dialogs.fault_list import FaultList
-from trunkline.app.tui.screens.dialogs.fault_palette import FaultPalette
-from trunkline.app.tui.screens.diff.diff_list import DiffList
-from trunkline.app.tui.screens.diff.screen import DiffScreen
+from trunkline.app.tui.screens.dialogs.fault_palette import FaultList, FaultPalette
+from trunkline.app.tui.screens.diff.screen import DiffList, DiffScreen
 from trunkline.app.tui.screens.timeline.screen import TimelineScreen
 from trunkline.app.tui.state.branching import aside
 from trunkline.app.tui.state.workspace import Workspace
@@ -136,7 +132,7 @@ async def test_a_row_of_a_alone_stays_selected_while_the_cursor_stands_before_it
         assert diff is not None
         index = next(at for at, row in enumerate(diff.rows) if row.mark is DiffMark.ONLY_A and at > 5)
         assert isinstance(one.screen, DiffScreen)
-        one.screen.go(index)
+        one.screen.go_to_row(index)
         await settle(one)
         assert list_of(one).selected == index
         assert one.workspace.cursor == diff.seq_at(index)

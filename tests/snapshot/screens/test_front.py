@@ -1,12 +1,10 @@
 """Pictures of the front, the picker, and hints."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
-import trunkline.app.runs.scenario_source
+import trunkline.sim
 from tests.support.app.front import WIDE, notes
 from tests.support.app.listed_runs import ENTRIES, ListedRuns
 from tests.support.app.pilot import SIZES, WIDE_SCREEN, press, settle, text_of
@@ -15,8 +13,7 @@ from trunkline.app.runs.model import Run, ScenarioEntry
 from trunkline.app.runs.scenario_source import SimSource
 from trunkline.app.tui.app import TrunklineApp
 from trunkline.app.tui.screens.diff.screen import DiffScreen
-from trunkline.app.tui.screens.picker.scenario_list import ScenarioList, ScenarioStory
-from trunkline.app.tui.screens.picker.screen import PickerScreen
+from trunkline.app.tui.screens.picker.screen import PickerScreen, ScenarioList, ScenarioStory
 from trunkline.app.tui.screens.timeline.screen import TimelineScreen
 from trunkline.app.tui.screens.timeline.swimlane import Swimlane
 from trunkline.app.tui.state.workspace import Workspace
@@ -219,7 +216,7 @@ async def test_a_gateway_that_breaks_leaves_the_picker_open_and_is_a_result(monk
     def broken(*_args, **_options):
         raise RuntimeError("the gateway fell over")
 
-    monkeypatch.setattr(trunkline.app.runs.scenario_source, "run_scenario", broken)
+    monkeypatch.setattr(trunkline.sim, "run_scenario", broken)
     one = TrunklineApp(Workspace(SimSource((Path("scenarios/tour"),))), theme="textual-dark", clocked=False)
     async with one.run_test(size=(120, 40)) as pilot:
         await settle(one)

@@ -1,7 +1,5 @@
 """The Hands screen: its pictures, and where its rows lead."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.app.bound_runs import bound_threads
@@ -9,8 +7,7 @@ from tests.support.app.hand_runs import many_hands
 from tests.support.app.pilot import SIZES, WIDE_SCREEN, app, press, text_of
 from tests.support.app.queued_runs import helpers, silence
 from trunkline.app.tui.app import TrunklineApp
-from trunkline.app.tui.screens.hands.hand_list import HandList
-from trunkline.app.tui.screens.hands.screen import HandsScreen
+from trunkline.app.tui.screens.hands.screen import HandList, HandsScreen
 from trunkline.app.tui.screens.timeline.screen import TimelineScreen
 
 pytestmark = pytest.mark.anyio

@@ -1,7 +1,5 @@
 """The Invariants screen: its pictures, what its keys do, and where the evidence leads."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.app.listed_runs import ENTRIES
@@ -9,8 +7,7 @@ from tests.support.app.pilot import SIZES, WIDE_SCREEN, app, press, settle, text
 from tests.support.app.traces import bound_completion
 from trunkline.app.runs.model import Run
 from trunkline.app.tui.app import TrunklineApp
-from trunkline.app.tui.screens.invariants.screen import InvariantsScreen
-from trunkline.app.tui.screens.invariants.verdict_list import VerdictDetail, VerdictList
+from trunkline.app.tui.screens.invariants.screen import InvariantsScreen, VerdictDetail, VerdictList
 from trunkline.app.tui.screens.timeline.screen import TimelineScreen
 from trunkline.core.events import Trace
 

@@ -1,14 +1,11 @@
 """The Messages screen: its pictures, what opens a message, and where its rows lead."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.app.pilot import SIZES, WIDE_SCREEN, app, press, text_of
 from tests.support.app.queued_runs import queued, silence
 from trunkline.app.tui.app import TrunklineApp
-from trunkline.app.tui.screens.messages.message_list import MessageList
-from trunkline.app.tui.screens.messages.screen import MessagesScreen
+from trunkline.app.tui.screens.messages.screen import MessageList, MessagesScreen
 from trunkline.app.tui.screens.timeline.screen import TimelineScreen
 
 pytestmark = pytest.mark.anyio

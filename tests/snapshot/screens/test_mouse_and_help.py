@@ -1,7 +1,5 @@
 """The mouse, the help and the command palette."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -13,16 +11,13 @@ from tests.support.app.pilot import SIZES, press, settle, text_of, until
 from tests.support.app.pilot import app as open_app
 from trunkline.app.runs.scenario_source import SimSource, entry_of, load
 from trunkline.app.tui.app import TrunklineApp
-from trunkline.app.tui.screens.dialogs.filter import FilterDialog
-from trunkline.app.tui.screens.dialogs.help import HelpDialog, KeyList
-from trunkline.app.tui.screens.dialogs.lanes import LanesDialog
+from trunkline.app.tui.screens.dialogs.search_dialogs import LEGEND, FilterDialog, HelpDialog, KeyList, LanesDialog
 from trunkline.app.tui.screens.sessions.screen import SessionsScreen
 from trunkline.app.tui.screens.timeline.screen import TimelineScreen
 from trunkline.app.tui.screens.timeline.swimlane import Swimlane
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.bars import KeyBar, StatusBar, TabBar
-from trunkline.app.tui.widgets.fact_list import Inspector
-from trunkline.app.view.labels.legend import LEGEND
+from trunkline.app.tui.widgets.cursor_list import Inspector
 from trunkline.app.view.timeline.status_line import PlaybackMode
 
 pytestmark = pytest.mark.anyio
@@ -66,7 +61,7 @@ async def test_clicks_on_status_tabs_and_footer():
     async with one.run_test(size=(120, 40)) as pilot:
         await press(pilot, "0")
         for start, _end, action in one.screen.query_one(StatusBar)._places:
-            if action == "next_violation":
+            if action == "violation(1)":
                 await pilot.click(StatusBar, offset=(start + 1, 0))
                 break
         await settle(one)
@@ -75,7 +70,7 @@ async def test_clicks_on_status_tabs_and_footer():
         await pilot.click(TabBar, offset=(start + 1, 0))
         await settle(one)
         assert isinstance(one.screen, SessionsScreen)
-        place = next(place for place in one.screen.query_one(KeyBar)._places if place[2] == "help")
+        place = next(place for place in one.screen.query_one(KeyBar)._places if place[2] == "app.help")
         await pilot.click(KeyBar, offset=(place[0], 0))
         await settle(one)
         assert isinstance(one.screen, HelpDialog)
@@ -99,7 +94,7 @@ async def test_the_help_explains_every_sign_and_a_sign_does_nothing():
     async with one.run_test(size=(80, 24)) as pilot:
         await press(pilot, "?")
         found = one.screen.query_one(KeyList)
-        assert {sign.meaning for sign in LEGEND} <= {key.help for key in found.all}
+        assert set(LEGEND.values()) <= {key.help for key in found.all}
         await press(pilot, "!", "!", "enter")
         assert isinstance(one.screen, HelpDialog)
         assert notes(one) == ["a sign to read, no key to press"]
@@ -141,7 +136,7 @@ async def test_keys_of_the_front_work_on_a_real_run():
         assert isinstance(one.screen, TimelineScreen)
         assert not isinstance(one.screen, FilterDialog)
         assert one.screen.query_one(Inspector).count > 3
-        assert one.workspace.cursor == 53
+        assert one.workspace.cursor == 55
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """The Overview: its pictures, where its cards lead, and the tabs above it."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.app.bound_runs import bound_threads
@@ -10,7 +8,7 @@ from tests.support.app.pilot import SIZES, WIDE_SCREEN, app, play_out, press, se
 from tests.support.app.traces import bound_completion
 from trunkline.app.runs.model import Run
 from trunkline.app.tui.app import TrunklineApp
-from trunkline.app.tui.screen_registry import SCREENS
+from trunkline.app.tui.keys import SCREENS
 from trunkline.app.tui.screens.bindings.screen import BindingsScreen
 from trunkline.app.tui.screens.invariants.screen import InvariantsScreen
 from trunkline.app.tui.screens.overview.screen import OverviewScreen

@@ -1,20 +1,17 @@
 """All panes at once; lanes and marks."""
 
-from __future__ import annotations
-
 import pytest
 from textual.containers import Container
 
 from tests.support.app.front import WIDE, columns_of, notes
 from tests.support.app.pilot import app as open_app
 from tests.support.app.pilot import press, settle, text_of
-from trunkline.app.tui.screens.dialogs.bookmarks import BookmarksDialog
-from trunkline.app.tui.screens.dialogs.lanes import LanesDialog
+from trunkline.app.tui.screens.dialogs.search_dialogs import BookmarksDialog, LanesDialog
 from trunkline.app.tui.screens.run_screen import RunScreen
 from trunkline.app.tui.screens.sessions.screen import SessionsScreen
+from trunkline.app.tui.screens.timeline.screen import TwoConversations
 from trunkline.app.tui.screens.timeline.swimlane import Swimlane
 from trunkline.app.tui.widgets.cards import QueueCard, SessionsCard
-from trunkline.app.tui.widgets.two_conversations import TwoConversations
 
 pytestmark = pytest.mark.anyio
 

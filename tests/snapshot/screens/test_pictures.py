@@ -1,7 +1,5 @@
 """Pictures of the screens at two sizes. `make snapshots` takes them again; look at them before keeping them."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.app.changes import changed_sessions

@@ -1,7 +1,5 @@
 """A trace whose lines can be read and contradict each other: what cannot be shown is said, and the app goes on."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,13 +1,11 @@
 """Runs of which only the wire is known: what each screen shows of them, and what it says nobody can know."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.app.pilot import SIZES, app, press, text_of
 from tests.support.app.wire_runs import GROWING, KILLED, NEXT_DOOR, RESENT, wire_run
 from trunkline.app.tui.app import TrunklineApp
-from trunkline.app.tui.screens.messages.message_list import MessageList
+from trunkline.app.tui.screens.messages.screen import MessageList
 from trunkline.app.tui.screens.timeline.screen import TimelineScreen
 from trunkline.app.tui.screens.wire_side.wire_lists import QuestionList, RequestList
 

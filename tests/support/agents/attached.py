@@ -83,7 +83,12 @@ async def attached(
     try:
         if main is not None:
             config["others"] = {"helper": agent}
-        async with running([agent]), serving(folder / "store.db", platform, main or agent, **config) as gateway:
+        async with (
+            running([agent]),
+            serving(
+                folder / "store.db", platform, main or agent, **{"turns": {"error_notice": ""}, **config}
+            ) as gateway,
+        ):
             yield Attached(gateway, platform)
     finally:
         platform.close()

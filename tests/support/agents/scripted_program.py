@@ -127,6 +127,12 @@ def work(document: dict[str, Any]) -> None:
         case "child":
             child = subprocess.Popen(["sleep", "1000"], start_new_session=False)
             say(type="answer", turn=turn, text=str(child.pid))
+        case "escaped":
+            # In a session of its own, an orphan at once, deaf to every request.
+            escape = "trap '' TERM HUP INT; echo $$; exec >&- 2>&-; while :; do sleep 1000; done"
+            child = subprocess.Popen(["sh", "-c", 'setsid sh -c "$0" &', escape], stdout=subprocess.PIPE, text=True)
+            assert child.stdout is not None
+            say(type="answer", turn=turn, text=child.stdout.readline().strip())
         case "pid":
             say(type="answer", turn=turn, text=str(os.getpid()))
         case "environ":

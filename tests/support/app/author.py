@@ -1,7 +1,5 @@
 """Writes traces by hand for the pictures and the view tests, without running the simulator."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from trunkline.core.events import EventLog, Recorder, Trace, TraceHeader
@@ -143,12 +141,7 @@ class Author:
         known = [e for e in self.log.events if isinstance(e.body, SessionCreated) and e.body.session_key == key]
         if not known:
             body = SessionCreated(
-                agent="jeeves",
-                session_key=key,
-                session_id="s-" + key,
-                generation=1,
-                address=address,
-                by="inbound",
+                agent="jeeves", session_key=key, session_id="s-" + key, generation=1, address=address, by="inbound"
             )
             self.gateway.record(body, cause)
 

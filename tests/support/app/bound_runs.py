@@ -1,7 +1,5 @@
 """A run made by hand with session bindings, in every state that they can have: see `_traces`."""
 
-from __future__ import annotations
-
 from tests.support.app.author import ANA, AUDIT, BO, DEPLOY, DM, IDLE, KEYS, OPS, RELEASE, Author
 from tests.support.app.traces import verdicts
 from trunkline.app.runs.model import Run

@@ -1,7 +1,5 @@
 """A run made by hand in which sessions move, are left and begin anew, and clients send: see `_traces`."""
 
-from __future__ import annotations
-
 from tests.support.app.author import ANA, BO, DM, KEYS, OPS, Author, telegram_dm
 from tests.support.app.traces import verdicts
 from trunkline.app.runs.model import Run
@@ -63,14 +61,7 @@ def changed_sessions() -> Run:
 
 
 def talk(
-    author: Author,
-    place: Address,
-    peer: Peer,
-    text: str,
-    key: str,
-    session: str = FIRST,
-    *,
-    before: Body | None = None,
+    author: Author, place: Address, peer: Peer, text: str, key: str, session: str = FIRST, *, before: Body | None = None
 ) -> None:
     """Somebody speaks and is answered, in the session that a key has."""
     message, inbound, turn, intent = (author.id(name) for name in ("message", "inbound", "turn", "intent"))
@@ -129,13 +120,7 @@ def answer(
     author.wait(0.01)
     wire = author.platform(place).record(
         WireAccepted(
-            address=place,
-            requested=place,
-            text=text,
-            provider_id=author.id("message"),
-            key="k",
-            chunk=0,
-            attempt=1,
+            address=place, requested=place, text=text, provider_id=author.id("message"), key="k", chunk=0, attempt=1
         ),
         prepared,
         **ids,

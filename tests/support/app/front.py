@@ -1,7 +1,5 @@
 """What the tests of front share."""
 
-from __future__ import annotations
-
 from trunkline.app.tui.app import TrunklineApp
 from trunkline.app.tui.screens.timeline.swimlane import Swimlane
 from trunkline.app.view.rows.lanes import LaneColumn

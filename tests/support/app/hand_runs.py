@@ -1,7 +1,5 @@
 """Runs made by hand in which delegations come to every end that there is: see `many_hands`."""
 
-from __future__ import annotations
-
 from tests.support.app.author import ANA, BO, DEPLOY, DM, KEYS, OPS, Author
 from tests.support.app.bound_runs import PLACES
 from tests.support.app.traces import verdicts

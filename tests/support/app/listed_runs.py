@@ -1,7 +1,5 @@
 """Scenarios of the list, and a `RunSource` that serves the runs made by hand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.support.app.traces import DEFECT, bound_completion, foreign_mirror

@@ -1,12 +1,9 @@
 """What the tests of messages share."""
 
-from __future__ import annotations
-
 from tests.support.app.author import ANA, OPS, Author
 from tests.support.app.traces import PLACES, verdicts
 from trunkline.app.runs.model import Run
-from trunkline.app.view.index.message import MessageHistory
-from trunkline.app.view.index.messages import MessageHistories
+from trunkline.app.view.index.messages import MessageHistories, MessageHistory
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.messages.rows import MessageRows
 from trunkline.app.view.queue.rows import QueueRows

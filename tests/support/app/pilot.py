@@ -1,7 +1,5 @@
 """The app under test: no timer, a theme that is set, and waiting that does not ask how busy the machine is."""
 
-from __future__ import annotations
-
 import asyncio
 import unicodedata
 from collections.abc import Callable
@@ -18,7 +16,7 @@ from tests.support.app.listed_runs import ENTRIES, ListedRuns
 from trunkline.app.runs.model import Run, ScenarioEntry
 from trunkline.app.tui.app import TrunklineApp
 from trunkline.app.tui.platform.textual_private import screen_lines
-from trunkline.app.tui.state.playback import Playback
+from trunkline.app.tui.state.open_run import Playback
 from trunkline.app.tui.state.workspace import Workspace
 
 SIZES = ((80, 24), (120, 40))

@@ -1,7 +1,5 @@
 """Runs made by hand: messages in every state of the queue, and hands that are late, lost and told. See `_traces`."""
 
-from __future__ import annotations
-
 from tests.support.app.author import ANA, BO, DEPLOY, DM, KEYS, OPS, Author
 from tests.support.app.traces import PLACES, verdicts
 from trunkline.app.runs.model import Run

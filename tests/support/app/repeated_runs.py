@@ -1,7 +1,5 @@
 """Long runs made by hand: one story, many times."""
 
-from __future__ import annotations
-
 import msgspec
 
 from tests.support.app.traces import bound_completion

@@ -1,16 +1,10 @@
 """Runs made by hand for the pictures and the view tests: what the simulator would record, without the simulator."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.support.app.author import ANA, AUDIT, BO, DEPLOY, DM, IDLE, KEYS, OPS, Author
 from trunkline.app.runs.model import Run, UnmetExpectation
-from trunkline.core.events.delivery import (
-    AttemptEnded,
-    MirrorAppended,
-    RecoveryDecided,
-)
+from trunkline.core.events.delivery import AttemptEnded, MirrorAppended, RecoveryDecided
 from trunkline.core.events.gateway import ProcessRecovered, ProcessStarted, TurnEnded
 from trunkline.core.events.hands import CompletionPlanned, CompletionStep, DelegationFinished
 from trunkline.core.reasons import Reason

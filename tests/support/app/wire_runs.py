@@ -1,7 +1,5 @@
 """Recorded runs of which only the wire is known: those of the toy gateway with a defect, judged."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from trunkline.app.runs.model import Run

@@ -1,7 +1,5 @@
 """A trace of the wire side as the prototype would have recorded the same run: one fact a line, and fewer of them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

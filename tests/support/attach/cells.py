@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.paths import ROOT
-from trunkline.app.attach.cells import Cell, CellRecord, FinishedTry
-from trunkline.app.attach.gateways import AttachedGateway
+from trunkline.app.attach.cells import AttachedGateway, Cell, CellRecord, FinishedTry
 from trunkline.app.runs.model import Run
 from trunkline.app.runs.scenario_source import load
 from trunkline.core.events import Body, Event, Trace, TraceHeader

@@ -1,7 +1,5 @@
 """Wires as the recorder of the prototype would have written them, one fact a line, for cases of which none was kept."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from trunkline.core.events import Trace
 from trunkline.sim.attach.profile import GatewayProfile
 from trunkline.sim.attach.profile_files import load_profile, profile_path
-from trunkline.sim.attach.supervisor import AttachTry
+from trunkline.sim.attach.worker import AttachTry
 from trunkline.sim.invariants import judge
 from trunkline.sim.invariants.base import Verdict
 from trunkline.sim.loop import RealTimeLoop, run_real_time

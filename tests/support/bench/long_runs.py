@@ -4,8 +4,6 @@ Each round tells the events of the same scenarios under ids, names of messages a
 turns, hands, bindings and transcripts grow as they would in a gateway that works for days in the same conversations.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any

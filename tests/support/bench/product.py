@@ -26,6 +26,7 @@ from trunkline import (
     GatewayConfig,
     HandTask,
     Idempotency,
+    Peer,
     Receipt,
     SendMessage,
     SendRequest,
@@ -38,7 +39,7 @@ from trunkline.core.events import Event
 from trunkline.core.events.delivery import AttemptStarted, HookSent, IntentPrepared, IntentSettled
 from trunkline.core.events.gateway import ProcessRecovered
 from trunkline.core.gc_tuning import fewer_collections
-from trunkline.core.store.sqlite import Db
+from trunkline.core.store.sqlite.connection import Db
 from trunkline.core.values import IntentState
 
 BODY = "The quick brown fox jumps over the lazy dog. " * 3
@@ -77,8 +78,8 @@ class Platform:
         self.taken += 1
         return Receipt(provider_id=f"x{self.taken}", address=request.address)
 
-    async def ack(self, envelope: Envelope) -> NoReturn:
-        raise AssertionError(envelope)
+    async def ack(self, envelope: Envelope) -> None:
+        """Nothing is left to do for a message that is durable."""
 
     async def find(self, address: Address, key: str) -> NoReturn:
         raise AssertionError(address, key)
@@ -109,6 +110,13 @@ async def _heard(message: Sent) -> None:
 
 
 HOOKS = Hooks(sending=(SendingHook(name="keep", call=_keep),), sent=(SentHook(name="heard", call=_heard),))
+
+
+class Answering:
+    """An agent that answers at once."""
+
+    async def turn(self, turn: Any) -> str:
+        return BODY
 
 
 class Witness:
@@ -263,19 +271,18 @@ def tuned() -> Generator[None]:
 class Running:
     """A gateway that serves."""
 
-    def __init__(self, path: Path, *, slow: float = 0.0, **delivery: Any) -> None:
+    def __init__(self, path: Path, *, slow: float = 0.0, agent: Agent | None = None, **delivery: Any) -> None:
         env = system_env()
         log = EventLog(env.now, keep=False)
         self.path = path
         self.witness = Witness(log)
         self.platform = Platform()
         self.store = SqliteStore(lambda: connected(path, slow), log.recorder("gateway"))
-        agent: Agent = Nobody()
         self.gateway = Gateway(
             config=GatewayConfig.model_validate({"delivery": {"lanes": LANES, **delivery}}),
             store=self.store,
             adapters=[self.platform],
-            agents={"main": agent},
+            agents={"main": agent or Nobody()},
             hands=Nobody(),
             env=env,
             events=log.recorder("gateway"),
@@ -309,6 +316,21 @@ class Running:
             if time.perf_counter() - since > STUCK:
                 raise TimeoutError(f"{witness.delivered} delivered, {witness.told} told, {messages} wanted: stuck")
 
+    async def say(self, load: Load, *, salt: str = "") -> None:
+        """Have people write as many messages, each conversation's after one another."""
+        numbers = iter(range(load.messages))
+
+        async def caller() -> None:
+            for number in numbers:
+                where, peer = place(number % load.conversations), Peer(id=str(number % load.conversations))
+                name, now = key(number, salt), time.time()
+                said = Envelope(address=where, peer=peer, message_id=name, text=f"{BODY}{number}", sent_at=now)
+                await self.gateway.receive(said)
+
+        async with anyio.create_task_group() as group:
+            for _ in range(load.callers):
+                group.start_soon(caller)
+
     async def give(self, load: Load, *, salt: str = "") -> "array[float]":
         """Hand all messages over, each caller one after another; the seconds that each took to be durable."""
         # Not objects: memory is measured too, and these are none of the gateway's.
@@ -328,9 +350,11 @@ class Running:
 
 
 @asynccontextmanager
-async def serving(path: Path, *, slow: float = 0.0, **delivery: Any) -> AsyncGenerator[Running]:
+async def serving(
+    path: Path, *, slow: float = 0.0, agent: Agent | None = None, **delivery: Any
+) -> AsyncGenerator[Running]:
     """A gateway on a store file, until the block ends."""
-    running = Running(path, slow=slow, **delivery)
+    running = Running(path, slow=slow, agent=agent, **delivery)
     async with anyio.create_task_group() as group:
         group.start_soon(running.gateway.run)
         yield running
@@ -364,17 +388,30 @@ async def deliver(path: Path, load: Load, *, salt: str = "") -> Took:
     return took
 
 
-async def lone(path: Path, count: int, *, slow: float = 0.0) -> float:
-    """Median seconds until a message is durable while nothing else goes on."""
+async def answer(path: Path, load: Load) -> float:
+    """CPU seconds of a message that people write, until its answer is delivered."""
+    async with serving(path, agent=Answering()) as running:
+        await running.up()
+        gc.collect()
+        before = time.process_time()
+        await running.say(load)
+        await running.settled(load.messages)
+        return (time.process_time() - before) / load.messages
+
+
+async def lone(path: Path, count: int, *, slow: float = 0.0) -> tuple[float, float]:
+    """Median seconds until a message is durable while nothing else goes on, and CPU seconds until then."""
     seconds: list[float] = []
+    spent: list[float] = []
     async with serving(path, slow=slow) as running:
         await running.up()
         for number in range(count):
-            before = time.perf_counter()
+            cpu, before = time.process_time(), time.perf_counter()
             await running.gateway.enqueue(message(number, 100))
             seconds.append(time.perf_counter() - before)
+            spent.append(time.process_time() - cpu)
             await running.settled(number + 1)
-    return statistics.median(seconds)
+    return statistics.median(seconds), statistics.median(spent)
 
 
 async def prepare(path: Path, conversations: int) -> None:

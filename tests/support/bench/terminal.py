@@ -3,8 +3,6 @@
 It understands what the app writes: text, moves of the cursor, line ends, the other screen. Styles are skipped.
 """
 
-from __future__ import annotations
-
 import codecs
 import os
 import pty

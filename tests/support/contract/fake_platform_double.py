@@ -8,10 +8,11 @@ from trunkline.core.channels import ChannelAdapter
 from trunkline.core.testing.adapter_kit import Bench, SeenMessage
 from trunkline.core.values import Address, DeliveryMode, Transport
 from trunkline.sim.loop import Node, SimLoop
-from trunkline.sim.platforms import FakeVoice, adapter_to
+from trunkline.sim.platforms import adapter_to
+from trunkline.sim.platforms.channels.voice import FakeVoice
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario import PlaceRef, load_text
-from trunkline.sim.scenario.model.scenario import Fault
+from trunkline.sim.scenario.model.faults import Fault
 from trunkline.sim.scenario.model.world import CALLS, THREADLESS
 
 FILE = """\

@@ -18,7 +18,7 @@ from trunkline.sim.platforms import PLATFORMS, FakeAdapter, adapter_to
 from trunkline.sim.platforms.actions.message_board import BoardMessage
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario import load_text
-from trunkline.sim.scenario.model.scenario import Fault
+from trunkline.sim.scenario.model.faults import Fault
 from trunkline.sim.scenario.model.world import CALLS, THREADLESS
 
 PLACES = """

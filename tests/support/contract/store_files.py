@@ -8,8 +8,9 @@ import pytest
 
 from trunkline.core.errors import StoreError
 from trunkline.core.events import EventLog
-from trunkline.core.store.sqlite import Db, SqliteStore, connect_file
+from trunkline.core.store.sqlite.connection import Db, connect_file
 from trunkline.core.store.sqlite.migrate import migrate
+from trunkline.core.store.sqlite.store import SqliteStore
 
 
 def tables(raw: sqlite3.Connection) -> set[str]:

@@ -5,9 +5,7 @@ from typing import Any
 import pytest
 
 from tests.support.contract.stage import Stage
-from trunkline.core.errors import (
-    PlatformError,
-)
+from trunkline.core.errors import PlatformError
 from trunkline.core.values import Address, Identity
 
 

@@ -1,7 +1,5 @@
 """One account on a platform in memory, which outlives the gateway processes that connect to it."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 

@@ -1,7 +1,5 @@
 """Many delegations in flight at once: asked for by many sessions, ended one by one in any order."""
 
-from __future__ import annotations
-
 import gc
 import time
 import tracemalloc

@@ -1,7 +1,5 @@
 """Agents and hands as most tests want them: an agent that passes each message on, and hands that take a while."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -10,8 +10,6 @@ def test_something():
     staged(play, agents={"main": turn}, hands={"clerk": run})
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
@@ -27,7 +25,7 @@ from trunkline.core.events import Body, EventLog
 from trunkline.core.gateway import Gateway
 from trunkline.core.hands.port import HandTask
 from trunkline.core.store.delegations import DelegationFilter, ListDelegations, ShowDelegation
-from trunkline.core.store.sqlite import SqliteStore
+from trunkline.core.store.sqlite.store import SqliteStore
 from trunkline.core.values import Address, Capabilities, ChatKind, Envelope, Idempotency, Peer
 from trunkline.sim.loop import Node, SimLoop
 from trunkline.sim.loop import run as run_loop

@@ -41,12 +41,7 @@ class Author(Story):
         self, place: Address = THREAD, key: str = WORK, binding: str = "b1", until: float | None = None, **ids: Any
     ) -> int:
         body = BindingBound(
-            conversation=place,
-            session_key=key,
-            target_kind="subagent",
-            placement="child",
-            by="spawn",
-            expires_at=until,
+            conversation=place, session_key=key, target_kind="subagent", placement="child", by="spawn", expires_at=until
         )
         return self.tell(body, binding=binding, **(ids or HAND))
 
@@ -115,8 +110,7 @@ class Author(Story):
         """The work was asked for here, and is done."""
         self.received(place, "m1")
         planned = CompletionPlanned(
-            steps=(CompletionStep(mode="turn", reason=Reason.BOUND_DESTINATION, address=THREAD),),
-            requester_busy=False,
+            steps=(CompletionStep(mode="turn", reason=Reason.BOUND_DESTINATION, address=THREAD),), requester_busy=False
         )
         self.tell(planned, inbound="m1", **HAND)
 
@@ -141,13 +135,7 @@ class Author(Story):
         )
         self.tell(body, **{"intent": intent, "inbound": "m1", **HAND, **ids})
         accepted = WireAccepted(
-            address=seen or place,
-            requested=place,
-            text="42",
-            provider_id=f"p-{intent}",
-            key=intent,
-            chunk=0,
-            attempt=1,
+            address=seen or place, requested=place, text="42", provider_id=f"p-{intent}", key=intent, chunk=0, attempt=1
         )
         return self.tell(accepted, node="discord", intent=intent)
 

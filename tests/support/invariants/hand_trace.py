@@ -5,13 +5,7 @@ from typing import Any
 from tests.support.event_stories import PLACE, Story
 from tests.support.factories import direct
 from trunkline.core.events.delivery import IntentPrepared
-from trunkline.core.events.gateway import (
-    InboundAdmitted,
-    InboundReceived,
-    TranscriptAppended,
-    TurnEnded,
-    TurnStarted,
-)
+from trunkline.core.events.gateway import InboundAdmitted, InboundReceived, TranscriptAppended, TurnEnded, TurnStarted
 from trunkline.core.events.hands import CallbackChanged, DelegationAccepted, DelegationFinished
 from trunkline.core.reasons import Reason
 from trunkline.core.states.delegation import CallbackState, HandOutcome

@@ -1,8 +1,6 @@
 """What the tests of endings and status share."""
 
-from trunkline.core.events.delivery import (
-    HookSent,
-)
+from trunkline.core.events.delivery import HookSent
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState
 

@@ -33,11 +33,7 @@ _BASE64 = st.binary(min_size=32, max_size=32).map(lambda raw: base64.b64encode(r
 _HANDLE = st.one_of(_PHONE, _MAIL, _ids(r"[1-9][0-9]{4,5}"), _ids(r"urn:biz:[0-9a-f]{8}-[0-9a-f]{4}"))
 _CHAT_NAME = _ids(r"chat[0-9]{15,20}") | _ids(r"[0-9a-f]{32}")
 _SERVICE = st.sampled_from(["iMessage", "SMS", "RCS", "any"])
-_CHAT = st.one_of(
-    _CHAT_NAME,
-    st.integers(1, 99_999).map(str),
-    st.builds("{};+;{}".format, _SERVICE, _CHAT_NAME),
-)
+_CHAT = st.one_of(_CHAT_NAME, st.integers(1, 99_999).map(str), st.builds("{};+;{}".format, _SERVICE, _CHAT_NAME))
 _PERSON = _HANDLE | st.builds("{};-;{}".format, _SERVICE, _HANDLE)
 
 _SHIP = _ids(r"~(?:[a-z]{3}|[a-z]{6}(?:-[a-z]{6}){0,3}|[a-z]{6}(?:-[a-z]{6}){3}--[a-z]{6}(?:-[a-z]{6}){3})")
@@ -66,11 +62,7 @@ _TEAM_THREADS = st.builds(
 _SPACE = _ids(r"spaces/[A-Za-z0-9_-]{11}")
 _SPACE_THREADS = st.builds(
     lambda space, thread: Address(
-        channel="googlechat",
-        account="default",
-        kind=_GROUP,
-        conversation=space,
-        thread=f"{space}/threads/{thread}",
+        channel="googlechat", account="default", kind=_GROUP, conversation=space, thread=f"{space}/threads/{thread}"
     ),
     _SPACE,
     _ids(r"[A-Za-z0-9_-]{11}"),

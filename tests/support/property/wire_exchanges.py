@@ -1,7 +1,5 @@
 """What may happen on the wire of a gateway, as steps of stories: for properties of the judge."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from hypothesis import strategies as st

@@ -4,6 +4,7 @@ import random
 from collections import Counter
 from collections.abc import Iterable
 
+from trunkline.core.config.delivery import DeliveryConfig
 from trunkline.core.events import Event
 from trunkline.sim import ScenarioFile
 from trunkline.sim.events.wire import WireAccepted
@@ -15,13 +16,7 @@ FIRST, APART = 60.0, 0.4
 
 
 def many(
-    count: int,
-    *,
-    order: int = 1,
-    think: str = "10ms",
-    script: Iterable[str] = (),
-    bindings: str = "",
-    hands: str = "",
+    count: int, *, order: int = 1, think: str = "10ms", script: Iterable[str] = (), bindings: str = "", hands: str = ""
 ) -> ScenarioFile:
     """`count` pieces of work that are asked for in one channel, done in an order that is shuffled by `order`.
 
@@ -83,8 +78,8 @@ def announcements(numbers: Iterable[int]) -> Counter[tuple[str, str]]:
 
 
 def notices(found: Counter[tuple[str, str]]) -> Counter[tuple[str, str]]:
-    """What the channel is told instead of a result."""
-    words = ("could not be posted in its thread", "its result is not posted here")
+    """What the channel is told instead of a result, also that it may be missing."""
+    words = ("could not be posted in its thread", "its result is not posted here", DeliveryConfig().doubt_notice)
     return Counter(
         {place: times for place, times in found.items() if place[0] == "ops" and any(w in place[1] for w in words)}
     )

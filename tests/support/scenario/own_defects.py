@@ -1,7 +1,5 @@
 """Every shipped scenario with each of the defects that it declares, run once for all tests that look at it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import cache
 from pathlib import Path

@@ -1,19 +1,18 @@
 """The scenarios that ship, each read once for all tests of a process: reading all of them takes seconds."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 
 from tests.support.paths import ATTACH_FILES, SCENARIO_FILES
-from trunkline.sim import BUGS, INVARIANTS, ScenarioFile, load_scenario
+from trunkline.sim import ScenarioFile, load_scenario
+from trunkline.sim.plugins import OURS
 from trunkline.sim.scenario.attach_only import attach_only
 
 
 @cache
 def shipped_scenario(path: Path) -> ScenarioFile:
     """The scenario of a file, with the names of defects and invariants checked."""
-    return load_scenario(path, known_bugs=BUGS, known_invariants=INVARIANTS)
+    return load_scenario(path, names=OURS)
 
 
 def played_here() -> list[Path]:

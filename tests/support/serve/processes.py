@@ -1,17 +1,16 @@
 """A real ``trunkline serve`` in a process of its own."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,11 +23,28 @@ COMMAND = (sys.executable, "-m", "trunkline", "serve")
 class ServeProcess:
     """One process, from its start until it has ended."""
 
-    def __init__(self, folder: Path, *arguments: str, environ: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *arguments: str,
+        environ: Mapping[str, str] | None = None,
+        command: Sequence[str] = COMMAND,
+        descriptors: int | tuple[int, int] | None = None,
+    ) -> None:
+        def limit() -> None:
+            if descriptors is not None:
+                both = descriptors if isinstance(descriptors, tuple) else (descriptors, descriptors)
+                resource.setrlimit(resource.RLIMIT_NOFILE, both)
+
         self._out, self._err = folder / f"out-{time.monotonic_ns()}", folder / f"err-{time.monotonic_ns()}"
         with self._out.open("wb") as out, self._err.open("wb") as err:
             self.process = subprocess.Popen(
-                [*COMMAND, *arguments], cwd=folder, stdout=out, stderr=err, env={**os.environ, **(environ or {})}
+                [*command, *arguments],
+                cwd=folder,
+                stdout=out,
+                stderr=err,
+                env={"PYTHONPATH": os.getcwd(), **os.environ, **(environ or {})},  # noqa: PTH109
+                preexec_fn=limit,  # noqa: PLW1509 -- it makes a call of the system, and nothing else
             )
 
     @property
@@ -49,7 +65,7 @@ class ServeProcess:
         assert found is not None
         return found[1]
 
-    def ready(self) -> ServeProcess:
+    def ready(self) -> "ServeProcess":
         """Wait until it takes work."""
         url = self.url
         wait_for(lambda: ask(f"{url}/v1/health/ready")[0] == 200, lambda: self.log)
@@ -59,7 +75,7 @@ class ServeProcess:
         """Wait for a line in its log."""
         wait_for(lambda: text in self.log, lambda: self.log)
 
-    def signal(self, number: signal.Signals) -> None:
+    def signal(self, number: "signal.Signals") -> None:
         """Send it a signal."""
         self.process.send_signal(number)
 
@@ -74,9 +90,16 @@ class ServeProcess:
 
 
 @contextmanager
-def serve(folder: Path, *arguments: str, environ: Mapping[str, str] | None = None) -> Generator[ServeProcess]:
-    """A server in a process, which is killed in the end if it still runs."""
-    made = ServeProcess(folder, *arguments, environ=environ)
+def serve(
+    folder: Path,
+    *arguments: str,
+    environ: Mapping[str, str] | None = None,
+    command: Sequence[str] = COMMAND,
+    descriptors: int | tuple[int, int] | None = None,
+) -> Generator[ServeProcess]:
+    """A server in a process, which is killed in the end if it still runs. `descriptors`: how many it may have, or
+    its soft and its hard limit."""
+    made = ServeProcess(folder, *arguments, environ=environ, command=command, descriptors=descriptors)
     try:
         yield made
     finally:

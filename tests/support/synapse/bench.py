@@ -1,7 +1,5 @@
 """The bench of the adapter kit over the real adapter and a real homeserver."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial

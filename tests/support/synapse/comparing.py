@@ -1,7 +1,5 @@
 """The same requests to our homeserver and to a real one, and in what the answers differ."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Synapse in a process of its own: configured, started, stopped by its pid, with users."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json
@@ -108,7 +106,7 @@ class Synapse:
         there = [self._folder / "out", self._folder / "homeserver.log"]
         return "\n".join(path.read_text(errors="replace")[-4000:] for path in there if path.is_file())
 
-    def user(self, name: str) -> MatrixUser:
+    def user(self, name: str) -> "MatrixUser":
         """A new user, with a device."""
         path = "/_synapse/admin/v1/register"
         nonce = self._ask("GET", path)["nonce"]
@@ -138,7 +136,7 @@ class MatrixUser:
         assert status == 200, (method, path, status, found)
         return found
 
-    def create_room(self, *invited: MatrixUser, direct: bool = False, name: str = "") -> str:
+    def create_room(self, *invited: "MatrixUser", direct: bool = False, name: str = "") -> str:
         """A new room; who is invited is not in it yet."""
         body = {"invite": [one.id for one in invited], "is_direct": direct, "preset": "private_chat"}
         return self.ask("POST", "/createRoom", {**body, **({"name": name} if name else {})})["room_id"]

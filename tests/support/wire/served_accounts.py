@@ -1,13 +1,11 @@
 """The entries of `accounts` with which a server in a process of its own reaches platforms on the wire."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from trunkline.sim.wire.listener import WireListener
 from trunkline.sim.wire.play.accounts import account_on
+from trunkline.sim.wire.server import WireListener
 
 
 def accounts_of(folder: Path, listeners: Mapping[str, WireListener]) -> list[dict[str, Any]]:

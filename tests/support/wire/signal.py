@@ -1,10 +1,9 @@
 """The bench of a Signal account: a daemon of signal-cli on the wire."""
 
-from __future__ import annotations
-
 from tests.support.wire.bench import WireBench
 from trunkline.core.adapters.signal.adapter import SignalAdapter
 from trunkline.core.testing.adapter_kit import NotTried
+from trunkline.sim.platforms.channels.signal import FakeSignal
 from trunkline.sim.wire.signal.server import SignalServer
 
 
@@ -25,6 +24,17 @@ class SignalBench(WireBench):
     def signal(self) -> SignalAdapter:
         assert isinstance(self.real, SignalAdapter)
         return self.real
+
+    @property
+    def number(self) -> str:
+        return self.server.platform.bot_id("default")
+
+    @property
+    def own_id(self) -> str:
+        """The account's id."""
+        platform = self.server.platform
+        assert isinstance(platform, FakeSignal)
+        return platform.account_id(self.number)
 
     async def unready(self) -> None:
         raise NotTried("signal-cli does not say whether its account can send")

@@ -1,7 +1,5 @@
 """The bench of the adapter kit over the real Slack adapter, by Socket Mode and by HTTP events."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -17,9 +15,9 @@ from trunkline.core.events import Body
 from trunkline.core.testing.adapter_kit import NotTried, SeenMessage
 from trunkline.core.values import Address, Envelope, IntentId, SendRequest
 from trunkline.sim.loop import RealTimeLoop, run_real_time
-from trunkline.sim.scenario.model.scenario import Fault
-from trunkline.sim.wire.listener import HOST
-from trunkline.sim.wire.slack.server import SlackServer
+from trunkline.sim.scenario.model.faults import Fault
+from trunkline.sim.wire.slack.server import SlackServer, SocketFeed, WebhookFeed
+from trunkline.sim.wire.sockets import HOST
 
 T = TypeVar("T", bound=Body)
 PAYLOAD = '{"blocks": [{"type": "divider"}], "unfurl_links": false}'
@@ -62,10 +60,7 @@ class SlackBench(WireBench):
         return [msgspec.structs.replace(message, key=None) for message in await super().accepted()]
 
     def secrets(self) -> dict[str, str]:
-        return {
-            "APP_TOKEN": self.server.app_token("default"),
-            "SIGNING_SECRET": self.server.signing_secret("default"),
-        }
+        return {"APP_TOKEN": self.server.app_token("default"), "SIGNING_SECRET": self.server.signing_secret("default")}
 
 
 class SlackWebhookBench(SlackBench):
@@ -88,7 +83,9 @@ class SlackWebhookBench(SlackBench):
         self._stack.push_async_callback(runner.cleanup)
         await web.TCPSite(runner, HOST, 0).start()
         self.url = f"http://{HOST}:{runner.addresses[0][1]}/v1/platforms/slack/default"
-        self.feed = self.server.send_events_to("default", self.url, retries=self.retries)
+        self.feed = self.server.feeds["default"] = WebhookFeed(self.server, "default", self.url)
+        self.feed.retries = self.retries  # type: ignore[assignment] -- as many as a test has time for
+        self.feed.connect()
 
     async def _taken(self, request: web.Request) -> web.StreamResponse:
         adapter = self.real
@@ -105,6 +102,12 @@ class SlackWebhookBench(SlackBench):
 
     async def break_stream(self) -> None:
         raise NotTried("Slack calls the gateway: there is no connection that could break")
+
+
+async def ask_to_leave(feed: SocketFeed, reason: str) -> None:
+    """Ask the app on every socket to open another one, or say that Socket Mode is off (``link_disabled``)."""
+    for socket in tuple(feed.sockets):
+        await socket.response.send_json({"type": "disconnect", "reason": reason, "debug_info": {"host": "wire"}})
 
 
 class Listening:

@@ -1,7 +1,5 @@
 """The benches of Telegram: a real adapter by polling or by webhook, against the Bot API on the wire."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -13,8 +11,8 @@ from trunkline.core.testing.adapter_kit import NotTried
 from trunkline.core.values import Address, Envelope, IntentId, Receipt, SendRequest
 from trunkline.sim.loop import RealTimeLoop, run_real_time
 from trunkline.sim.run.world import World
+from trunkline.sim.wire.play.run import WebhookReceiver
 from trunkline.sim.wire.telegram.server import TelegramServer
-from trunkline.sim.wire.webhook_receiver import WebhookReceiver
 
 T = TypeVar("T")
 SECRET = "open-sesame"
@@ -64,6 +62,12 @@ class TelegramBench(WireBench):
         return self.real
 
 
+def spoil_updates(bench: TelegramBench, spoil: Callable[[dict[str, Any]], Any]) -> None:
+    """Change each update before it is sent."""
+    make = bench.server.deliveries.update
+    bench.server.deliveries.update = lambda *args: spoil(make(*args))  # type: ignore[method-assign] -- a server in between
+
+
 class TelegramWebhookBench(TelegramBench):
     """Telegram calls the gateway."""
 
@@ -75,10 +79,10 @@ class TelegramWebhookBench(TelegramBench):
         return {"SECRET": SECRET}
 
     async def open(self) -> None:
-        if not self.receiver.root:
+        if not self.receiver.url:
             await self.receiver.open()
             self._stack.push_async_callback(self.receiver.close)
-            self.config = {**self.config, "webhook": {"url": self.receiver.root, "secret": {"env": "SECRET"}}}
+            self.config = {**self.config, "webhook": {"url": self.receiver.url, "secret": {"env": "SECRET"}}}
             self.adapter = self._make()
         await super().open()
         self.receiver.hand_over("telegram", "default", self.bot)

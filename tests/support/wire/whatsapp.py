@@ -1,14 +1,12 @@
 """The bench of a WhatsApp account: the Cloud API on the wire, which calls the adapter's webhook."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.support.wire.bench import WireBench
 from trunkline.core.adapters.whatsapp.adapter import WhatsAppAdapter
 from trunkline.core.channels import ChannelAdapter
 from trunkline.core.testing.adapter_kit import NotTried
-from trunkline.sim.wire.webhook_receiver import WebhookReceiver
+from trunkline.sim.wire.play.run import WebhookReceiver
 from trunkline.sim.wire.whatsapp.server import WhatsAppServer
 
 #: an account of the Cloud API
@@ -50,7 +48,7 @@ class WhatsAppBench(WireBench):
 
     async def open(self) -> None:
         await super().open()
-        if not self.receiver.root:
+        if not self.receiver.url:
             await self.receiver.open()
             self._stack.push_async_callback(self.receiver.close)
         self.url = self.receiver.hand_over("whatsapp", "default", self.cloud)

@@ -1,7 +1,5 @@
 """A world on the wire beside a test that waits for processes: on a thread of its own."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Generator
@@ -16,8 +14,8 @@ from trunkline.sim.loop import RealTimeLoop, run_real_time
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario import load_text
 from trunkline.sim.scenario.model.world import THREADLESS
-from trunkline.sim.wire.attribution import NoAttribution
-from trunkline.sim.wire.listener import WireListener
+from trunkline.sim.wire.attribution import Attribution
+from trunkline.sim.wire.server import WireListener
 from trunkline.sim.wire.servers import listening
 
 T = TypeVar("T")
@@ -110,7 +108,7 @@ def world_on_thread(*platforms: str, settings: str = "") -> Generator[WorldThrea
         world.build()
         epoch = system_env().now() - world.now()
         try:
-            async with listening(world.platforms, world, NoAttribution(), epoch=epoch) as listeners:
+            async with listening(world.platforms, world, Attribution(), epoch=epoch) as listeners:
                 found.set_result(WorldThread(loop, world, listeners))
                 while not stop.is_set():  # noqa: ASYNC110 (another thread sets it)
                     await asyncio.sleep(0.02)

@@ -6,17 +6,10 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from tests.support.for_each import for_each
-from trunkline.core.config import (
-    AgentConfig,
-    ChannelConfig,
-    DeliveryConfig,
-    DmScope,
-    GatewayConfig,
-    HandConfig,
-    Model,
-    RouteMatch,
-    parse_duration,
-)
+from trunkline.core.config import ChannelConfig, DeliveryConfig, DmScope, GatewayConfig, Model, parse_duration
+from trunkline.core.config.gateway import AgentConfig
+from trunkline.core.config.routing import RouteMatch
+from trunkline.core.config.work import HandConfig
 
 
 def read(**fields: Any) -> GatewayConfig:

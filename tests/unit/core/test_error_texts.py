@@ -71,7 +71,7 @@ def test_only_a_refusal_is_not_tried_again() -> None:
     final = {error for error in all_errors(PlatformError) if issubclass(error, PlatformError) and not error.retryable}
     errors = trunkline.core.errors
     shared = {error for error in final if error.__module__ == errors.__name__}
-    assert shared == {Refused, errors.PlaceGone, errors.PlaceArchived, errors.CallEnded, errors.IdentityGone}
+    assert shared == {Refused, errors.PlaceGone, errors.CallEnded, errors.IdentityGone}
     # An adapter's own error, which is here once the adapter is imported, is one of these with more fields.
     assert all(issubclass(error, Refused) for error in final)
 

@@ -8,7 +8,6 @@ from tests.conformance import gateway_send
 from tests.support.factories import config, direct, room
 from tests.support.for_each import for_each
 from trunkline.core.config import GatewayConfig
-from trunkline.core.delivery.mirror_text import media_name, mirror_text
 from trunkline.core.errors import InvalidSend
 from trunkline.core.profile_rules import Profile, profile_rules
 from trunkline.core.reasons import Reason
@@ -24,9 +23,10 @@ from trunkline.core.sends.api import (
     named_session,
     plan_send,
     session_of,
-    split_media,
 )
 from trunkline.core.sessions.entries import entry_for
+from trunkline.core.text.mirror_text import media_name, mirror_text
+from trunkline.core.text.model_text import split_media
 
 
 def message(**fields: Any) -> SendMessage:
@@ -74,14 +74,15 @@ def test_a_file_is_named_by_the_last_part_of_its_address(address: str, name: str
     assert media_name(address) == name
 
 
-def test_the_transcript_keeps_the_names_of_files_and_drops_the_caption() -> None:
+def test_the_transcript_keeps_the_caption_and_the_names_of_files() -> None:
     assert mirror_text("caption", ()) == "caption"
-    assert mirror_text("caption", ("/a.png", "https://e.com/b.png")) == "a.png, b.png"
+    assert mirror_text("caption", ("/a.png", "https://e.com/b.png")) == "caption\na.png, b.png"
+    assert mirror_text(" \n ", ("/a.png",)) == "a.png"
 
 
 def test_files_without_a_name_are_mentioned_once_and_only_where_none_has_one() -> None:
-    assert mirror_text("caption", ("https://e.com/", "/a.png", "https://e.com")) == "a.png"
-    assert mirror_text("caption", ("https://e.com/", "https://e.com")) == "media"
+    assert mirror_text("caption", ("https://e.com/", "/a.png", "https://e.com")) == "caption\na.png"
+    assert mirror_text("caption", ("https://e.com/", "https://e.com")) == "caption\nmedia"
 
 
 # ---------------------------------------------------------------- text and media
@@ -300,11 +301,6 @@ def test_an_answer_is_a_quotation_unless_it_is_the_thread() -> None:
     threaded = route("channel:C1", channel="slack", reply_to="171.2")
     assert threaded.address.thread == "171.2"
     assert planned(threaded, reply_to="171.2").reply_to is None
-
-
-def test_the_transcript_will_say_the_text_or_the_files() -> None:
-    assert planned(route(), text=" hi ").mirror_text == "hi"
-    assert planned(route(), text="caption\nMEDIA:/a.png").mirror_text == "a.png"
 
 
 def test_no_two_keys_have_an_intent_in_common() -> None:

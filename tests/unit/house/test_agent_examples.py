@@ -91,7 +91,7 @@ async def test_the_webhook_refuses_another_signature(tmp_path: Path) -> None:
 
 def test_the_webhook_refuses_a_copy_that_is_too_old(monkeypatch) -> None:
     monkeypatch.syspath_prepend(EXAMPLES)
-    from trunkline.core.agents.webhook.requests import signature_of
+    from trunkline.core.agents.webhook.agent import signature_of
 
     genuine: Any = __import__("webhook_agent").is_genuine
     header = signature_of("s", b"body", 1_000_000.9)
@@ -135,7 +135,7 @@ def validator(part: str) -> Any:
 def test_the_turn_of_the_page_is_one() -> None:
     shown = only_block(PROTOCOL, "json", '"type": "turn"').text
     assert set(json.loads(shown)) == {*TurnDocument.__struct_fields__, "type"}
-    assert msgspec.json.decode(shown, type=TurnDocument).text == "hello"
+    assert msgspec.json.decode(shown, type=TurnDocument).text == "hello\n[voice message: 12 s]"
     assert list(validator("to_program").iter_errors(json.loads(shown))) == []
 
 

@@ -1,7 +1,5 @@
 """The bars of the tour read a screen: what a program writes stands where it moved the cursor to."""
 
-from __future__ import annotations
-
 import os
 import sys
 

@@ -19,9 +19,10 @@ from trunkline.core.config.gateway import heartbeat_agents
 from trunkline.core.events import read_trace
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.gateway import InboundDropped
-from trunkline.sim import BUGS, INVARIANTS, Status, load_scenario, run_scenario
+from trunkline.sim import Status, load_scenario, run_scenario
+from trunkline.sim.plugins import OURS
 
-README = ROOT / "README.md"
+EMBEDDING = DOCS / "embedding.md"
 
 
 def load(path: Path) -> ModuleType:
@@ -52,22 +53,22 @@ def test_python_examples_compile_and_their_imports_work(path: Path, block: Block
 @pytest.fixture
 def twice(tmp_path: Path) -> Path:
     path = tmp_path / "twice.yaml"
-    path.write_text(only_block(DOCS / "catching-a-bug.md", "yaml", "scenario: 1").text, "utf-8")
+    path.write_text(only_block(DOCS / "catching-a-bug.md", "yaml", "scenario: 2").text, "utf-8")
     return path
 
 
-def test_the_gateway_of_the_readme_answers_once(tmp_path: Path, monkeypatch, capsys) -> None:
-    block = only_block(README, "python", "Gateway(")
+def test_the_smallest_gateway_of_the_page_answers_once(tmp_path: Path, monkeypatch, capsys) -> None:
+    block = only_block(EMBEDDING, "python", "Shouter")
     monkeypatch.syspath_prepend(DOCS / "examples")
     monkeypatch.chdir(tmp_path)
     for printed in ("['HELLO']", "[]"):
-        exec(compile(block.text, "README.md", "exec"), {})
+        exec(compile(block.text, "embedding.md", "exec"), {})
         assert capsys.readouterr().out.strip() == printed
-        assert f"prints `{printed}`" in README.read_text("utf-8")
+        assert f"prints `{printed}`" in EMBEDDING.read_text("utf-8")
 
 
 def test_the_scenario_of_the_how_to_holds_and_catches_its_bug(twice: Path) -> None:
-    file = load_scenario(twice, known_bugs=BUGS, known_invariants=INVARIANTS)
+    file = load_scenario(twice, names=OURS)
     assert run_scenario(file).holds
     (bug,) = file.scenario.bugs
     broken = [v.id for v in run_scenario(file, bugs=[bug]).verdicts if v.status is Status.VIOLATED]
@@ -83,7 +84,6 @@ def test_the_report_of_the_how_to_shows_both_violations() -> None:
 
 def test_the_python_of_the_how_to_runs(twice: Path, monkeypatch) -> None:
     monkeypatch.chdir(twice.parent)
-    monkeypatch.setitem(BUGS, "mine", BUGS["silent-drops"])
     exec(only_block(DOCS / "catching-a-bug.md", "python", "my_recover").text, {"__name__": "how_to"})
 
 

@@ -26,7 +26,9 @@ def missing_files(text: str) -> list[str]:
 def unknown_names(text: str) -> list[str]:
     """Dotted names in code spans that cannot be imported. Packages are named by their import name."""
     found = re.findall(r"`((?:core|sim|app)\.[A-Za-z]\w+)`", text)
-    for name in sorted(set(re.findall(r"`(trunkline\.[\w.]+)", text)) - {"trunkline.db", "trunkline.db.lock"}):
+    for name in sorted(
+        set(re.findall(r"`(trunkline\.[\w.]+)", text)) - {"trunkline.db", "trunkline.db.lock", "trunkline.plugins"}
+    ):
         try:
             pkgutil.resolve_name(name)
         except (ImportError, AttributeError):

@@ -4,7 +4,7 @@ import pytest
 
 from trunkline.app.runs.model import Run
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.kinds import KINDS
+from trunkline.app.view.kinds.registry import KINDS
 from trunkline.core.events import BODIES, Trace, TraceHeader
 from trunkline.sim import find_scenarios, load_scenario, run_scenario
 from trunkline.sim.index.projection import EventFeed
@@ -14,6 +14,8 @@ from trunkline.sim.invariants import CHECKERS
 #: kinds that the timeline folds into the row before them, each with the reason
 WITHOUT_ROW = {
     "run.phase": "the runner's own bookkeeping",
+    "agent.told": "the posted message has the row",
+    "operator.asked": "what the turn does has rows",
     "client.asked": "send.requested follows and has the row",
     "world.limits": "part of the setting, recorded before anything happens",
     "world.heartbeat": "part of the setting",
@@ -34,6 +36,10 @@ WITHOUT_ROW = {
     "hand.progressed": "the progress that the gateway stores has the row",
     "agent.given": "what the turn does has rows",
     "agent.checked": "what the turn does has rows",
+    "agent.answered": "what the turn says has rows",
+    "agent.sends": "the posted message has the row",
+    "agent.reasoned": "what the turn does has rows",
+    "agent.quotes": "the posted message has the row",
     "agent.delegated": "the start of the hand has the row",
     "completion.planned": "the announcement has rows",
     "target.resolved": "send.requested has the row",
@@ -72,7 +78,6 @@ def test_bodies_declare_what_records_them(name: str):
 #: kinds that no checker judges and no projection of the index takes, each with the reason
 WITHOUT_PROJECTION = {
     "agent.checked": "explains what a crash changes, and promises nothing",
-    "action.answered": "an answer changes nothing that people see",
     "action.previewed": "a dry run has no effect",
     "wire.answered": "an answer changes nothing that people see",
     "peer.deleted": "the gateway does not hear of it",
@@ -81,14 +86,10 @@ WITHOUT_PROJECTION = {
     "peer.voted": "the gateway does not hear of it",
     "adapter.connected": "what is received then is judged",
     "adapter.ended": "a stream that ends normally has no effect to judge",
-    "adapter.failed": "the waits that follow are judged",
     "backlog.waiting": "the senders that wait are judged by what they send",
     "bug.enabled": "part of the setting",
     "control.called": "the effect of a chat command is judged, not the command",
-    "control.ended": "the effect of a chat command is judged, not the command",
     "delegation.progressed": "progress changes no result",
-    "delivery.failed": "the platform had accepted the message, which is judged",
-    "chunker.failed": "the message is split anyway, and is judged",
     "cron.ended": "what the turn says is judged",
     "gateway.reached_out": "it was stopped there, or went where no checker looks",
     "hand.progressed": "progress changes nothing that people see",
@@ -96,20 +97,12 @@ WITHOUT_PROJECTION = {
     "worker.died": "a task without an answer is judged by its deadline",
     "worker.reported": "progress changes nothing that people see",
     "heartbeat.event_added": "the run that deals with it is judged",
-    "hook.failed": "the message goes on, and is judged",
-    "inbound.ack_failed": "the repeated delivery that may follow is judged",
     "lease.awaited": "the lease that is taken is judged",
     "lease.lost": "attempts without a lease are judged",
     "run.joined": "the setting of a watched gateway",
-    "script.skipped": "the runner reports it",
+    "script.missed": "the runner reports it",
     "sender.escaped": "what the agent was given is judged",
     "send.joined": "the answer to the client is judged",
-    "send.refused": "the answer to the client is judged",
-    "store.pruned": "removes only ended work",
-    "update.dropped": "the messages of people are judged by what becomes of them",
-    "tool.called": "the effect of a tool is judged",
-    "tool.refused": "a refused tool has no effect",
-    "webhook.refused": "nothing is read of it",
     "webhook.gone": "posts of the bot instead are judged",
 }
 

@@ -2,12 +2,14 @@
 
 import re
 
-from tests.support.pages import blocks
+from tests.support.pages import DOCS, PAGES, blocks
 from tests.support.paths import ROOT
 
 README = (ROOT / "README.md").read_text("utf-8")
 SCREEN = "".join(README.splitlines(keepends=True)[:25])
 WAYS = ("trunkline attach", "trunkline serve", "make demo")
+#: words that a reader has time for
+WORDS = 900
 #: bytes that a reader of the first screen loads for one picture
 PICTURE_LIMIT = 200_000
 
@@ -34,3 +36,15 @@ def test_each_answer_has_a_picture_that_leads_to_its_section() -> None:
     heads = [head.lower().replace(" ", "-") for head in re.findall(r"^## (.+)$", README, re.MULTILINE)]
     assert [anchor for _, anchor in links if anchor not in heads] == []
     assert [name for name, _ in links if not 1000 < (ROOT / name).stat().st_size < PICTURE_LIMIT] == []
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.split()) <= WORDS
+
+
+def test_every_page_is_listed() -> None:
+    listed = (DOCS / "README.md").read_text("utf-8")
+    pages = [path.relative_to(DOCS).as_posix() for path in PAGES if path.is_relative_to(DOCS)]
+    # Those of one platform are linked from their common page, and the table of scenarios from that of attach.
+    own = [page for page in pages if "/" not in page and page != "README.md"]
+    assert [page for page in own if f"]({page})" not in listed] == []

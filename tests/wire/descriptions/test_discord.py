@@ -1,7 +1,5 @@
 """Discord's REST API: every answer has the type that discord-api-types gives its route."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

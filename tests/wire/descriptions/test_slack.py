@@ -4,8 +4,6 @@ Slack publishes its types from what it has seen, so every field is optional ther
 fields, and the names of those inside messages, users and channels.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

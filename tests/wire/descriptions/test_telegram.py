@@ -1,7 +1,5 @@
 """The Bot API: every answer has the type that grammY's declarations of the Bot API give its method."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

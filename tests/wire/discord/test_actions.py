@@ -11,7 +11,7 @@ from tests.support.wire.discord import DiscordBench, play
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
 from trunkline.core.errors import Ambiguous, AmbiguousTarget, Refused
-from trunkline.core.message_tool.places import account_place, server_place
+from trunkline.core.message_tool.conversations import account_place, server_place
 from trunkline.core.values import Address, IntentId, Poll, Receipt
 from trunkline.sim.events.actions import WireActed
 

@@ -5,7 +5,7 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.support.wire.discord import DiscordBench, play
+from tests.support.wire.discord import DiscordBench, play, say_raw
 from trunkline.core.events.adapters import UpdateDropped
 from trunkline.core.reasons import Reason
 
@@ -56,7 +56,7 @@ def test_a_bad_event_is_dropped_and_the_next_one_is_handled(name: str) -> None:
         async with bench.listening() as inbox:
             await bench.say(bench.place, "before")
             await bench.brought(inbox, "before")
-            bench.server.hub.say_raw(BAD[name])
+            say_raw(bench, BAD[name])
             await bench.say(bench.place, "after")
             await bench.brought(inbox, "after")
             assert inbox.over is None
@@ -72,7 +72,7 @@ def test_what_is_not_known_needs_no_answer(name: str) -> None:
     async def test(bench: DiscordBench) -> None:
         async with bench.listening() as inbox:
             await anyio.sleep(0.1)
-            bench.server.hub.say_raw(IGNORED[name])
+            say_raw(bench, IGNORED[name])
             await bench.say(bench.place, "after")
             await bench.brought(inbox, "after")
         assert bench.recorded(UpdateDropped) == []
@@ -86,7 +86,7 @@ def test_a_name_with_half_a_surrogate_pair_is_shown() -> None:
         bad = {**MESSAGE, "channel_id": room, "content": "hi \ud83d", "author": {"id": "2", "username": "a\udc00"}}
         async with bench.listening() as inbox:
             await anyio.sleep(0.1)
-            bench.server.hub.say_raw(event("MESSAGE_CREATE", bad))
+            say_raw(bench, event("MESSAGE_CREATE", bad))
             [found] = await bench.brought(inbox, "hi ?")
             assert found.peer.name == "a?"
 
@@ -98,7 +98,7 @@ def test_a_message_of_ten_megabytes_stops_nobody() -> None:
         big = {**MESSAGE, "channel_id": bench.place.conversation, "content": "x" * 10_000_000}
         async with bench.listening() as inbox:
             await anyio.sleep(0.1)
-            bench.server.hub.say_raw(event("MESSAGE_CREATE", big))
+            say_raw(bench, event("MESSAGE_CREATE", big))
             await bench.say(bench.place, "after")
             await bench.brought(inbox, "after", within=20.0)
 
@@ -109,7 +109,7 @@ def test_a_session_without_a_name_is_used_and_not_resumed() -> None:
     async def test(bench: DiscordBench) -> None:
         async with bench.listening() as inbox:
             await anyio.sleep(0.1)
-            bench.server.hub.say_raw(event("READY", {"user": {"id": "nobody"}}))
+            say_raw(bench, event("READY", {"user": {"id": "nobody"}}))
             await bench.say(bench.place, "after")
             await bench.adapter.ack((await bench.brought(inbox, "after"))[0])
             await bench.say(bench.place, "later")

@@ -3,10 +3,11 @@
 import anyio
 import pytest
 
-from tests.support.wire.discord import DiscordBench, play
+from tests.support.wire.discord import DiscordBench, play, say_raw
 from trunkline.core.adapters.discord.receiving.gateway import SessionLost
 from trunkline.core.errors import NotSent, Refused, Unauthorized
 from trunkline.core.events.adapters import AdapterConnected
+from trunkline.core.values import Address
 from trunkline.sim.events.world import PlatformConnected
 
 
@@ -77,7 +78,7 @@ def test_the_history_has_what_was_said_while_no_session_was_there() -> None:
                 await bench.say(place, f"before {number}")
                 await bench.adapter.ack((await bench.brought(inbox, f"before {number}"))[0])
             await anyio.sleep(0.05)
-        bench.server.hub.forget_sessions()
+        bench.server.hub.sessions.clear()
         for number in range(3):
             await bench.say(room, f"missed {number}")
             # Ids are in the order of their milliseconds.
@@ -97,7 +98,7 @@ def test_the_history_has_what_was_said_while_no_session_was_there() -> None:
             assert places == ["missed 0", "missed 1", "missed 2"]
             # Until all of it is durable, another start would read it again.
             await bench.adapter.ack(found[0])
-        bench.server.hub.forget_sessions()
+        bench.server.hub.sessions.clear()
         bench.adapter = await bench.restart()
         async with bench.listening() as inbox:
             found = await bench.brought(inbox, *said[1:])
@@ -115,7 +116,7 @@ def test_a_message_that_comes_while_the_history_is_read_is_not_lost() -> None:
         async with bench.listening() as inbox:
             await bench.say(bench.place, "first")
             await bench.adapter.ack((await bench.brought(inbox, "first"))[0])
-        bench.server.hub.forget_sessions()
+        bench.server.hub.sessions.clear()
         await bench.say(bench.place, "missed")
         await anyio.sleep(0.2)
         bench.adapter = await bench.restart()
@@ -134,7 +135,7 @@ def test_a_new_account_gets_nothing_from_before_its_first_connection() -> None:
     async def test(bench: DiscordBench) -> None:
         async with bench.listening():
             await anyio.sleep(0.1)
-        bench.server.hub.forget_sessions()
+        bench.server.hub.sessions.clear()
         await bench.say(bench.place, "missed")
         await anyio.sleep(0.2)
         bench.cursors.values.clear()
@@ -209,7 +210,7 @@ def test_the_server_restarts() -> None:
 def test_the_gateway_asks_to_connect_again() -> None:
     async def test(bench: DiscordBench) -> None:
         async with bench.listening() as inbox:
-            bench.server.hub.ask_to_reconnect()
+            say_raw(bench, {"op": 7, "d": None, "s": None, "t": None})
             assert isinstance(await bench.ended(inbox), NotSent)
         await bench.say(bench.place, "after")
         async with bench.listening() as inbox:
@@ -278,21 +279,42 @@ def test_a_session_that_is_too_far_behind_is_over() -> None:
 
 def test_a_server_that_never_comes_holds_the_position_until_it_is_gone() -> None:
     async def test(bench: DiscordBench) -> None:
-        hub = bench.server.hub
         async with bench.listening() as inbox:
             await anyio.sleep(0.1)
             guilds = [{"id": "5"}, {"id": "6"}]
             ready = {"user": {"id": "7"}, "session_id": "s", "resume_gateway_url": "ws://x", "guilds": guilds}
-            hub.say_raw({"op": 0, "t": "READY", "s": 1, "d": ready})
-            hub.say_raw({"op": 0, "t": "GUILD_CREATE", "s": 2, "d": {"id": "5"}})
-            hub.say_raw({"op": 0, "t": "GUILD_DELETE", "s": 3, "d": {"id": "6", "unavailable": True}})
+            say_raw(bench, {"op": 0, "t": "READY", "s": 1, "d": ready})
+            say_raw(bench, {"op": 0, "t": "GUILD_CREATE", "s": 2, "d": {"id": "5"}})
+            say_raw(bench, {"op": 0, "t": "GUILD_DELETE", "s": 3, "d": {"id": "6", "unavailable": True}})
             await anyio.sleep(0.2)
             before = dict(bench.cursors.values)
             await bench.say(bench.place, "one")
             await bench.adapter.ack((await bench.brought(inbox, "one"))[0])
             assert bench.cursors.values == before
-            hub.say_raw({"op": 0, "t": "GUILD_DELETE", "s": 5, "d": {"id": "6"}})
+            say_raw(bench, {"op": 0, "t": "GUILD_DELETE", "s": 5, "d": {"id": "6"}})
             await anyio.sleep(0.2)
             assert '"session":"s"' in bench.cursors.values["gateway"]
+
+    play(test)
+
+
+def test_a_thread_that_is_opened_again_is_told_at_once() -> None:
+    async def test(bench: DiscordBench) -> None:
+        opened = list[Address]()
+        bench.bot.connect_reopened(opened.append)
+        thread, threads = bench.thread, bench.server.platform.threads
+        assert thread is not None
+        room = bench.server.platform.room_at(thread)
+        assert room is not None
+        threads.close(room, "archived", None, locked=True)
+        async with bench.listening() as inbox:
+            threads.reopen(room)
+            await bench.say(thread, "and now?")
+            await bench.brought(inbox, "and now?")
+            with anyio.fail_after(5):
+                while not opened:  # noqa: ASYNC110 -- nothing notifies of it
+                    await anyio.sleep(0.01)
+        # It is told with each update of an open thread: to wake what is awake already does nothing.
+        assert {place.lane for place in opened} == {thread.lane}
 
     play(test)

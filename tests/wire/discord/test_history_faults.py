@@ -9,7 +9,7 @@ from unittest.mock import patch
 import anyio
 import pytest
 
-from tests.support.wire.discord import DiscordBench, play
+from tests.support.wire.discord import DiscordBench, play, say_raw
 from trunkline.core.adapters.discord.calls import RestCall
 from trunkline.core.adapters.discord.client import OneRequestClient
 from trunkline.core.adapters.discord.errors import error_of
@@ -44,7 +44,7 @@ async def missed(bench: DiscordBench, *texts: str) -> None:
         await bench.say(bench.place, "first")
         await bench.adapter.ack((await bench.brought(inbox, "first"))[0])
         await anyio.sleep(0.05)
-    bench.server.hub.forget_sessions()
+    bench.server.hub.sessions.clear()
     for text in texts:
         await bench.say(bench.place, text)
         await anyio.sleep(0.01)
@@ -127,10 +127,10 @@ def test_a_channel_that_cannot_be_read_hides_no_other() -> None:
             bad: list[object] = [{"id": "x", "type": 0}, {"id": "77"}, 5]
             good = {"id": "78", "type": 0, "name": "good"}
             data = {"id": "5", "channels": [*bad, good], "threads": [None]}
-            bench.server.hub.say_raw({"op": 0, "t": "GUILD_CREATE", "s": 50, "d": data})
+            say_raw(bench, {"op": 0, "t": "GUILD_CREATE", "s": 50, "d": data})
             written = {"id": "200000000000000001", "channel_id": "78", "author": {"id": "2"}, "content": "seen"}
             event = {**written, "timestamp": "2026-01-01T00:00:00+00:00"}
-            bench.server.hub.say_raw({"op": 0, "t": "MESSAGE_CREATE", "s": 51, "d": event})
+            say_raw(bench, {"op": 0, "t": "MESSAGE_CREATE", "s": 51, "d": event})
             [found] = await bench.brought(inbox, "seen")
             assert found.guild == "5"
         assert len(bench.recorded(UpdateDropped)) == 4

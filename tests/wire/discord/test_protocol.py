@@ -202,3 +202,37 @@ def test_more_close_codes() -> None:
         assert (await socket.read())["op"] == 9
 
     raw(test)
+
+
+def test_a_message_says_what_client_libraries_know_a_place_by() -> None:
+    """discord.js drops a direct message without `channel_type`, and a reply is known by what it replies to."""
+
+    async def test(bench: DiscordBench, client: Client) -> None:
+        socket = await connect(bench, client)
+        await socket.say(2, identity(bench, intents=1 | 1 << 9 | 1 << 12 | 1 << 15))
+        await socket.read()
+        await socket.read()
+        me = bench.server.view.bot("default")["id"]
+        room, direct = bench.places[:2]
+        assert bench.thread is not None
+        kinds: list[int] = []
+        for place in (room, direct, bench.thread):
+            await bench.say(place, f"hello <@{me}> and <@404>")
+            event = await socket.read()
+            while event["t"] != "MESSAGE_CREATE":
+                event = await socket.read()
+            kinds.append(event["d"]["channel_type"])
+            assert ("guild_id" in event["d"]) is (place is not direct)
+            assert [user["id"] for user in event["d"]["mentions"]] == [me]
+        assert kinds == [0, 1, 11]
+        path = url(bench, f"/channels/{room.conversation}/messages")
+        reply = {"content": "yes?", "message_reference": {"message_id": (await last(client, bench, path))["id"]}}
+        async with client.post(path, json=reply, headers=token(bench)) as response:
+            assert (await response.json())["referenced_message"]["content"].startswith("hello")
+
+    raw(test)
+
+
+async def last(client: Client, bench: DiscordBench, path: str) -> Any:
+    async with client.get(path, headers=token(bench)) as response:
+        return (await response.json())[0]

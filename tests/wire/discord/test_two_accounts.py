@@ -51,7 +51,7 @@ def test_a_press_is_an_inbound_message_and_is_answered_at_once() -> None:
             assert found.address == bench.place
             assert found.peer.id == bench.ana.id
             await anyio.sleep(0.1)
-            assert bench.server.unanswered == ()
+            assert bench.server.answered == set(bench.server.interactions)
             await bench.adapter.ack(found)
             press(bench, receipt.provider_id, "No")
             await bench.brought(inbox, "No")

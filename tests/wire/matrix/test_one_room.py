@@ -1,8 +1,6 @@
 """What goes wrong in one room, or is written there, stops no other room."""
 # pyright: reportPrivateUsage=false
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

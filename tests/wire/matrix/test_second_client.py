@@ -1,7 +1,5 @@
 """The homeserver on the wire against another client library."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

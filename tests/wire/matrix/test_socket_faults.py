@@ -1,7 +1,5 @@
 """What a send to a homeserver proves when the socket fails, and what a resend under its key does then."""
 
-from __future__ import annotations
-
 import time
 
 import pytest
@@ -9,15 +7,7 @@ import pytest
 from tests.support.wire.matrix import MatrixBench, a_send, play_matrix
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
-from trunkline.core.errors import (
-    Ambiguous,
-    NotSent,
-    PlaceGone,
-    PlatformError,
-    RateLimited,
-    Refused,
-    Unauthorized,
-)
+from trunkline.core.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Refused, Unauthorized
 from trunkline.core.values import IntentId
 
 

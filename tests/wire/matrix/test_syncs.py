@@ -1,10 +1,9 @@
 """Syncs that break, come again, come in pieces, or cannot be read."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 
+import aiohttp
 from aiohttp import web
 
 from tests.support.wire.bench import MemoryCursors
@@ -14,7 +13,7 @@ from trunkline.core.adapters.matrix.config import MatrixConfig
 from trunkline.core.adapters.port import AdapterHost
 from trunkline.core.errors import Ambiguous, PlatformError
 from trunkline.core.reasons import Reason
-from trunkline.sim.wire.listener import HOST
+from trunkline.sim.wire.sockets import HOST
 
 _ROOM, _ME = "!room:example.org", "@bot-default:example.org"
 #: half of a sign, which no text can end in
@@ -217,3 +216,23 @@ def test_ten_megabytes_of_an_event_are_read() -> None:
             assert len(ear.heard[0].text) == len(text)
 
     _play(script, test)
+
+
+def test_what_a_client_asks_for_before_its_first_sync_and_of_a_new_thread_is_there() -> None:
+    """matrix-js-sdk never syncs without push rules, and ends by itself without the relations of a thread's root."""
+
+    async def test(bench: MatrixBench) -> None:
+        async with hearing(bench) as ear, aiohttp.ClientSession() as client:
+            assert bench.thread is not None
+            await bench.say(bench.thread, "in the thread")
+            await ear.until(1)
+            room = next(iter(bench.server.names.joined("default")))
+            for path in ("v3/pushrules/", f"v1/rooms/{room}/relations/{bench.thread.thread}?dir=b"):
+                url = f"{bench.server.url}/_matrix/client/{path}"
+                headers = {"Authorization": f"Bearer {bench.server.token('default', 1)}"}
+                async with client.get(url, headers=headers) as response:
+                    assert response.status == 200
+                    found = await response.json()
+            assert [event["content"]["body"] for event in found["chunk"]] == ["in the thread"]
+
+    play_matrix(test)

@@ -8,7 +8,7 @@ from trunkline.core.adapters.discord.adapter import KEY_SECONDS
 from trunkline.core.values import Address, ChatKind, IntentId, SendRequest
 from trunkline.sim.loop import NODE, Node
 from trunkline.sim.wire.play import fit
-from trunkline.sim.wire.play.call_book import CallBook
+from trunkline.sim.wire.play.run import CallBook
 
 OPS = Address(channel="telegram", account="default", kind=ChatKind.GROUP, conversation="-1001")
 BEN = Address(channel="telegram", account="default", kind=ChatKind.DIRECT, conversation="7")

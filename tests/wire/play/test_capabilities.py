@@ -12,7 +12,7 @@ from trunkline.core.values import Capabilities
 from trunkline.sim.loop import RealTimeLoop, run_real_time
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario import load_text
-from trunkline.sim.wire.attribution import NoAttribution
+from trunkline.sim.wire.attribution import Attribution
 from trunkline.sim.wire.play.accounts import account_on
 from trunkline.sim.wire.play.fit import LACKING
 from trunkline.sim.wire.servers import ON_THE_WIRE, listening
@@ -42,7 +42,7 @@ def capabilities(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Ca
         world.build()
         folder = tmp_path_factory.mktemp("files")
         found: dict[str, tuple[Capabilities, Capabilities]] = {}
-        async with listening(world.platforms, world, NoAttribution()) as listeners:
+        async with listening(world.platforms, world, Attribution()) as listeners:
             for name, platform in world.platforms.items():
                 reached = account_on(listeners[name].server, platform, "default")
                 host = AdapterHost(

@@ -8,7 +8,7 @@ from trunkline.core.events import Trace
 from trunkline.core.events.base import RunEnded
 from trunkline.sim import load_scenario, run_scenario
 from trunkline.sim.run.result import RunResult
-from trunkline.sim.wire.play.compare import differences
+from trunkline.sim.wire.play.run import differences
 
 FILE = load_scenario(SCENARIOS / "museum" / "B001-announced-twice.yaml")
 (BUG,) = FILE.scenario.bugs

@@ -4,9 +4,8 @@ import pytest
 
 from tests.wire.play.table import fitting
 from trunkline.sim import ScenarioFile, run_scenario
-from trunkline.sim.wire.play.compare import differences
 from trunkline.sim.wire.play.fit import unfit
-from trunkline.sim.wire.play.run import run_on_wire
+from trunkline.sim.wire.play.run import differences, run_on_wire
 
 #: so that all of them take minutes and not hours
 SPEED = 500.0
@@ -24,7 +23,7 @@ def test_the_verdicts_on_the_wire_are_those_of_virtual_time(file: ScenarioFile) 
 #: defects that need two things at the same time, which do not overlap on sockets: scenario -> why
 RACES = {
     "B074-first-messages-fork": "two first messages of a person are stored at once; on the wire the adapter of Discord"
-    " first asks for the room of a direct message, so that one is stored later",
+    " first asks for the room of a direct message, so that one is stored later"
 }
 DEFECTS = [
     pytest.param(file, bug, id=f"{file.id}-{bug}")

@@ -3,8 +3,6 @@
 So a promise that holds in the simulator holds on the platform. What differs is listed, each with its reason.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

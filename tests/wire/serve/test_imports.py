@@ -1,7 +1,5 @@
 """A process imports the libraries of the platforms that its configuration names, and no others."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -37,10 +35,11 @@ import json, sys
 from pathlib import Path
 from trunkline.app.cli import commands
 from trunkline.app.serve import process, server, settings
-from trunkline.app.serve.accounts import adapters_of
+from trunkline.app.serve.parts import adapters_of
 from trunkline.core.env import system_env
 from trunkline.core.events import EventLog
-from trunkline.core.store.sqlite import SqliteStore, connect_file
+from trunkline.core.store.sqlite.connection import connect_file
+from trunkline.core.store.sqlite.store import SqliteStore
 
 async def parts():
     made = settings.load_settings(Path(sys.argv[1]), environ={"TOKEN": "1:abcdefgh"})

@@ -1,7 +1,5 @@
 """The configuration on the page of each platform, tried: with it a person there gets an answer."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
@@ -14,8 +12,8 @@ from tests.support.pages import PLATFORM_PAGES, Block, blocks
 from tests.support.serve.processes import serve, wait_for
 from tests.support.wire.world_thread import WorldThread, world_on_thread
 from trunkline.core.adapters.config import PLATFORMS
-from trunkline.sim.wire.listener import WireListener
 from trunkline.sim.wire.play.accounts import VERIFY, CallsGateway, account_on
+from trunkline.sim.wire.server import WireListener
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 

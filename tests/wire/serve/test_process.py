@@ -1,7 +1,5 @@
 """``trunkline serve`` in a process with real adapters: answers, stop, stand-by, and a token that is replaced."""
 
-from __future__ import annotations
-
 import json
 import signal
 import sys
@@ -45,6 +43,15 @@ def connected(server: ServeProcess, folder: Path) -> None:
 
 def answered(world: WorldThread, server: ServeProcess, place: str, count: int = 1) -> None:
     wait_for(lambda: len(world.seen(place)) >= count, lambda: server.log)
+
+
+def settled(server: ServeProcess, folder: Path) -> None:
+    def states_of_intents() -> set[str]:
+        status, answer = ask(f"{server.url}/v1/queue", token_of(folder, "token"))
+        assert status == 200, answer
+        return {row["state"] for row in answer["rows"]}
+
+    wait_for(lambda: states_of_intents() == {"delivered"}, lambda: server.log)
 
 
 def test_people_on_four_platforms_are_answered_where_they_write(tmp_path: Path) -> None:
@@ -91,6 +98,8 @@ def test_a_process_that_stands_by_takes_no_updates_and_then_takes_over(tmp_path:
                 second.logged("stands by")
                 world.say("telegram/@ana", "one")
                 answered(world, first, "telegram/@ana")
+                # An answer that people have seen may still be in doubt for the gateway, and then a notice would follow.
+                settled(first, tmp_path)
                 assert before == {name: world.connections(name) for name in before}
                 assert {one["connected"] for one in states(second, tmp_path).values()} == {False}
                 first.kill()

@@ -1,7 +1,5 @@
 """Strangers, mistakes and broken requests at the webhooks of real adapters, through the server."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json
@@ -58,11 +56,7 @@ def by_whatsapp(body: bytes) -> Headers:
     return {"X-Hub-Signature-256": "sha256=" + hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()}
 
 
-SIGNERS: dict[str, Callable[[bytes], Headers]] = {
-    "telegram": by_telegram,
-    "slack": by_slack,
-    "whatsapp": by_whatsapp,
-}
+SIGNERS: dict[str, Callable[[bytes], Headers]] = {"telegram": by_telegram, "slack": by_slack, "whatsapp": by_whatsapp}
 #: bodies that are no updates
 BROKEN: dict[str, bytes] = {
     "empty": b"",

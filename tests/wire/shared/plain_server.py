@@ -1,7 +1,5 @@
 """A server with one method, for tests of what all servers share."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -14,10 +12,9 @@ from trunkline.sim.loop import RealTimeLoop, run_real_time
 from trunkline.sim.platforms.channels.telegram import FakeTelegram
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario import load_text
-from trunkline.sim.scenario.model.scenario import Fault
-from trunkline.sim.wire.attribution import NoAttribution
-from trunkline.sim.wire.listener import WireListener
-from trunkline.sim.wire.server import WireServer
+from trunkline.sim.scenario.model.faults import Fault
+from trunkline.sim.wire.attribution import Attribution
+from trunkline.sim.wire.server import WireListener, WireServer
 
 FILE = """\
 scenario: 1
@@ -75,7 +72,7 @@ async def plain(loop: RealTimeLoop) -> AsyncIterator[Plain]:
     world.build()
     platform = world.platforms["telegram"]
     assert isinstance(platform, FakeTelegram)
-    listener = WireListener(PlainServer(platform, world, NoAttribution()))
+    listener = WireListener(PlainServer(platform, world, Attribution()))
     await listener.open()
     try:
         async with ClientSession() as client:

@@ -1,7 +1,5 @@
 """Servers that are only a socket: for what no HTTP server would do."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import socket

@@ -1,7 +1,5 @@
 """What a failed request proves, by the error of the library; and requests that cannot even be made."""
 
-from __future__ import annotations
-
 import asyncio
 from unittest.mock import Mock
 
@@ -12,7 +10,7 @@ import pytest
 from tests.wire.shared.raw_socket import answering, not_accepting, response
 from trunkline.core.adapters.evidence import of_aiohttp, of_httpx, of_status
 from trunkline.core.adapters.httpx_requests import HttpxRequests
-from trunkline.core.adapters.web_files import WebFiles
+from trunkline.core.adapters.media_files import WebFiles
 from trunkline.core.errors import Ambiguous, NotSent, PlatformError, RateLimited, Refused, Unauthorized
 
 

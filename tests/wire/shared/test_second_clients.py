@@ -1,7 +1,5 @@
 """The environments of second client libraries: what is pinned, and how a script runs in one."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 
@@ -13,7 +11,7 @@ from trunkline.sim.loop import RealTimeLoop, run_real_time
 
 NAMES = sorted(lock.stem for lock in LOCKS.glob("*.lock"))
 #: environment -> a package that it is made for
-LIBRARIES = {"aiogram": "aiogram", "hikari": "hikari", "matrix-nio": "matrix-nio", "pywa": "pywa"}
+LIBRARIES = {name: name for name in ("aiogram", "hikari", "matrix-nio", "pywa", "slack-bolt")}
 
 
 def test_every_library_has_a_lock() -> None:

@@ -1,7 +1,5 @@
 """What a client sees on its socket when a fault strikes, and when its server goes away."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 

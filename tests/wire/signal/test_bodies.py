@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
+from tools.doc_platforms import adapter_of
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
-from trunkline.core.adapters.signal.authors import MessageAuthors
-from trunkline.core.adapters.signal.bodies import (
-    check_text,
+from trunkline.core.adapters.signal.adapter import (
+    MessageAuthors,
     delete_params,
     edit_params,
     message_params,
@@ -16,14 +16,7 @@ from trunkline.core.adapters.signal.bodies import (
     recipient,
 )
 from trunkline.core.errors import Refused
-from trunkline.core.values import (
-    Address,
-    ChatKind,
-    IntentId,
-    SendRequest,
-    Style,
-    StyleKind,
-)
+from trunkline.core.values import Address, ChatKind, IntentId, SendRequest, Style, StyleKind
 
 TIME = 1_700_000_000_000
 
@@ -41,14 +34,7 @@ def asked(text: str = "hello", to: Address | None = None, **fields: Any) -> Send
 
 def change(action: Action, to: Address, message_id: str | None, text: str = "", **fields: Any) -> ActionRequest:
     return ActionRequest(
-        action=action,
-        address=to,
-        key="k",
-        intent=IntentId("i"),
-        attempt=1,
-        message_id=message_id,
-        text=text,
-        **fields,
+        action=action, address=to, key="k", intent=IntentId("i"), attempt=1, message_id=message_id, text=text, **fields
     )
 
 
@@ -153,6 +139,7 @@ def test_a_change_that_cannot_be_is_refused(bad: Any) -> None:
 
 
 def test_a_text_that_would_become_a_file_is_refused() -> None:
-    check_text("x" * 2000, 2000)
+    adapter: Any = adapter_of("signal")
+    adapter.check_sendable(asked("x" * 2000))
     with pytest.raises(Refused):
-        check_text("x" * 2001, 2000)
+        adapter.check_sendable(asked("x" * 2001))

@@ -10,7 +10,7 @@ from tests.support.wire.signal import SignalBench
 from trunkline.core.errors import Ambiguous, NotSent, PlaceGone, RateLimited, Refused
 from trunkline.core.events.adapters import DeliveryFailed
 from trunkline.core.values import Receipt
-from trunkline.sim.scenario.model.scenario import Fault
+from trunkline.sim.scenario.model.faults import Fault
 from trunkline.sim.wire.signal import server
 
 

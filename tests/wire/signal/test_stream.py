@@ -1,6 +1,7 @@
 """The stream of events: what comes again, and what does not, when one of both ends goes away."""
 
 import asyncio
+from typing import Any
 
 from tests.support.wire.play import message, outcome, play, reading, recorded, until
 from tests.support.wire.signal import SignalBench
@@ -57,7 +58,9 @@ def test_a_daemon_that_starts_again_has_forgotten_what_it_had_received() -> None
         async with reading(bench, acks=False) as found:
             await bench.say(bench.places[0], "received, and not durable")
             await found.until(lambda: found.got)
-            bench.server.restart()
+            await bench.server.close()
+            bench.server.feeds.clear()
+            bench.server.run += 1
             await found.until(lambda: found.error)
             assert isinstance(found.error, NotSent)
         async with reading(bench) as found:
@@ -164,3 +167,62 @@ def test_an_answer_quotes_the_message_and_a_reaction_finds_its_author() -> None:
         assert said is not None and said.emoji == ("👍",)
 
     play(SignalBench, test)
+
+
+def own_post(bench: SignalBench, text: str, time: int) -> dict[str, Any]:
+    """A post of the account as some daemons show it: under its account id, without its number."""
+    own = bench.own_id
+    who = {"source": own, "sourceNumber": None, "sourceUuid": own, "sourceName": "Bot", "timestamp": time}
+    return {"envelope": who | {"dataMessage": {"timestamp": time, "message": text}}, "account": bench.number}
+
+
+class UnaskedBench(SignalBench):
+    """A daemon that does not tell the account's id."""
+
+    async def open(self) -> None:
+        async def learn_nothing() -> None:
+            return
+
+        self.signal._learn_own_id = learn_nothing  # type: ignore[method-assign]
+        await super().open()
+
+
+def test_the_account_does_not_answer_itself_under_its_account_id() -> None:
+    async def test(bench: SignalBench) -> None:
+        async with reading(bench) as found:
+            await until(lambda: bench.signal._own_id)
+            assert bench.signal._own_id == bench.own_id
+            bench.server.feed("default").emit(own_post(bench, "an answer", 1_700_000_000_000))
+            await bench.say(bench.places[0], "hello")
+            await found.until(lambda: found.texts == ["hello"])
+        # The next process knows it at once.
+        assert bench.own_id in bench.cursors.values.values()
+
+    play(SignalBench, test)
+
+
+def test_a_linked_device_tells_the_accounts_id() -> None:
+    async def test(bench: UnaskedBench) -> None:
+        async with reading(bench) as found:
+            feed = bench.server.feed("default")
+            sync = {"sentMessage": {"timestamp": 1, "message": "from my phone", "destination": "+15550000001"}}
+            who = {"source": bench.number, "sourceNumber": bench.number, "sourceUuid": bench.own_id, "timestamp": 1}
+            feed.emit({"envelope": who | {"syncMessage": sync}, "account": bench.number})
+            feed.emit(own_post(bench, "an answer", 1_700_000_000_000))
+            await bench.say(bench.places[0], "hello")
+            await found.until(lambda: found.texts == ["hello"])
+
+    play(UnaskedBench, test)
+
+
+def test_a_message_that_the_account_has_sent_tells_the_accounts_id() -> None:
+    async def test(bench: UnaskedBench) -> None:
+        async with reading(bench) as found:
+            receipt = await bench.real.send(message(bench, "an answer"))
+            feed = bench.server.feed("default")
+            feed.emit(own_post(bench, "an answer", int(receipt.provider_id)))
+            feed.emit(own_post(bench, "another answer", 1_700_000_000_000))
+            await bench.say(bench.places[0], "hello")
+            await found.until(lambda: found.texts == ["hello"])
+
+    play(UnaskedBench, test)

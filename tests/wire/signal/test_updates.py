@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.own_names import own_names
+from trunkline.core.adapters.own_names import OwnPost
 from trunkline.core.adapters.signal.adapter import EventCursor
 from trunkline.core.adapters.signal.updates import SaidMessage, SignalEventError, read_event
 
@@ -23,12 +25,14 @@ def said(message: Any = "hello", **fields: Any) -> dict[str, Any]:
 
 
 def read(text: str) -> SaidMessage | None:
-    return read_event(text, NUMBER)
+    return read_event(text, NUMBER, own_names("signal", NUMBER))
 
 
 def test_a_text() -> None:
     found = read(event(said(quote={"id": 7, "author": "+1"}, new_in_2031={"deep": [1]})))
-    assert found == SaidMessage(author="+15551", name="Ana", group=None, time=TIME, text="hello", quotes=7)
+    assert found == SaidMessage(
+        author="+15551", uuid="0a1b", name="Ana", group=None, time=TIME, text="hello", parts=(), quotes=7
+    )
 
 
 def test_a_group_and_a_person_who_hides_their_number() -> None:
@@ -59,22 +63,34 @@ def test_a_message_without_a_text_is_one_all_the_same(part: str) -> None:
         event(receiptMessage={"when": TIME}),
         event(typingMessage={"action": "STARTED"}),
         event(editMessage={"targetSentTimestamp": TIME, "dataMessage": said("new")}),
-        event(syncMessage={"sentMessage": said("from my phone") | {"destination": "+1"}}),
         event(said(None, reaction={"emoji": "👍", "targetSentTimestamp": TIME})),
         event(said(None, remoteDelete={"timestamp": TIME})),
         event(said(None, groupInfo={"groupId": "q=", "type": "UPDATE"})),
         event(said(None, isExpirationUpdate=True)),
-        event(said(), sourceNumber=NUMBER),
         event(said(), account="+15550000000"),
         "{}",
     ],
     ids=[
-        "receipt", "typing", "edit", "own device", "reaction", "deletion", "group update", "expiration", "own message",
-        "another account", "nothing",
+        "receipt", "typing", "edit", "reaction", "deletion", "group update", "expiration", "another account", "nothing",
     ],
 )  # fmt: skip
 def test_what_is_no_message_of_a_person_to_the_account(text: str) -> None:
     assert read(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        event(syncMessage={"sentMessage": said("from my phone") | {"destination": "+1"}}, sourceNumber=NUMBER),
+        event(said(), sourceNumber=NUMBER),
+        event(said(), source=NUMBER, sourceNumber=None),
+    ],
+    ids=["own device", "own message", "the source alone"],
+)
+def test_what_the_account_wrote_itself_tells_its_other_names(text: str) -> None:
+    with pytest.raises(OwnPost) as found:
+        read(text)
+    assert {NUMBER, "0a1b"} <= set(found.value.names)
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,8 @@
 """What Slack's codes and statuses prove."""
 
-from __future__ import annotations
-
 import pytest
 
-from trunkline.core.adapters.slack.errors import of_code, of_response
+from trunkline.core.adapters.slack.web import of_code, of_response
 from trunkline.core.errors import (
     Ambiguous,
     NotSent,
@@ -72,8 +70,7 @@ def test_a_response_proves_what_it_says(status: int, data: object, kind: type[Pl
 
 
 @pytest.mark.parametrize(
-    ("wait", "seconds"),
-    [("7", 7.0), ("0", 0.0), ("soon", None), ("-1", None), ("9" * 400, None), ("٣", None)],
+    ("wait", "seconds"), [("7", 7.0), ("0", 0.0), ("soon", None), ("-1", None), ("9" * 400, None), ("٣", None)]
 )
 def test_the_time_to_wait_is_a_number_or_not_known(wait: str, seconds: float | None) -> None:
     assert of_response(429, None, {"Retry-After": wait}).retry_after == seconds

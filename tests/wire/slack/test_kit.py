@@ -1,7 +1,5 @@
 """The adapter kit on the real Slack adapter, against its server on the wire."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.wire.bench import WireBench, wire_kit

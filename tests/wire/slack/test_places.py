@@ -1,18 +1,16 @@
 """Where a receipt says that a message is, and which names a directory knows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec
 import pytest
 
-from trunkline.core.adapters.slack.adapter import state_of
+from tests.support.own_names import own_names
+from trunkline.core.adapters.slack.adapter import SlackPlaces, state_of
 from trunkline.core.adapters.slack.directory import entry_of, person_of, shown_name
-from trunkline.core.adapters.slack.inbound.reader import SlackReader
-from trunkline.core.adapters.slack.places import SlackPlaces
+from trunkline.core.adapters.slack.inbound.events import SlackReader
 from trunkline.core.adapters.slack.web import SlackWeb
-from trunkline.core.delivery.policy import is_misplaced
+from trunkline.core.channels.registry import is_misplaced
 from trunkline.core.records.bindings import PlaceState
 from trunkline.core.values import Address, ChatKind
 
@@ -22,7 +20,7 @@ DIRECT = Address(channel="slack", account="default", kind=ChatKind.DIRECT, conve
 
 
 def places() -> SlackPlaces:
-    reader = SlackReader("default")
+    reader = SlackReader("default", own_names("slack"))
     reader.learn_direct("U2", "D2")
     return SlackPlaces(SlackWeb("t", "http://127.0.0.1:1/", 1.0), reader)
 

@@ -1,16 +1,24 @@
 """Events and interactions become envelopes, or are none, or are unreadable."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
 
-from trunkline.core.adapters.slack.inbound.events import Kind, SlackSelf, UnreadableUpdate, read_message, read_presses
-from trunkline.core.adapters.slack.inbound.reader import OtherTeam, SlackReader
+from tests.support.own_names import own_names
+from trunkline.core.adapters.own_names import OwnPost
+from trunkline.core.adapters.slack.inbound.events import (
+    Kind,
+    OtherTeam,
+    SlackReader,
+    SlackSelf,
+    UnreadableUpdate,
+    read_message,
+    read_presses,
+)
 from trunkline.core.values import ChatKind, Envelope
 
 ME = SlackSelf(user="U0BOT", bot="B0BOT", team="T1")
+OWN = own_names("slack", ME.user, ME.bot)
 EVENT: dict[str, Any] = {
     "type": "message",
     "channel": "C1",
@@ -30,7 +38,7 @@ PRESS: dict[str, Any] = {
 
 
 def read(changes: dict[str, Any], kinds: dict[str, Kind] | None = None) -> Envelope | None:
-    return read_message({**EVENT, **changes}, "default", ME, kinds or {}, "T1")
+    return read_message({**EVENT, **changes}, "default", OWN, kinds or {}, "T1")
 
 
 def test_a_message() -> None:
@@ -77,7 +85,8 @@ def test_texts_are_as_people_see_them_and_files_are_named() -> None:
     files = [{"id": "F1", "name": "a.png"}, {"id": "F2", "name": None}, {"name": "no id"}]
     found = read({"text": "a &lt; b &amp;amp; c", "files": files, "subtype": "file_share"})
     assert found is not None
-    assert found.text == "a < b &amp; c\n[file F1: a.png]\n[file F2: without a name]"
+    assert found.text == "a < b &amp; c"
+    assert [part.words for part in found.parts] == ["[document: a.png, F1]", "[document: F2]"]
 
 
 def test_a_webhook_and_another_bot() -> None:
@@ -98,13 +107,20 @@ def test_a_webhook_and_another_bot() -> None:
         {"subtype": "of_the_future"},
         {"type": "reaction_added"},
         {"hidden": True},
-        {"user": "U0BOT"},
-        {"bot_id": "B0BOT"},
-        {"user": None, "bot_id": "B0BOT", "subtype": "bot_message"},
     ],
 )
-def test_what_is_no_message_of_somebody_else(changes: dict[str, Any]) -> None:
+def test_what_is_no_message(changes: dict[str, Any]) -> None:
     assert read(changes) is None
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"user": "U0BOT"}, {"bot_id": "B0BOT"}, {"user": None, "bot_id": "B0BOT", "subtype": "bot_message"}],
+    ids=["user without a bot", "bot", "bot without a user"],
+)
+def test_an_own_post_is_recognised_by_each_name(changes: dict[str, Any]) -> None:
+    with pytest.raises(OwnPost):
+        read(changes)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +137,6 @@ def test_what_is_no_message_of_somebody_else(changes: dict[str, Any]) -> None:
         {"user": None},
         {"text": ["a", "list"]},
         {"thread_ts": ""},
-        {"files": [{"id": 5}]},
         {"subtype": []},
         {"subtype": {"of": "the future"}},
         {"channel_type": []},
@@ -162,8 +177,7 @@ def test_several_presses_at_once_have_ids_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [{"type": "view_submission"}, {"actions": [{"action_id": "trunkline-link-0-0"}]}, {"actions": []}],
+    "changes", [{"type": "view_submission"}, {"actions": [{"action_id": "trunkline-link-0-0"}]}, {"actions": []}]
 )
 def test_an_interaction_without_a_press(changes: dict[str, Any]) -> None:
     assert read_presses({**PRESS, **changes}, "default", {}, "T1") == []
@@ -176,7 +190,7 @@ def test_an_unreadable_press(changes: dict[str, Any]) -> None:
 
 
 def test_an_event_for_several_workspaces_is_for_ours_too() -> None:
-    reader = SlackReader("default")
+    reader = SlackReader("default", OWN)
     shared = {"team_id": "T2", "authorizations": [{"team_id": "T1"}, 5], "event": EVENT}
     assert len(reader.event(shared, ME)) == 1
     with pytest.raises(OtherTeam):
@@ -186,14 +200,14 @@ def test_an_event_for_several_workspaces_is_for_ours_too() -> None:
 
 
 def test_the_ids_of_a_direct_conversation_are_learnt() -> None:
-    reader = SlackReader("default")
+    reader = SlackReader("default", OWN)
     reader.event({"event": {**EVENT, "channel": "D7", "channel_type": "im"}}, ME)
     assert (reader.direct_of("u1"), reader.user_of("D7"), reader.direct_of("U2")) == ("D7", "U1", None)
 
 
 def test_another_app_in_a_direct_conversation_is_not_its_person() -> None:
     """Else an answer to the person would seem to have gone to somebody else."""
-    reader = SlackReader("default")
+    reader = SlackReader("default", OWN)
     direct = {**EVENT, "channel": "D7", "channel_type": "im"}
     reader.event({"event": direct}, ME)
     reader.event({"event": {**direct, "user": None, "bot_id": "B2", "subtype": "bot_message"}}, ME)

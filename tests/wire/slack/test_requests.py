@@ -1,16 +1,16 @@
 """The bodies of requests, the names of emoji, and the configuration."""
 
-from __future__ import annotations
-
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
+from trunkline.core.adapters.port import WebhookAnswer
 from trunkline.core.adapters.slack.config import SlackConfig
 from trunkline.core.adapters.slack.emoji import character_of, name_of
-from trunkline.core.adapters.slack.inbound.webhook import TakenSignatures
+from trunkline.core.adapters.slack.inbound.webhook import SlackWebhook
 from trunkline.core.adapters.slack.requests import is_image_url, post_of, text_of
 from trunkline.core.errors import Refused
 from trunkline.core.message_parts import Button, MessageParts
@@ -109,9 +109,15 @@ def test_there_is_one_way_in(more: dict[str, Any]) -> None:
 
 
 def test_signatures_are_forgotten_when_they_are_stale_anyway() -> None:
-    taken = TakenSignatures()
-    taken.add("one", 0.0)
-    taken.add("two", 500.0)
-    assert "one" in taken
-    taken.add("three", 601.0)
-    assert ("one" in taken, "two" in taken, "three" in taken) == (False, True, True)
+    now = [0.0]
+    host: Any = SimpleNamespace(env=SimpleNamespace(now=lambda: now[0]))
+    nothing: Any = None
+    taken = SlackWebhook("secret", nothing, host, nothing, 1.0)._taken
+    one, two, three = (WebhookAnswer(body=word) for word in (b"1", b"2", b"3"))
+    taken["one"] = one
+    now[0] = 500.0
+    taken["two"] = two
+    assert taken.get("one") is one
+    now[0] = 601.0
+    taken["three"] = three
+    assert [taken.get(word) for word in ("one", "two", "three")] == [None, two, three]

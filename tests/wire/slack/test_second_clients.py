@@ -1,7 +1,5 @@
 """The fake of Slack with the library's own Socket Mode client, which our adapter does not use."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 
@@ -12,7 +10,7 @@ from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.response import SocketModeResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
-from tests.support.wire.slack import SlackBench, on_slack
+from tests.support.wire.slack import SlackBench, ask_to_leave, on_slack
 
 
 def web_of(bench: SlackBench, token: str | None = None) -> AsyncWebClient:
@@ -41,7 +39,7 @@ def test_its_socket_mode_client_receives_and_acknowledges() -> None:
             assert (found[0].type, event["text"], event["channel_type"]) == ("events_api", "hello", "channel")
             assert (found[0].retry_attempt, found[0].accepts_response_payload) == (0, False)
             # It leaves when it is asked to, and opens another socket.
-            await feed.ask_to_leave("refresh_requested")
+            await ask_to_leave(feed, "refresh_requested")
             await bench.say(bench.places[0], "after")
             async with asyncio.timeout(10):
                 while len(found) < 2:  # noqa: ASYNC110

@@ -1,7 +1,5 @@
 """Sends: what each failure on the socket proves, threads, direct conversations, files and buttons."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 
@@ -11,15 +9,7 @@ import pytest
 from tests.support.wire.slack import SlackBench, listening_to, on_slack
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
-from trunkline.core.errors import (
-    Ambiguous,
-    NotSent,
-    PlaceArchived,
-    PlaceGone,
-    PlatformError,
-    RateLimited,
-    Refused,
-)
+from trunkline.core.errors import Ambiguous, NotSent, PlaceArchived, PlaceGone, PlatformError, RateLimited, Refused
 from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.records.bindings import PlaceState
 from trunkline.core.values import Address, IntentId, Receipt

@@ -1,13 +1,11 @@
 """Socket Mode: sockets that break, refresh, go silent, and what they bring."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 
 import pytest
 
-from tests.support.wire.slack import SlackBench, listening_to, on_slack
+from tests.support.wire.slack import SlackBench, ask_to_leave, listening_to, on_slack
 from trunkline.core.adapters.slack.inbound.sockets import SocketMode
 from trunkline.core.errors import NotSent, PlatformError, Refused, Unauthorized
 from trunkline.core.events.adapters import AdapterConnected, UpdateDropped
@@ -35,9 +33,11 @@ def test_an_update_is_acknowledged_only_when_its_message_is_durable() -> None:
 def test_an_update_that_nobody_acknowledged_comes_again_on_the_same_connection() -> None:
     async def test(bench: SlackBench) -> None:
         async with listening_to(bench, acks=False) as there:
-            bench.server.socket_feed("default").patience = 0.3
             await bench.say(bench.places[0], "hello")
             await there.brings("hello")
+            [socket] = bench.server.socket_feed("default").sockets
+            [unanswered] = socket.unacked.values()
+            bench.server.platform.pushes.deliver_again(unanswered)
             await there.until(lambda: there.texts == ["hello", "hello"])
             first, second = there.envelopes
             assert first.message_id == second.message_id
@@ -56,7 +56,7 @@ def test_slack_asks_for_a_new_socket_and_nothing_is_lost() -> None:
             await bench.say(bench.places[0], "before")
             await there.brings("before")
             old = feed.sockets[0]
-            await feed.ask_to_leave("warning")
+            await ask_to_leave(feed, "warning")
             await there.until(lambda: len(feed.sockets) == 2)
             # The old socket still takes acknowledgements, and then closes; the connection goes on.
             await bench.real.ack(there.envelopes[0])
@@ -78,7 +78,7 @@ def test_what_an_old_socket_had_not_acknowledged_comes_on_the_new_one() -> None:
             await bench.say(bench.places[0], "hello")
             await there.brings("hello")
             old = feed.sockets[0]
-            await feed.ask_to_leave("refresh_requested")
+            await ask_to_leave(feed, "refresh_requested")
             await there.until(lambda: len(feed.sockets) == 2)
             await old.response.close()
             await there.until(lambda: there.texts == ["hello", "hello"])
@@ -92,7 +92,7 @@ def test_what_an_old_socket_had_not_acknowledged_comes_on_the_new_one() -> None:
 def test_slack_ends_a_socket_for_good(reason: str, error: type[Exception]) -> None:
     async def test(bench: SlackBench) -> None:
         async with listening_to(bench) as there:
-            await bench.server.socket_feed("default").ask_to_leave(reason)
+            await ask_to_leave(bench.server.socket_feed("default"), reason)
             await there.until(lambda: there.error is not None)
             assert isinstance(there.error, error)
 
@@ -108,7 +108,7 @@ def test_a_successor_that_fails_in_its_own_way_ends_the_connection(monkeypatch: 
     async def test(bench: SlackBench) -> None:
         async with listening_to(bench) as there:
             monkeypatch.setattr(SocketMode, "dial", fails)
-            await bench.server.socket_feed("default").ask_to_leave("warning")
+            await ask_to_leave(bench.server.socket_feed("default"), "warning")
             await there.until(lambda: there.error is not None)
             assert isinstance(there.error, NotSent)
 
@@ -206,7 +206,7 @@ def test_a_revoked_token_is_an_error_of_the_connection() -> None:
 def test_a_bad_update_is_dropped_and_the_next_one_comes(text: str) -> None:
     async def test(bench: SlackBench) -> None:
         async with listening_to(bench) as there:
-            await bench.server.socket_feed("default").bring_text(text)
+            await bench.server.socket_feed("default").sockets[0].response.send_str(text)
             await bench.say(bench.places[0], "the next")
             await there.brings("the next")
             assert there.error is None
@@ -223,7 +223,7 @@ def test_an_update_for_another_workspace_is_dropped() -> None:
         payload = {"team_id": "T0OTHER", "type": "event_callback", "event": event}
         frame = {"type": "events_api", "envelope_id": "e1", "payload": payload}
         async with listening_to(bench) as there:
-            await bench.server.socket_feed("default").bring_text(json.dumps(frame))
+            await bench.server.socket_feed("default").sockets[0].response.send_str(json.dumps(frame))
             await bench.say(bench.places[0], "the next")
             await there.brings("the next")
         [dropped] = bench.events(UpdateDropped)
@@ -267,7 +267,7 @@ def test_what_came_while_every_socket_was_closing_comes_on_the_next_one(monkeypa
                 closing.setattr(feed, "_next", lambda: None)
                 await bench.say(bench.places[0], "hello")
                 await asyncio.sleep(0.2)
-            await feed.ask_to_leave("warning")
+            await ask_to_leave(feed, "warning")
             await there.until(lambda: len(feed.sockets) == 2)
             await old.response.close()
             await there.brings("hello")

@@ -1,7 +1,5 @@
 """An update is acknowledged to Slack when every message in it is safe."""
 
-from __future__ import annotations
-
 import asyncio
 
 from trunkline.core.adapters.slack.inbound.feed import UnackedUpdates

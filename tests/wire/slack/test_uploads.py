@@ -1,7 +1,5 @@
 """Files: uploaded first, and only the last request is in doubt."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Events by HTTP: signatures, replays, other workspaces, further deliveries, and answers only for what is durable."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any
@@ -12,8 +10,10 @@ import pytest
 from tests.support.wire.slack import SlackBench, SlackWebhookBench, listening_to, on_slack
 from trunkline.core.adapters.port import TakesWebhooks, WebhookAnswer, WebhookCall
 from trunkline.core.adapters.slack.inbound.webhook import sign
+from trunkline.core.channels import Reopenings
 from trunkline.core.events.adapters import UpdateDropped, WebhookRefused
 from trunkline.core.reasons import Reason
+from trunkline.core.values import Address
 from trunkline.sim.wire.slack.shapes import TEAM
 
 EVENT = {"type": "message", "channel": "C1", "channel_type": "channel", "user": "U1", "ts": "1.1", "text": "hello"}
@@ -93,14 +93,17 @@ def test_a_request_that_is_not_slacks_is_refused(changes: dict[str, Any], reason
     on_http(test)
 
 
-def test_the_same_request_again_is_a_replay() -> None:
+def test_the_same_request_again_is_answered_again_and_starts_nothing() -> None:
+    """Slack repeats within a second what it has no answer to; a refusal would make it repeat that for an hour."""
+
     async def test(bench: SlackBench) -> None:
         async with listening_to(bench) as there:
             once = request(bench, callback())
             assert (await hand_over(bench, once)).status == 200
-            assert (await hand_over(bench, once)).status == 401
-            assert refusals(bench) == [Reason.STALE_WEBHOOK]
+            assert (await hand_over(bench, once)).status == 200
+            assert refusals(bench) == []
             await there.brings("hello")
+            assert there.texts == ["hello"]
 
     on_http(test)
 
@@ -231,5 +234,21 @@ def test_only_an_address_that_answers_is_subscribed() -> None:
         async with listening_to(bench) as there:
             await bench.say(bench.places[0], "hello")
             await there.brings("hello")
+
+    on_http(test)
+
+
+def test_a_channel_that_is_unarchived_is_told_with_all_its_threads() -> None:
+    async def test(bench: SlackBench) -> None:
+        opened = list[Address]()
+        assert isinstance(bench.real, Reopenings)
+        bench.real.connect_reopened(opened.append)
+        async with listening_to(bench) as there:
+            for kind in ("channel_archive", "channel_unarchive", "group_unarchive"):
+                event = {"type": kind, "channel": "C1", "user": "U1"}
+                assert (await post(bench, callback(event))).status == 200
+                assert (await post(bench, callback(event, team="T0OTHER"))).status == 403
+            assert there.texts == []
+        assert [place.lane for place in opened] == [("slack", "default", "C1", "")] * 2
 
     on_http(test)

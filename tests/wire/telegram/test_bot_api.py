@@ -1,7 +1,5 @@
 """The fake as a bot meets it: strict in its parameters, in its methods, and in who may read updates."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
@@ -253,5 +251,28 @@ def test_only_allowed_updates_come() -> None:
         assert await numbers(client, allowed_updates=[]) == []
         await client.bench.say(client.bench.places[0], "wanted")
         assert len(await numbers(client, timeout=3)) == 1
+
+    play(test)
+
+
+@pytest.mark.parametrize(
+    ("text", "entities"),
+    [
+        ("/start now", [("bot_command", 0, 6)]),
+        ("\U0001f600 /help@default_bot", [("bot_command", 3, 17)]),
+        ("ask @default_bot", [("mention", 4, 12)]),
+        ("see https://example.org/x?y", [("url", 4, 23)]),
+        ("a/b, me@example.org and 1/2", []),
+    ],
+)
+def test_commands_and_names_in_a_text_are_marked(text: str, entities: list[tuple[str, int, int]]) -> None:
+    """Libraries know a command by its entity, and not by its text."""
+
+    async def test(client: Client) -> None:
+        await client.bench.say(client.bench.places[0], text)
+        await asyncio.sleep(0.3)
+        (update,) = (await client.call("getUpdates"))["result"]
+        found = update["message"].get("entities", [])
+        assert [(entity["type"], entity["offset"], entity["length"]) for entity in found] == entities
 
     play(test)

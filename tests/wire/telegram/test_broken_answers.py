@@ -1,20 +1,17 @@
 """Updates without a usable number, polls that stand still, and connections that end at the wrong moment."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any
 
 import pytest
 
-from tests.support.wire.telegram import TelegramBench, connected, play_telegram
+from tests.support.own_names import own_names
+from tests.support.wire.telegram import TelegramBench, connected, play_telegram, spoil_updates
 from tests.wire.shared.raw_socket import answering, not_accepting, response
-from trunkline.core.adapters.telegram import polling
+from trunkline.core.adapters.telegram import adapter
 from trunkline.core.adapters.telegram.config import TelegramConfig
-from trunkline.core.adapters.telegram.errors import read_answer
-from trunkline.core.adapters.telegram.requests import BotApi, BotCall
-from trunkline.core.adapters.telegram.sends import chat_of, number_of
+from trunkline.core.adapters.telegram.sends import BotApi, BotCall, chat_of, number_of, read_answer
 from trunkline.core.adapters.telegram.updates import BadUpdate, read_batch
 from trunkline.core.errors import Ambiguous, NotSent, PlaceGone, RateLimited, Refused
 from trunkline.core.events.adapters import UpdateDropped
@@ -50,7 +47,7 @@ def test_an_update_without_a_usable_number_is_no_reason_to_ask_all_the_time(numb
             return {**update, "update_id": number} if update["message"]["text"] == "bad" else update
 
         bench.server.deliveries.get_updates = counted  # type: ignore[method-assign] -- a server in between
-        bench.server.deliveries.spoil = spoil
+        spoil_updates(bench, spoil)
         async with connected(bench) as inbox:
             await bench.say(bench.places[0], "bad")
             await asyncio.sleep(2.0)
@@ -70,7 +67,7 @@ def test_a_bad_update_behind_a_message_that_is_not_safe_is_recorded_once() -> No
         def spoil(update: dict[str, Any]) -> Any:
             return {**update, "message": 5} if update["message"]["text"] == "bad" else update
 
-        bench.server.deliveries.spoil = spoil
+        spoil_updates(bench, spoil)
         async with connected(bench) as inbox:
             await bench.say(bench.places[0], "not safe")
             await inbox.take()
@@ -85,8 +82,8 @@ def test_a_message_that_is_never_safe_ends_the_stream_when_nothing_else_can_come
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Telegram shows only the first updates that are not confirmed: what is behind them would wait in silence."""
-    monkeypatch.setattr(polling, "_LIMIT", 3)
-    monkeypatch.setattr(polling, "_STALLED", 2.0)
+    monkeypatch.setattr(adapter, "_LIMIT", 3)
+    monkeypatch.setattr(adapter, "_STALLED", 2.0)
 
     async def test(bench: TelegramBench) -> None:
         async with connected(bench) as inbox:
@@ -114,7 +111,9 @@ def test_a_nest_that_is_too_deep_to_be_written_again_is_a_bad_update() -> None:
         nest = (
             b"[" * depth + b'"' + b"x" * 1_000_100 + b'"' + b"]" * depth if depth % 2 else b"[" * depth + b"]" * depth
         )
-        batch = read_batch(b'{"ok":true,"result":[{"update_id":7,"x":%s}]}' % nest, "default", 1)
+        batch = read_batch(
+            b'{"ok":true,"result":[{"update_id":7,"x":%s}]}' % nest, "default", own_names("telegram", "1")
+        )
         found += batch or []
     assert found
     assert all(one.number == 7 and (one.content is None or isinstance(one.content, BadUpdate)) for one in found)

@@ -1,7 +1,5 @@
 """Files of this machine, files that Telegram keeps, and stickers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import aiohttp
@@ -48,7 +46,7 @@ def test_a_file_of_the_folder_is_uploaded(tmp_path: Path, name: str, parts: Mess
         shown = parts.file_name or name
         assert (accepted.text, accepted.media) == ("look", (shown,))
         assert accepted.parts is not None or not parts.buttons
-        [stored] = bench.server.files.every
+        [stored] = bench.server.files.by_id.values()
         assert (await content(bench, stored.file_id), stored.source) == (name.encode(), shown)
 
     play(tmp_path, test)
@@ -63,7 +61,7 @@ def test_an_album_is_uploaded_as_one(tmp_path: Path) -> None:
             ("lamp.png", "bulb.jpg"),
             receipt.provider_id,
         )
-        assert sorted(one.content for one in bench.server.files.every) == [b"bulb.jpg", b"lamp.png"]
+        assert sorted(one.content for one in bench.server.files.by_id.values()) == [b"bulb.jpg", b"lamp.png"]
 
     play(tmp_path, test)
 
@@ -71,7 +69,7 @@ def test_an_album_is_uploaded_as_one(tmp_path: Path) -> None:
 def test_what_telegram_keeps_is_sent_by_its_id(tmp_path: Path) -> None:
     async def test(bench: TelegramBench) -> None:
         await bench.bot.send(a_send(bench.places[0], "first", media=("plan.pdf",)))
-        [stored] = bench.server.files.every
+        [stored] = bench.server.files.by_id.values()
         again = f"telegram-file:{stored.file_id}"
         await bench.bot.send(a_send(bench.places[1], "again", media=(again,)))
         await bench.bot.send(a_send(bench.places[1], "", html=None, parts=MessageParts(sticker=stored.file_id)))
@@ -89,7 +87,7 @@ def test_nothing_outside_of_the_folder_leaves_the_machine(tmp_path: Path, path: 
     async def test(bench: TelegramBench) -> None:
         with pytest.raises(Refused):
             await bench.bot.send(a_send(bench.places[0], "look", media=(path,)))
-        assert bench.server.files.every == ()
+        assert bench.server.files.by_id == {}
         assert await bench.accepted() == []
 
     (tmp_path / "files").mkdir()

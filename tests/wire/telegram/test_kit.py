@@ -1,7 +1,5 @@
 """The adapter kit on the real adapter, against the Bot API on the wire."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.wire.bench import WireBench, wire_kit

@@ -1,7 +1,5 @@
 """Which updates may be confirmed: the smallest cases, without a server."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -12,8 +10,8 @@ import pytest
 from tests.support.wire.bench import MemoryCursors
 from trunkline.core.adapters.account_events import AccountEvents
 from trunkline.core.adapters.port import AdapterHost
-from trunkline.core.adapters.telegram.open_updates import OpenUpdates
-from trunkline.core.adapters.telegram.polling import LongPolling
+from trunkline.core.adapters.telegram.adapter import LongPolling
+from trunkline.core.adapters.telegram.webhook import OpenUpdates
 from trunkline.core.env import system_env
 from trunkline.core.values import Address, ChatKind, Envelope, Peer
 
@@ -85,7 +83,7 @@ def test_an_offset_counts_only_while_its_age_is_known(age: float, known: bool) -
     host = AdapterHost(account="default", env=env, cursors=cursors, events=nothing, folder=Path(), environ={})
 
     async def test() -> None:
-        assert await LongPolling(nothing, host, AccountEvents(host, "telegram"), 1)._load() == (7 if known else None)
+        assert await LongPolling(nothing, host, AccountEvents(host, "telegram"))._load() == (7 if known else None)
 
     anyio.run(test)
 
@@ -98,6 +96,6 @@ def test_a_cursor_that_is_none_is_no_reason_to_fail(saved: str) -> None:
     host = AdapterHost(account="default", env=system_env(), cursors=cursors, events=nothing, folder=Path(), environ={})
 
     async def test() -> None:
-        assert await LongPolling(nothing, host, AccountEvents(host, "telegram"), 1)._load() is None
+        assert await LongPolling(nothing, host, AccountEvents(host, "telegram"))._load() is None
 
     anyio.run(test)

@@ -1,7 +1,5 @@
 """Long polling: what is confirmed when, what comes again, and what a poll survives."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time
@@ -10,11 +8,11 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.support.wire.telegram import TelegramBench, connected, play_telegram
+from tests.support.wire.telegram import TelegramBench, connected, play_telegram, spoil_updates
 from trunkline.core.errors import Ambiguous, PlatformError, Refused
 from trunkline.core.events.adapters import AdapterConnected, UpdateDropped
 from trunkline.core.reasons import Reason
-from trunkline.sim.wire.telegram.parameters import Parameters
+from trunkline.sim.wire.telegram.base import Parameters
 
 
 class Quick(TelegramBench):
@@ -119,7 +117,7 @@ def test_a_bad_update_is_recorded_and_the_next_one_arrives(bad: str) -> None:
         def spoil(update: dict[str, Any]) -> Any:
             return BAD[bad](update) if update.get("message", {}).get("text") == "bad" else update
 
-        bench.server.deliveries.spoil = spoil
+        spoil_updates(bench, spoil)
         async with connected(bench) as inbox:
             for text in ("before", "bad", "after"):
                 await bench.say(bench.places[0], text)
@@ -143,7 +141,7 @@ def test_what_is_of_a_future_version_is_passed_over() -> None:
                 return {"update_id": update["update_id"], "thought_transfer": {"id": 1}}
             return {**update, "seal": {"deep": [1]}, "message": {**update["message"], "mood": {"colour": "red"}}}
 
-        bench.server.deliveries.spoil = spoil
+        spoil_updates(bench, spoil)
         async with connected(bench) as inbox:
             for text in ("new kind", "new field"):
                 await bench.say(bench.places[0], text)
@@ -157,7 +155,7 @@ def test_half_a_character_in_a_text_stops_nobody() -> None:
         def spoil(update: dict[str, Any]) -> Any:
             return {**update, "message": {**update["message"], "text": "half \ud83d"}}
 
-        bench.server.deliveries.spoil = spoil
+        spoil_updates(bench, spoil)
         async with connected(bench) as inbox:
             await bench.say(bench.places[0], "hello")
             assert [envelope.text for envelope in await inbox.take()] == ["half \ud83d"]

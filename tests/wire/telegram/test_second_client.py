@@ -1,7 +1,5 @@
 """The fake against another client library, and against the types of the published Bot API."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a send proves when the socket fails: certainly not sent, certainly refused, or in doubt."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

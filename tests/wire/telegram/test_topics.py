@@ -1,15 +1,17 @@
 """Forum topics: bound conversations, and the actions of the message tool, by the real requests."""
 
-from __future__ import annotations
+from collections.abc import Callable
 
+import anyio
 import msgspec
 import pytest
 
-from tests.support.wire.telegram import TelegramBench, a_send, play_telegram
+from tests.support.wire.telegram import TelegramBench, TelegramWebhookBench, a_send, connected, play_telegram
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.bindings.port import BindsConversations
 from trunkline.core.errors import Ambiguous, PlaceArchived, PlaceGone, PlatformError, Refused
+from trunkline.core.events.adapters import UpdateDropped
 from trunkline.core.records.bindings import PlaceState
 from trunkline.core.values import Address, IntentId
 from trunkline.sim.events.world import ThreadOpened
@@ -23,6 +25,13 @@ def close(bench: TelegramBench, place: Address, how: str, *, locked: bool = Fals
     room = bench.server.platform.room_at(place)
     assert room is not None
     bench.server.platform.threads.close(room, how, None, locked=locked)
+
+
+async def until(enough: Callable[[], bool]) -> None:
+    """Wait for what comes by a request of its own."""
+    with anyio.fail_after(5):
+        while not enough():  # noqa: ASYNC110 -- nothing notifies of it
+            await anyio.sleep(0.01)
 
 
 def test_a_topic_is_opened_once_for_its_key_and_takes_messages() -> None:
@@ -103,3 +112,25 @@ def test_a_topic_is_created_and_renamed() -> None:
             await bench.bot.act(change(Action.TOPIC_EDIT, missing, "newest"))
 
     play_telegram(test)
+
+
+@pytest.mark.parametrize("kind", [TelegramBench, TelegramWebhookBench])
+def test_a_topic_that_is_opened_again_is_told_at_once_and_is_no_message(kind: type[TelegramBench]) -> None:
+    async def test(bench: TelegramBench) -> None:
+        opened = list[Address]()
+        bench.bot.connect_reopened(opened.append)
+        topic = bench.thread
+        assert topic is not None
+        close(bench, topic, "archived", locked=True)
+        async with connected(bench) as inbox:
+            room = bench.server.platform.room_at(topic)
+            assert room is not None
+            bench.server.platform.threads.reopen(room)
+            await until(lambda: bool(opened))
+            await bench.say(topic, "and now?")
+            assert [said.text for said in await inbox.take()] == ["and now?"]
+        assert [place.lane for place in opened] == [topic.lane]
+        drops = [(drop.reason, drop.detail) for drop in bench.events(UpdateDropped)]
+        assert drops == [("service-message", "a note of Telegram: forum_topic_reopened")]
+
+    play_telegram(test, kind)

@@ -1,12 +1,11 @@
 """Updates by webhook: who may call it, when a call succeeds, and what comes again."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any
 
 import aiohttp
+import anyio
 import pytest
 
 from tests.support.wire.telegram import SECRET, TelegramBench, TelegramWebhookBench, connected, play_telegram
@@ -144,6 +143,22 @@ def test_what_is_not_acknowledged_comes_again_and_other_chats_do_not_wait() -> N
             assert [one.text for one in await inbox.take(within=8.0)] == ["kept"]
             with pytest.raises(TimeoutError):
                 await inbox.take(within=1.5)
+
+    play(test)
+
+
+def test_nothing_waits_for_the_rest_of_an_album() -> None:
+    """Telegram brings the second file when the first is answered for, which is after its turn has begun."""
+    album = {**MESSAGE["message"], "photo": [{"file_id": "f", "width": 1, "height": 1}], "media_group_id": "a"}
+    text = {**MESSAGE["message"], "message_id": 4, "text": "x" * 4000}
+
+    async def test(bench: TelegramBench) -> None:
+        async with connected(bench) as inbox, anyio.create_task_group() as group:
+            for number, message in enumerate((album, text), 5):
+                group.start_soon(bench.bot.webhook, call({"update_id": number, "message": message}))
+                [found] = await inbox.take()
+                assert found.act is None
+                await bench.bot.ack(found)
 
     play(test)
 

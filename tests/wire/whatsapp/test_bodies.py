@@ -6,7 +6,7 @@ import pytest
 
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
-from trunkline.core.adapters.whatsapp.bodies import message_body, name_of, reaction_body
+from trunkline.core.adapters.whatsapp.adapter import message_body, name_of, reaction_body
 from trunkline.core.errors import Refused
 from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.values import Address, ChatKind, IntentId, SendRequest
@@ -69,11 +69,7 @@ def test_an_answer_quotes() -> None:
             "document",
             {"link": "https://example.org/a%20b.pdf", "caption": "hello", "filename": "a b.pdf"},
         ),
-        (
-            "https://example.org/x",
-            "document",
-            {"link": "https://example.org/x", "caption": "hello", "filename": "x"},
-        ),
+        ("https://example.org/x", "document", {"link": "https://example.org/x", "caption": "hello", "filename": "x"}),
     ],
 )
 def test_a_file_is_of_the_type_that_shows_it(media: str, kind: str, file: dict[str, str]) -> None:

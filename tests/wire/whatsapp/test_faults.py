@@ -10,7 +10,7 @@ from tests.support.wire.play import message, outcome, play, reading
 from tests.support.wire.whatsapp import CLOUD, WhatsAppBench
 from trunkline.core.errors import Ambiguous, NotSent, PlatformError, RateLimited, Refused, Unauthorized
 from trunkline.core.values import Receipt
-from trunkline.sim.scenario.model.scenario import Fault
+from trunkline.sim.scenario.model.faults import Fault
 
 
 def strike(bench: WhatsAppBench, do: str, **fields: Any) -> None:

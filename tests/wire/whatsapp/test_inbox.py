@@ -1,10 +1,8 @@
 """A webhook is answered when all of its messages are safe."""
 
-from __future__ import annotations
-
 import asyncio
 
-from trunkline.core.adapters.whatsapp.inbox import WebhookInbox
+from trunkline.core.adapters.webhook_inbox import WebhookInbox
 from trunkline.core.values import Address, ChatKind, Envelope, Peer
 
 PLACE = Address(channel="whatsapp", account="default", kind=ChatKind.DIRECT, conversation="+1")

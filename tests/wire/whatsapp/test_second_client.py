@@ -7,8 +7,8 @@ from tests.support.wire.play import play
 from tests.support.wire.second_clients import needs_second, run_second
 from tests.support.wire.whatsapp import CLOUD, WhatsAppBench
 from trunkline.core.values import Envelope, Peer
-from trunkline.sim.scenario.model.scenario import Fault
-from trunkline.sim.wire.whatsapp.webhooks import WebhookNumber, message_parts, signed, status_parts
+from trunkline.sim.scenario.model.faults import Fault
+from trunkline.sim.wire.whatsapp.server import WebhookNumber, message_parts, signed, status_parts
 
 CLIENT = """
 import json, sys
@@ -135,25 +135,18 @@ def test_it_reads_our_webhooks_and_their_signatures() -> None:
         )
         place = bench.places[1]
         said = Envelope(
-            address=place,
-            peer=Peer(id=place.conversation, name="Ana"),
-            message_id="wamid.1",
-            text="hello",
-            sent_at=0.0,
+            address=place, peer=Peer(id=place.conversation, name="Ana"), message_id="wamid.1", text="hello", sent_at=0.0
         )
         pressed = Envelope(
-            address=place,
-            peer=said.peer,
-            message_id="wamid.2",
-            text="v-yes",
-            sent_at=0.0,
-            pressed="wamid.0",
+            address=place, peer=said.peer, message_id="wamid.2", text="v-yes", sent_at=0.0, pressed="wamid.0"
         )
         error = {"code": 131047, "title": "Re-engagement message", "message": "Re-engagement message"}
+        failed = status_parts("wamid.0", place.conversation, "failed", 1_700_000_002.0)
+        failed["statuses"][0]["errors"] = [error]
         bodies = [
             number.body(**message_parts(said, 1_700_000_000.0)),
             number.body(**message_parts(pressed, 1_700_000_001.0)),
-            number.body(**status_parts("wamid.0", place.conversation, "failed", 1_700_000_002.0, [error])),
+            number.body(**failed),
         ]
         updates = [(body.decode(), signed(secret, body)["X-Hub-Signature-256"]) for body in bodies]
         found = await run_second("pywa", WEBHOOKS, facts(bench, secret=secret, updates=updates))

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
+from tests.support.own_names import own_names
 from trunkline.core.adapters.whatsapp.updates import UnreadableWebhook, WebhookContent, read_webhook
+from trunkline.core.reasons import Reason
 from trunkline.core.values import ChatKind
 
 NUMBER = "106540352242922"
@@ -26,7 +28,7 @@ def said(id: Any = "wamid.1", text: Any = "hello", **fields: Any) -> dict[str, A
 
 
 def read(body: bytes) -> WebhookContent:
-    return read_webhook(body, NUMBER, "default")
+    return read_webhook(body, NUMBER, "default", own_names("whatsapp"))
 
 
 def test_a_text() -> None:
@@ -38,6 +40,32 @@ def test_a_text() -> None:
     )
     assert (one.peer.id, one.peer.name, one.text, one.reply_to) == ("+16505551234", "Ana", "hello", "wamid.0")
     assert (one.message_id, one.sent_at) == ("wamid.1", 1749416383.0)
+
+
+def test_what_the_account_wrote_itself_is_no_message() -> None:
+    """Under the number that people see, from its own app, and under the user id that this tells."""
+    echo = {"from": "15550783881", "from_user_id": "US.9", "to": "16505551234", "id": "wamid.5", "type": "text"}
+    for body in (
+        hook(said("wamid.5", **{"from": "15550783881"})),
+        hook(field="smb_message_echoes", messages=None, message_echoes=[echo]),
+        hook(said("wamid.5", from_user_id="US.9"), message_echoes=[echo | {"id": "wamid.4"}]),
+    ):
+        found = read(body)
+        assert found.messages == ()
+        assert {(unread.id, unread.reason) for unread in found.unread} >= {("wamid.5", Reason.OWN_ECHO)}
+
+
+def test_an_error_of_the_number_itself_is_told() -> None:
+    errors = [{"code": 131048, "title": "Spam rate limit hit", "message": "too many"}]
+    found = read(hook(messages=None, errors=errors))
+    assert [(unread.detail, unread.reason) for unread in found.unread] == [
+        ("Meta reports the error 131048: too many", Reason.PLATFORM_ERROR)
+    ]
+
+
+def test_a_time_in_milliseconds_is_a_time() -> None:
+    [one] = read(hook(said(timestamp="1749416383000"))).messages
+    assert one.sent_at == 1749416383.0
 
 
 def test_a_group_and_a_person_who_hides_their_number() -> None:
@@ -84,7 +112,9 @@ def test_a_message_without_a_text_is_one_all_the_same(fields: dict[str, Any], te
 
 @pytest.mark.parametrize("kind", ["reaction", "system"])
 def test_what_says_nothing_is_no_message(kind: str) -> None:
-    assert read(hook(said(type=kind))) == WebhookContent()
+    content = read(hook(said(type=kind)))
+    assert content.messages == ()
+    assert [(part.detail, part.reason) for part in content.unread] == [(kind, Reason.SERVICE_MESSAGE)]
 
 
 @pytest.mark.parametrize(
@@ -103,7 +133,6 @@ def test_what_says_nothing_is_no_message(kind: str) -> None:
         said(type="text", text=None),
         said(text={"body": 7}),
         said(**{"from": "16505\udc00"}),
-        said(type="unsupported", errors=[{"code": 131051}]),
         "no object",
         None,
         7,
@@ -135,8 +164,7 @@ def test_half_a_surrogate_pair_in_a_text_costs_that_sign_only() -> None:
 
 
 @pytest.mark.parametrize(
-    "body",
-    [b"", b"<html>", b"[]", b"\xff", b"[" * 100_000, b'{"entry": ' + b"[" * 100_000, b"1" * 5000],
+    "body", [b"", b"<html>", b"[]", b"\xff", b"[" * 100_000, b'{"entry": ' + b"[" * 100_000, b"1" * 5000]
 )
 def test_what_is_no_webhook_is_no_crash(body: bytes) -> None:
     with pytest.raises(UnreadableWebhook):

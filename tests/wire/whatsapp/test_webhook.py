@@ -11,6 +11,7 @@ from tests.support.wire.whatsapp import CLOUD, WORD, WhatsAppBench
 from trunkline.core.adapters.whatsapp.adapter import SIGNED, signature
 from trunkline.core.events.adapters import DeliveryFailed, UpdateDropped, WebhookRefused
 from trunkline.core.reasons import Reason
+from trunkline.sim.wire.whatsapp.server import status_parts
 
 
 def body(bench: WhatsAppBench, *texts: str, number: str = "") -> bytes:
@@ -147,7 +148,13 @@ def test_a_bad_message_is_recorded_and_not_asked_for_again() -> None:
 
 def test_a_reported_failure_is_an_event() -> None:
     async def test(bench: WhatsAppBench) -> None:
-        bench.server.report_failure("default", "wamid.1", "+15550001111", 131047, "Re-engagement message")
+        title = "Re-engagement message"
+        status = status_parts("wamid.1", "+15550001111", "failed", 1.0)
+        error = {"code": 131047, "title": title, "message": title, "error_data": {"details": title}}
+        status["statuses"][0]["errors"] = [error]
+        whole = json.loads(body(bench))
+        whole["entry"][0]["changes"][0]["value"] |= {**status, "messages": []}
+        assert await post(bench, json.dumps(whole).encode()) == 200
         await until(lambda: recorded(bench, DeliveryFailed))
         [failed] = recorded(bench, DeliveryFailed)
         assert (failed.message_id, failed.recipient, failed.code) == ("wamid.1", "15550001111", "131047")

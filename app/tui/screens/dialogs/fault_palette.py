@@ -1,24 +1,62 @@
 """The fault palette: choose a fault and its moment; previews its effect."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container
+from textual.widget import Widget
 
-from trunkline.app.text.cells import clean, error_text, seconds
+from trunkline.app.text.cells import clean, error_text
 from trunkline.app.text.fact import Fact, Tone
-from trunkline.app.tui.screens.dialog_base import Dialog
-from trunkline.app.tui.screens.dialogs.fault_list import FaultList
+from trunkline.app.tui.screens.screen_base import Dialog
 from trunkline.app.tui.state.branching import inject
 from trunkline.app.tui.state.workspace import Workspace
-from trunkline.app.tui.widgets.fact_list import FactList
-from trunkline.app.tui.widgets.too_small import TooSmall
-from trunkline.app.view.faults.palette import FaultOption, fault_label
+from trunkline.app.tui.widgets.cursor_list import FactList
+from trunkline.app.tui.widgets.dialog_list import DialogList, DialogRow
+from trunkline.app.view.faults.catalog import FaultOption, fault_label
 from trunkline.core.errors import UsageError
+
+
+class FaultList(DialogList):
+    """The faults that can be placed at the cursor, each at one of its moments."""
+
+    starts = (0, 2, 21, 32)
+
+    def __init__(self, options: tuple[FaultOption, ...], *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._faults = options
+        #: id of a fault -> index of its chosen moment, where that is not the first
+        self._numbers: dict[str, int] = {}
+
+    @property
+    def chosen(self) -> FaultOption | None:
+        return self._faults[self.selected] if 0 <= self.selected < len(self._faults) else None
+
+    def number_of(self, option: FaultOption) -> int:
+        """Index of the chosen moment of a fault."""
+        return self._numbers.get(option.id, 0)
+
+    def shift(self, by: int) -> None:
+        option = self.chosen
+        if option is not None and option.moments:
+            self._numbers[option.id] = max(0, min(self.number_of(option) + by, len(option.moments) - 1))
+            self.fill()
+
+    def fill(self) -> None:
+        self.write(map(self._row, self._faults), keep=True)
+
+    def _row(self, option: FaultOption) -> DialogRow:
+        palette, number = self.palette, self.number_of(option)
+        moment = option.moment(number)
+        if moment is None:
+            why = (clean(option.why), palette.dim)
+            return ("·", palette.dim), (option.word, palette.faint), why
+        return (
+            ("▸", palette.warn),
+            (option.word, palette.base),
+            (moment.label, palette.primary if number else palette.base),
+            (clean(moment.brief), palette.dim),
+        )
 
 
 class Preview(FactList):
@@ -32,17 +70,17 @@ class FaultPalette(Dialog[str]):
 
     AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,j", "down", "next fault", show=False),
-        Binding("up,k", "up", "previous fault", show=False),
-        Binding("pagedown,ctrl+d", "page_down", "a page down", show=False),
-        Binding("pageup,ctrl+u", "page_up", "a page up", show=False),
-        Binding("right,l", "later", "later", show=False),
-        Binding("left,h", "sooner", "sooner", show=False),
-        Binding("home,g", "first", "first fault", show=False),
-        Binding("end,G", "last", "last fault", show=False),
+        Binding("down,j", "move(1)", "next fault", show=False),
+        Binding("up,k", "move(-1)", "previous fault", show=False),
+        Binding("pagedown,ctrl+d", "page(1)", "a page down", show=False),
+        Binding("pageup,ctrl+u", "page(-1)", "a page up", show=False),
+        Binding("right,l", "shift(1)", "later", show=False),
+        Binding("left,h", "shift(-1)", "sooner", show=False),
+        Binding("home,g", "end(-1)", "first fault", show=False),
+        Binding("end,G", "end(1)", "last fault", show=False),
         Binding("enter,space", "enter", "place it", show=False),
         Binding("escape,i,q", "back", "close", show=False),
-        Binding("ctrl+c", "quit", "quit", show=False),
+        Binding("ctrl+c", "app.quit", "quit", show=False),
     ]
 
     def __init__(self, workspace: Workspace, options: tuple[FaultOption, ...]) -> None:
@@ -50,17 +88,13 @@ class FaultPalette(Dialog[str]):
         self.workspace = workspace
         self.list = FaultList(options, id="faults")
         self.preview = Preview(workspace, id="preview")
+        self.title_text = f"What goes wrong {workspace.moment}?"
+        arrows = "<- ->" if self.host.ascii_only else "← →"
+        self.hint = f"{arrows} when, Enter runs branch B with it, Esc closes"
         self._error = ""
 
-    def compose(self) -> ComposeResult:
-        at = f"after #{self.workspace.cursor}, t={seconds(self.workspace.run.view.time(self.workspace.cursor))} s"
-        with Container(id="fault-box", classes="box") as box:
-            box.border_title = f"What goes wrong {at}?"
-            arrows = "<- ->" if self.host.ascii_only else "← →"
-            box.border_subtitle = f"{arrows} when, Enter runs branch B with it, Esc closes"
-            yield self.list
-            yield self.preview
-        yield TooSmall()
+    def content(self) -> Iterable[Widget]:
+        return self.list, self.preview
 
     def on_mount(self) -> None:
         self.list.fill()
@@ -100,13 +134,7 @@ class FaultPalette(Dialog[str]):
         """Place the fault that was clicked twice."""
         self.action_enter()
 
-    def action_later(self) -> None:
-        self._shift(1)
-
-    def action_sooner(self) -> None:
-        self._shift(-1)
-
-    def _shift(self, by: int) -> None:
+    def action_shift(self, by: int) -> None:
         self.list.shift(by)
         self.changed()
 

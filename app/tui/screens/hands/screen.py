@@ -1,11 +1,146 @@
 """Hands: the delegations, and whether their results were delivered."""
 
-from __future__ import annotations
+from collections.abc import Sequence
 
-from trunkline.app.tui.screens.hands.hand_list import HandList, HandRecord
+from rich.style import Style
+
+from trunkline.app.text.fact import Fact
 from trunkline.app.tui.screens.list_screen import ListScreen
 from trunkline.app.tui.state.workspace import Workspace
+from trunkline.app.tui.widgets.cursor_list import CursorList, Detail, ListColumn, ListedRow, Span, StyledCell
+from trunkline.app.tui.widgets.row_list import Canvas
+from trunkline.app.view.bindings.lifetime_bar import column
+from trunkline.app.view.hands.cells import LEGEND, SpanPart, hand_cells, run_bar, span_of
+from trunkline.app.view.hands.columns import HandRow
+from trunkline.app.view.hands.facts import hand_facts
 from trunkline.app.view.index.places import PlaceKey
+from trunkline.app.view.wire_side.unknown import shown_instead
+
+TIME = "time"
+
+
+class HandList(CursorList[HandRow]):
+    """Every delegation as it was at the cursor; those that a hand delegated are below their parent."""
+
+    BORDER_TITLE = "Hands"
+    columns_of = {
+        190: "work 12 | callback 15 | id ~5 | hand 16 | kind 8 | label 14 | asked by 12 | origin ~20 | tries >5 | "
+        "age >9 | left >9 | outcome ~36 | task *",
+        150: "work 12 | callback 15 | id ~4 | hand 16 | kind 8 | asked by 10 | origin ~16 | tries >5 | age >8 | "
+        "left >8 | outcome ~36 | task *",
+        108: "work 12 | callback 15 | id ~4 | hand 14 | asked by 8 | origin ~14 | age >8 | left >8 | outcome ~*",
+        0: "work 11 | callback 15 | id ~3 | hand 10 | origin ~11 | age >7 | outcome *",
+    }
+    bars_of = {
+        150: "id ~5 | hand 16 | label 14 | asked by 12 | origin ~20 | time * | callback 15",
+        108: "id ~4 | hand 14 | asked by 8 | time * | callback 15",
+        0: "id ~3 | hand 10 | time * | callback 15",
+    }
+    layouts = columns_of
+
+    #: bars over time instead of columns
+    bars = False
+    _span = (0.0, 0.0)
+
+    def empty_text(self) -> str:
+        none = self.workspace.inside_unknown() or "no hand was given work in this run"
+        return self.workspace.unmade("hands") or none
+
+    def switch(self) -> None:
+        """From columns to bars over time, and back."""
+        self.bars = not self.bars
+        self.layouts = self.bars_of if self.bars else self.columns_of
+        self.sync()
+
+    def fill(self) -> None:
+        hands, cursor = self.workspace.run.hands, self.workspace.cursor
+        self.rows = hands.rows(cursor)
+        self.wrong = tuple(hands.wrong(cursor))
+        self._span = span_of(self.workspace.run.view, hands) if self.bars else (0.0, 0.0)
+        counts = hands.counts(cursor)
+        title = f"Hands {counts.accepted}/{self.count}  {counts.states}" if len(hands) else "Hands"
+        hint = LEGEND if self.bars else "Enter goes to the record"
+        self.set_titles(title.rstrip(), hint if len(hands) else "")
+        self.keep()
+
+    def follow(self, seq: int) -> None:
+        self.choose(self.workspace.run.hands.concerned(self.workspace.run.view.event(seq)) or "")
+
+    def choose(self, thing: str | PlaceKey) -> None:
+        histories = self.workspace.run.hands.histories
+        index = next((at for at, run in enumerate(histories) if run.id == thing), None)
+        if index is not None:
+            self.select(index)
+
+    def target(self) -> int | None:
+        return self.chosen.since if self.chosen is not None else None
+
+    def cells(self, index: int) -> dict[str, StyledCell]:
+        row = self.rows[index]
+        run = self.workspace.run
+        above = run.hands.name(row.parent) if row.parent else ""
+        cells = self.styled(hand_cells(run.view, row, above), later=row.later)
+        return cells | {TIME: StyledCell("", self.palette.base)}
+
+    def draw_title(self, canvas: Canvas, column: ListColumn, x: int, size: int) -> None:
+        """Draw a title; above the bars their scale, and the cursor on it."""
+        if column.title == TIME:
+            self.draw_scale(canvas, x, size, self._span, self._now, 2)
+        else:
+            super().draw_title(canvas, column, x, size)
+
+    def draw_cell(self, canvas: Canvas, index: int, column: ListColumn, cell: StyledCell, span: Span) -> None:
+        if column.title == TIME:
+            self._draw_bar(canvas, index, span)
+        else:
+            super().draw_cell(canvas, index, column, cell, span)
+
+    @property
+    def _now(self) -> float:
+        return self.workspace.run.view.time(self.workspace.cursor)
+
+    def _draw_bar(self, canvas: Canvas, index: int, span: Span) -> None:
+        run, palette = self.workspace.run, self.palette
+        x, size = span
+        here = column(self._now, self._span, size) if self._now >= self._span[0] else -1
+        styles: dict[SpanPart, Style] = {
+            SpanPart.WAITS: palette.dim,
+            SpanPart.WORKS: palette.primary,
+            SpanPart.TURN: palette.accent,
+            SpanPart.QUEUED: palette.warn,
+            SpanPart.PARKED: palette.warn,
+            SpanPart.ORPHANED: palette.bad,
+        }
+        history = run.hands.histories[index]
+        for at, cell in enumerate(run_bar(run.view, run.hands, history, self._span, self._now, size)):
+            if cell.part is not SpanPart.NONE:
+                style = styles.get(cell.part) or palette.tone(cell.tone) + Style(bold=True)
+                canvas.put(x + at, cell.char, palette.faint if cell.later else style)
+            elif at == here:
+                canvas.put(x + at, "│", palette.rail)
+
+
+_EMPTY = (
+    ("what", "a hand is a helper that works on a task on its own and reports back to the conversation that asked"),
+    ("made by", "an agent's tool `agent_send_async`: no agent called it in this run"),
+    ("shown", "the task, its origin and deadline, what the hand did, and where its result was delivered"),
+)
+
+
+class HandRecord(Detail):
+    def subject(self, rows: CursorList[ListedRow]) -> object:
+        return rows.chosen.id if isinstance(rows, HandList) and rows.chosen is not None else None
+
+    def facts(self, rows: CursorList[ListedRow]) -> tuple[str, Sequence[Fact]]:
+        """The delegation at the cursor; without one, what hands are."""
+        row = rows.chosen if isinstance(rows, HandList) else None
+        if row is None:
+            if self.workspace.run.view.wire_side:
+                return "Hand", shown_instead("hands and their work")
+            return "Hand", [Fact(label, text) for label, text in _EMPTY]
+        run = self.workspace.run
+        return f"Hand {row.name}  {row.body.hand}", list(hand_facts(run.view, run.hands, row, self.workspace.cursor))
+
 
 #: least maximal height of the list
 LEAST_MOST = 9

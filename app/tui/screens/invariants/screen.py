@@ -1,11 +1,88 @@
 """Invariants: their status at the cursor, and the evidence of violations."""
 
-from __future__ import annotations
+from collections.abc import Iterable
 
-from trunkline.app.tui.screens.invariants.verdict_list import VerdictDetail, VerdictList
+from rich.style import Style
+
+from trunkline.app.text.cells import clean
+from trunkline.app.text.fact import Fact
 from trunkline.app.tui.screens.list_screen import InspectedListScreen
 from trunkline.app.tui.state.workspace import Workspace
+from trunkline.app.tui.widgets.cursor_list import ChoosableList, DetailPane, StyledCell
 from trunkline.app.tui.widgets.row_list import RowList
+from trunkline.app.view.index.places import PlaceKey
+from trunkline.app.view.invariants.results import SIGNS, InvariantStatus, VerdictRow
+
+#: columns in the colour of the status
+_COLOURED = frozenset({"", "status", "✗"})
+
+
+class VerdictList(ChoosableList[VerdictRow]):
+    BORDER_TITLE = "Invariants"
+    layouts = {
+        108: "1 | id 3 | invariant 38 | status 14 | ✗ >4 | first >6 | promise *",
+        0: "1 | id 3 | invariant * | status 14 | ✗ >4 | first >6",
+    }
+    nothing = "this run was not judged"
+
+    def fill(self) -> None:
+        self.rows = self.workspace.run.verdicts.rows(self.workspace.cursor)
+        span = self.workspace.run.view.so_far or " of the whole run"
+        unknown = self.workspace.inside_unknown()
+        span = f"the others: {unknown}" if unknown else f"status at the cursor, ok times{span}"
+        idle = sum(row.judged is InvariantStatus.IDLE for row in self.rows)
+        self.wrong = tuple(at for at, row in enumerate(self.rows) if row.judged is InvariantStatus.VIOLATED)
+        self.set_titles(f"Invariants {self.count}  {len(self.wrong)} violated  {idle} not exercised", span)
+        self.keep()
+
+    def choose(self, thing: str | PlaceKey) -> None:
+        self.select_where(lambda row: row.id == thing)
+
+    def cells(self, index: int) -> dict[str, StyledCell]:
+        row = self.rows[index]
+        return {
+            title: StyledCell(text, self._style(row, coloured=title in _COLOURED))
+            for title, text in self._texts(row).items()
+        }
+
+    def _texts(self, row: VerdictRow) -> dict[str, str]:
+        return {
+            "": SIGNS[row.judged][0],
+            # The title says which plug-in it comes from.
+            "id": row.id.rpartition(".")[2],
+            "invariant": row.title,
+            "status": row.words,
+            "✗": str(row.broken) if row.broken else "·",
+            "first": f"#{row.first}" if row.first else "·",
+            "promise": clean(row.sentence),
+        }
+
+    def _style(self, row: VerdictRow, *, coloured: bool) -> Style:
+        if row.judged is InvariantStatus.IDLE:
+            return self.palette.dim
+        return self.palette.tone(SIGNS[row.judged][1]) if coloured else self.palette.base
+
+
+class VerdictDetail(DetailPane):
+    """The sentence of the selected invariant, and its violations with their evidence."""
+
+    BORDER_TITLE = "Invariant"
+    BORDER_SUBTITLE = "Enter: its event on the timeline"
+    nothing = "nothing is selected"
+
+    def show_row(self, row: VerdictRow | None) -> None:
+        self.show(row.id if row else None, lambda: self._facts(row))
+
+    def _facts(self, row: VerdictRow | None) -> tuple[str, Iterable[Fact]]:
+        if row is None:
+            return "Invariant", ()
+        return f"{row.id} {row.title}", self.workspace.run.verdicts.facts(row.id, self.workspace.cursor)
+
+    def point(self, seq: int) -> None:
+        """Select the violation that was seen at an event, if it is one of these."""
+        index = next((at for at, line in enumerate(self.lines) if line.first and line.fact.seq == seq), None)
+        if index is not None:
+            self.select(index)
 
 
 class InvariantsScreen(InspectedListScreen[VerdictList, VerdictDetail], screen="invariants"):

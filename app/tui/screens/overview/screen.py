@@ -1,24 +1,13 @@
 """Overview: the violations, and a summary of each other screen."""
 
-from __future__ import annotations
-
 from textual.app import ComposeResult
 from textual.containers import Container
 
 from trunkline.app.tui.screens.run_screen import RunScreen
 from trunkline.app.tui.state.workspace import Workspace
-from trunkline.app.tui.widgets.cards import (
-    BindingsCard,
-    Card,
-    FamiliesCard,
-    HintLine,
-    LatestCard,
-    QueueCard,
-    RecentCard,
-    SessionsCard,
-)
+from trunkline.app.tui.widgets import cards
 from trunkline.app.tui.widgets.row_list import RowList
-from trunkline.app.view.timeline.hints import card_hints
+from trunkline.app.view.timeline.status_line import card_hints
 
 #: lines of a frame
 FRAME = 2
@@ -33,16 +22,16 @@ class OverviewScreen(RunScreen, screen="overview"):
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace)
-        self.families = FamiliesCard(workspace, id="families")
-        self.sessions = SessionsCard(workspace, id="sessions")
-        self.explains = self.latest = LatestCard(workspace, id="latest")
-        self.queue = QueueCard(workspace, id="queue")
-        self.bindings_card = BindingsCard(workspace, id="bindings")
-        self.recent = RecentCard(workspace, id="recent")
-        self.hint = HintLine()
+        self.families = cards.FamiliesCard(workspace, id="families")
+        self.sessions = cards.SessionsCard(workspace, id="sessions")
+        self.explains = self.latest = cards.LatestCard(workspace, id="latest")
+        self.queue = cards.QueueCard(workspace, id="queue")
+        self.bindings_card = cards.BindingsCard(workspace, id="bindings")
+        self.recent = cards.RecentCard(workspace, id="recent")
+        self.hint = cards.HintLine(id="hint")
 
     @property
-    def cards(self) -> tuple[Card | LatestCard, ...]:
+    def every(self) -> tuple[cards.Card | cards.LatestCard, ...]:
         return (self.latest, self.families, self.sessions, self.queue, self.bindings_card, self.recent)
 
     def compose_body(self) -> ComposeResult:
@@ -59,11 +48,11 @@ class OverviewScreen(RunScreen, screen="overview"):
 
     def panes(self) -> list[RowList]:
         """The latest violation first: Enter leads to it at once."""
-        return list(self.cards)
+        return list(self.every)
 
     def sync(self) -> None:
         if self.workspace.open_run is not None:
-            for card in self.cards:
+            for card in self.every:
                 card.sync()
             self._fit()
             self._update_hint()
@@ -75,8 +64,6 @@ class OverviewScreen(RunScreen, screen="overview"):
     def on_descendant_focus(self) -> None:
         self._update_hint()
 
-    # ------------------------------------------------------------ room
-
     def _fit(self) -> None:
         """Size the cards by their rows, within bounds; sessions and recent rows take the rest."""
         body = self.query_one("#body")
@@ -84,7 +71,9 @@ class OverviewScreen(RunScreen, screen="overview"):
         if room <= 0:
             return
         if body.has_class("-zoom"):
-            self._fill()
+            # A card has the whole body.
+            for card in (*self.every, self.query_one("#kept")):
+                card.styles.height = "100%"
             return
         self._high(self.families, self.families.count, room - 6)
         side_by_side = self.has_class("-wide")
@@ -101,37 +90,17 @@ class OverviewScreen(RunScreen, screen="overview"):
         self.sessions.styles.height = self.recent.styles.height = "1fr"
         self._high(self.latest, max(self.latest.count, 6), max(4, (room - taken) * 3 // 4 - FRAME))
 
-    def _fill(self) -> None:
-        """A card has the whole body."""
-        for one in (*self.cards, self.query_one("#kept")):
-            one.styles.height = "100%"
-
     def _high(self, card: RowList, rows: int, most: int) -> None:
         card.styles.height = max(min(rows, most), LEAST) + card.heading + FRAME
 
-    # ------------------------------------------------------------ where Enter leads
-
     @property
-    def card(self) -> Card | LatestCard:
-        return next((card for card in self.cards if card is self.focused), self.latest)
+    def card(self) -> cards.Card | cards.LatestCard:
+        return next((card for card in self.every if card is self.focused), self.latest)
 
     def _update_hint(self) -> None:
-        if self.workspace.open_run is None:
-            return
-        self.hint.show_text(
-            card_hints(self.card.hint, self.workspace.run.view.run.trace.header.title, self.workspace.view_options.used)
-        )
-
-    def on_row_list_clicked(self, message: RowList.Clicked) -> None:
-        message.rows.select(message.index)
-        if message.again:
-            self.action_enter()
-
-    def move(self, rows: int) -> None:
-        if self.workspace.open_run is None:
-            return
-        pane = self.pane
-        pane.select(max(0, min(pane.selected + rows, pane.count - 1)))
+        if self.workspace.open_run is not None:
+            title, used = self.workspace.run.view.header.title, self.workspace.view_options.used
+            self.hint.text = card_hints(self.card.hint, title, used)
 
     def action_left(self) -> None:
         self.families.focus()
@@ -140,6 +109,5 @@ class OverviewScreen(RunScreen, screen="overview"):
         self.latest.focus()
 
     def action_enter(self) -> None:
-        if self.workspace.open_run is None:
-            return
-        self.go_to_card_target(self.card.card_target())
+        if self.workspace.open_run is not None:
+            self.go_to_card_target(self.card.card_target())

@@ -1,7 +1,5 @@
 """Answers to the questions of the message tool, from Discord's REST API. They have the field names of the tool."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, cast
@@ -9,40 +7,49 @@ from typing import Any, cast
 import msgspec
 
 from trunkline.core.action_names import Action
+from trunkline.core.actions.requests import ActionQuery, ActionRequest
 from trunkline.core.adapters.discord.calls import get
-from trunkline.core.adapters.discord.channels import Request
 from trunkline.core.adapters.discord.errors import DiscordRefused
+from trunkline.core.adapters.discord.rest import SERVER, Request
 from trunkline.core.adapters.json_values import Json, as_object, list_limit
 from trunkline.core.errors import PlatformError, Refused
 
 #: different reactions whose people are listed
 _MOST_EMOJI = 20
+#: the fields of objects: name in the tool -> name at Discord
+_CHANNEL = {
+    "channelId": "id",
+    "name": "name",
+    "type": "type",
+    "parentId": "parent_id",
+    "topic": "topic",
+    "position": "position",
+}
+_EVENT = {
+    "eventId": "id",
+    "name": "name",
+    "startTime": "scheduled_start_time",
+    "endTime": "scheduled_end_time",
+    "desc": "description",
+}
 #: the person is in no voice channel
 _NO_VOICE = 10065
 
 
-class AskedQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """A query with everything for the requests."""
+class DiscordAction(msgspec.Struct, frozen=True, kw_only=True):
+    """A change or a question of the message tool, and what both are read by."""
 
-    request: Request
+    request: ActionRequest | ActionQuery
     #: the parameters of the tool
     fields: Json
     #: id of the channel that it concerns; empty: none
     channel: str
-    message_id: str | None
-    server: str
-    #: id of the bot
-    bot: Callable[[], Awaitable[str]]
-
-    @property
-    def message(self) -> str:
-        """The id of the meant message. Raises `Refused`."""
-        return self.message_id or self.word("pollId")
 
     @property
     def guild(self) -> str:
         """The server. Raises `Refused`."""
-        return self.word("guildId", self.server)
+        place = self.request.address.conversation
+        return self.word("guildId", place.removeprefix(SERVER) if place.startswith(SERVER) else "")
 
     def word(self, name: str, otherwise: str = "") -> str:
         """A parameter as a text. Raises `Refused` for a blank text."""
@@ -51,13 +58,24 @@ class AskedQuestion(msgspec.Struct, frozen=True, kw_only=True):
             raise Refused(f"{name} is missing")
         return found
 
+
+class AskedQuestion(DiscordAction, frozen=True, kw_only=True):
+    request: ActionQuery
+    call: Request
+    bot: Callable[[], Awaitable[str]]
+
+    @property
+    def message(self) -> str:
+        """The id of the meant message. Raises `Refused`."""
+        return self.request.message_id or self.word("pollId")
+
     async def get_object(self, *parts: str, **params: object) -> Json:
         """Get an object. Raises `PlatformError` for any other answer."""
-        return _object(await self.request(get(*parts, **params)))
+        return _object(await self.call(get(*parts, **params)))
 
     async def get_list(self, *parts: str, **params: object) -> list[Json]:
         """Get a list. Raises `PlatformError` for any other answer."""
-        return _objects(await self.request(get(*parts, **params)))
+        return _objects(await self.call(get(*parts, **params)))
 
 
 Answering = Callable[[AskedQuestion], Awaitable[object]]
@@ -100,7 +118,6 @@ async def _reactions(question: AskedQuestion) -> list[Json]:
 
 
 async def _read(question: AskedQuestion) -> list[Json]:
-    """The newest messages first."""
     places = {name: question.fields[name] for name in ("before", "after", "around") if question.fields.get(name)}
     found = await question.get_list(
         "channels", question.channel, "messages", limit=list_limit(question.fields), **places
@@ -176,27 +193,20 @@ async def _member(question: AskedQuestion) -> Json:
     }
 
 
-async def _roles(question: AskedQuestion) -> list[Json]:
-    found = await question.get_list("guilds", question.guild, "roles")
-    return [{"roleId": role.get("id"), "name": role.get("name")} for role in found]
+def _all_of_server(objects: str, **fields: str) -> Answering:
+    """The objects of a kind on a server. `fields`: name in the tool -> name at Discord."""
 
+    async def answer(question: AskedQuestion) -> list[Json]:
+        found = await question.get_list("guilds", question.guild, objects)
+        return [{ours: item.get(theirs) for ours, theirs in fields.items()} for item in found]
 
-async def _emoji(question: AskedQuestion) -> list[Json]:
-    found = await question.get_list("guilds", question.guild, "emojis")
-    return [{"emojiId": emoji.get("id"), "name": emoji.get("name")} for emoji in found]
+    return answer
 
 
 def _channel(channel: Json) -> Json:
     state = as_object(channel.get("thread_metadata"))
-    shown = {
-        "channelId": channel.get("id"),
-        "name": channel.get("name"),
-        "type": channel.get("type"),
-        "parentId": channel.get("parent_id"),
-        "topic": channel.get("topic"),
-        "position": channel.get("position"),
-        "archived": state.get("archived", False),
-    }
+    shown = {ours: channel.get(theirs) for ours, theirs in _CHANNEL.items()}
+    shown["archived"] = state.get("archived", False)
     return {name: value for name, value in shown.items() if value is not None}
 
 
@@ -249,20 +259,6 @@ async def _voice(question: AskedQuestion) -> Json:
     return {"userId": user, "connected": state.get("channel_id") is not None, "channelId": state.get("channel_id")}
 
 
-async def _events(question: AskedQuestion) -> list[Json]:
-    found = await question.get_list("guilds", question.guild, "scheduled-events")
-    return [
-        {
-            "eventId": event.get("id"),
-            "name": event.get("name"),
-            "startTime": event.get("scheduled_start_time"),
-            "endTime": event.get("scheduled_end_time"),
-            "desc": event.get("description"),
-        }
-        for event in found
-    ]
-
-
 # -------------------------------------------------------------------- values of unknown form
 
 
@@ -293,14 +289,14 @@ QUESTIONS: dict[Action, Answering] = {
     Action.POLL_RESULTS: _poll_results,
     Action.SEARCH: _search,
     Action.MEMBER_INFO: _member,
-    Action.ROLE_INFO: _roles,
-    Action.EMOJI_LIST: _emoji,
+    Action.ROLE_INFO: _all_of_server("roles", roleId="id", name="name"),
+    Action.EMOJI_LIST: _all_of_server("emojis", emojiId="id", name="name"),
     Action.CHANNEL_INFO: _channel_info,
     Action.CHANNEL_LIST: _channels,
     Action.THREAD_LIST: _threads,
     Action.PERMISSIONS: _permissions,
     Action.VOICE_STATUS: _voice,
-    Action.EVENT_LIST: _events,
+    Action.EVENT_LIST: _all_of_server("scheduled-events", **_EVENT),
 }
 
 

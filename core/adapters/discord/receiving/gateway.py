@@ -9,8 +9,6 @@ next is due, the socket is dead without saying so, and is closed; then the accou
 # The library's socket is made for its own `Client`, so what it reads from that is set here, by private names.
 # pyright: reportPrivateUsage=false
 
-from __future__ import annotations
-
 import asyncio
 import json
 import zlib
@@ -57,8 +55,6 @@ class SessionLost(NotSent):
 
 
 class GatewaySocket(DiscordWebSocket):
-    """A connection to the gateway."""
-
     def __init__(self, socket: aiohttp.ClientWebSocketResponse, client: OneRequestClient, patience: float) -> None:
         super().__init__(socket, loop=asyncio.get_running_loop())
         self.token = client.token
@@ -80,7 +76,7 @@ class GatewaySocket(DiscordWebSocket):
         self.durable: Callable[[], int] = lambda: 0
 
     @classmethod
-    async def connect(cls, client: OneRequestClient, url: str, patience: float) -> GatewaySocket:
+    async def connect(cls, client: OneRequestClient, url: str, patience: float) -> "GatewaySocket":
         """Connect, and wait for HELLO. Raises `PlatformError`."""
         try:
             address = yarl.URL(url)
@@ -100,7 +96,6 @@ class GatewaySocket(DiscordWebSocket):
         return gateway
 
     async def start_session(self, *, message_content: bool) -> None:
-        """Send IDENTIFY."""
         intents = SimpleNamespace(value=_INTENTS | (_MESSAGE_CONTENT if message_content else 0))
         state = SimpleNamespace(_activity=None, _status=None, _intents=intents)
         self._connection = cast("Any", state)
@@ -108,7 +103,6 @@ class GatewaySocket(DiscordWebSocket):
         await self._say(self.identify())
 
     async def resume_session(self, session: str, seq: int) -> None:
-        """Send RESUME."""
         self.session_id, self.sequence = session, seq
         await self._say(self.resume())
 
@@ -121,8 +115,6 @@ class GatewaySocket(DiscordWebSocket):
             await sending
         except (ConnectionClosed, aiohttp.ClientError, RuntimeError, OSError) as error:
             raise NotSent(f"the gateway's socket is closed: {type(error).__name__}") from error
-
-    # ------------------------------------------------------------ receiving
 
     async def receive(self) -> None:
         """Wait for the next payload and handle the content; events are added to `events`.
@@ -183,8 +175,6 @@ class GatewaySocket(DiscordWebSocket):
             await self.close()
             raise NotSent("the session is to be resumed again") if data is True else SessionLost()
         # Other operations are of a future version, and need no answer.
-
-    # ------------------------------------------------------------ heartbeats
 
     async def keep_alive(self, first: float) -> None:
         """Beat until the socket is closed; the first time after a part of the interval. A silent peer is dead.

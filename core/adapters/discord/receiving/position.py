@@ -8,8 +8,6 @@ After a new session, the history of each server is read first. Until all of it i
 stored nor the last message moved: otherwise a crash in between would lose the rest of the history.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from dataclasses import dataclass
 
@@ -22,8 +20,6 @@ OVERLAP = 5 * _A_SECOND
 
 
 class StoredPosition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The stored value."""
-
     #: None: no session can be resumed
     session: str | None = None
     url: str = ""
@@ -55,12 +51,11 @@ class ReadPosition:
         self._session: tuple[str, str] | None = None
         #: the history of the current session is not durable yet
         self._recovering = False
-        self._seq = 0
+        #: the last event of the session before which everything is durable: what heartbeats and RESUME name
+        self.seq = 0
         self._highest = stored.after or 0
         #: messages after the position that are durable already; they come again, and are not handed out again
         self._ahead: set[str] = set()
-
-    # ------------------------------------------------------------ sessions
 
     def resume(self) -> None:
         """The stored session goes on, right after the stored event."""
@@ -83,18 +78,11 @@ class ReadPosition:
         # An acknowledgement that comes late must not store it again.
         self._session = None
 
-    @property
-    def seq(self) -> int:
-        """The last event of the session before which everything is durable: what heartbeats and RESUME name."""
-        return self._seq
-
     def since(self) -> int | None:
         """The message after which the history is to be read; None on the first connection."""
         if self.stored.after is None:
             return None
         return max(self.stored.floor, self.stored.after - OVERLAP)
-
-    # ------------------------------------------------------------ what comes
 
     def pass_event(self, seq: int | None) -> None:
         """An event needs no acknowledgement."""
@@ -131,13 +119,11 @@ class ReadPosition:
                 entry.done = True
         return self._settle()
 
-    # ------------------------------------------------------------ what moves
-
     def _begin(self, *, recovering: bool, seq: int) -> None:
         self._ahead |= {entry.message for entry in self._entries if entry.done and entry.message is not None}
         self._entries.clear()
         self._recovering = recovering
-        self._seq = seq
+        self.seq = seq
         self._highest = self.stored.after or 0
 
     def _add(self, entry: _Entry) -> None:
@@ -148,7 +134,7 @@ class ReadPosition:
         """Move to the first entry without durability."""
         while self._entries and self._entries[0].done:
             entry = self._entries.popleft()
-            self._seq = max(self._seq, entry.seq or 0)
+            self.seq = max(self.seq, entry.seq or 0)
             self._highest = max(self._highest, entry.number)
             self._recovering = self._recovering and not entry.ends_history
         if self._recovering:
@@ -158,7 +144,7 @@ class ReadPosition:
         moved = StoredPosition(
             session=session,
             url=url,
-            seq=self._seq if session is not None else 0,
+            seq=self.seq if session is not None else 0,
             after=self._highest,
             floor=self._highest if first else self.stored.floor,
         )

@@ -1,43 +1,211 @@
 """Inbound messages: by a connection to the gateway at a time, with everything missed since the connection before."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import datetime
 from typing import Any, TypeVar, cast
 
 import anyio
 import msgspec
 
+from trunkline.core import message_parts
 from trunkline.core.adapters.account_events import AccountEvents
+from trunkline.core.adapters.discord import payloads
 from trunkline.core.adapters.discord.calls import SNOWFLAKE, RestCall, get, post
-from trunkline.core.adapters.discord.channels import KnownChannels
 from trunkline.core.adapters.discord.client import OneRequestClient
 from trunkline.core.adapters.discord.config import DiscordConfig
 from trunkline.core.adapters.discord.errors import is_from_proxy
-from trunkline.core.adapters.discord.payloads import (
-    COMPONENT,
-    ChannelData,
-    GatewayAnswer,
-    GuildData,
-    GuildStub,
-    InteractionData,
-    InteractionKind,
-    MessageData,
-    ReadyData,
-)
 from trunkline.core.adapters.discord.receiving.gateway import GatewayEvent, GatewaySocket, SessionLost
-from trunkline.core.adapters.discord.receiving.inbound import BadEvent, BotIds, envelope_of, is_own, press_of
 from trunkline.core.adapters.discord.receiving.position import ReadPosition, StoredPosition
+from trunkline.core.adapters.discord.rest import KnownChannels
+from trunkline.core.adapters.json_values import Json, as_object, as_objects, as_text
+from trunkline.core.adapters.own_names import OwnAccount, OwnPost
 from trunkline.core.adapters.port import AdapterHost
+from trunkline.core.channels.platforms.discord import DiscordMessage, read_inbound
 from trunkline.core.errors import NotSent, PlatformError, RateLimited, Refused, TargetError
-from trunkline.core.values import Envelope
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address, Envelope, Peer
+from trunkline.core.well_formed import well_formed
 
-#: cursor with the position
+# The parts of a message beside its text, read from unknown JSON. Pure.
+
+#: fields of a message that are read here
+CONTENT = (
+    *("attachments", "components", "embeds", "flags"),
+    *("message_snapshots", "poll", "referenced_message", "sticker_items"),
+)
+#: flag of a voice message
+_VOICE = 1 << 13
+
+
+def parts_of(message: Json) -> tuple[message_parts.Part, ...]:
+    """The parts of a message; a forwarded message is in it as a snapshot."""
+    parts: list[message_parts.Part] = []
+    answered = as_object(message.get("referenced_message"))
+    if words := message_parts.with_words(as_text(answered.get("content")), tuple(_content(answered))):
+        parts.append(
+            message_parts.QuotePart(text=words, author=_name(answered), message_id=as_text(answered.get("id")))
+        )
+    for snapshot in as_objects(message.get("message_snapshots")):
+        forwarded = as_object(snapshot.get("message"))
+        words = message_parts.with_words(as_text(forwarded.get("content")), tuple(_content(forwarded)))
+        parts.append(message_parts.ForwardPart(text=words or "[message]"))
+    return (*parts, *_content(message))
+
+
+def _content(message: Json) -> list[message_parts.Part]:
+    flags = message.get("flags")
+    voice = isinstance(flags, int) and bool(flags & _VOICE)
+    parts: list[message_parts.Part] = [_file(file, voice=voice) for file in as_objects(message.get("attachments"))]
+    for sticker in as_objects(message.get("sticker_items")):
+        parts.append(message_parts.FilePart(file=message_parts.MediaKind.STICKER, name=as_text(sticker.get("name"))))
+    if poll := as_object(message.get("poll")):
+        answers = (as_object(answer.get("poll_media")) for answer in as_objects(poll.get("answers")))
+        question = as_text(as_object(poll.get("question")).get("text"))
+        parts.append(
+            message_parts.PollPart(question=question, options=tuple(as_text(answer.get("text")) for answer in answers))
+        )
+    parts += [_card(embed) for embed in as_objects(message.get("embeds"))]
+    if words := "\n".join(_component_texts(message.get("components"))):
+        parts.append(message_parts.CardPart(text=words))
+    return parts
+
+
+def _file(file: Json, *, voice: bool) -> message_parts.FilePart:
+    mime_type, size, seconds = as_text(file.get("content_type")), file.get("size"), file.get("duration_secs")
+    return message_parts.FilePart(
+        file=message_parts.MediaKind.VOICE if voice else message_parts.MediaKind.of(mime_type),
+        source=as_text(file.get("url")),
+        name=as_text(file.get("filename")),
+        mime_type=mime_type,
+        size=size if isinstance(size, int) else None,
+        seconds=float(seconds) if isinstance(seconds, int | float) else None,
+        about=as_text(file.get("description")),
+    )
+
+
+def _card(embed: Json) -> message_parts.CardPart:
+    rows = as_objects(embed.get("fields"))
+    fields = [f"{as_text(row.get('name'))}: {as_text(row.get('value'))}" for row in rows]
+    texts = (as_text(embed.get("description")), *fields, as_text(as_object(embed.get("footer")).get("text")))
+    # Discord makes these of the links in a text.
+    preview = embed.get("type") in ("link", "video", "article", "image", "gifv")
+    words = "\n".join(filter(None, texts))
+    title, url = as_text(embed.get("title")), as_text(embed.get("url"))
+    return message_parts.CardPart(text=words, title=title, url=url, preview=preview)
+
+
+def _component_texts(components: object, depth: int = 0) -> list[str]:
+    """The texts of components: apps write messages with components."""
+    found: list[str] = []
+    if depth > 5:
+        return found
+    for component in as_objects(components):
+        found += filter(None, (as_text(component.get("content")), as_text(component.get("label"))))
+        found += _component_texts(component.get("components"), depth + 1)
+        found += _component_texts([component.get("component"), component.get("accessory")], depth + 1)
+    return found
+
+
+def _name(message: Json) -> str:
+    author = as_object(message.get("author"))
+    return as_text(author.get("global_name")) or as_text(author.get("username"))
+
+
+# From what Discord sends to envelopes. Pure.
+#
+# The bot's own messages are recognised by their author, answers to interactions by the application, whose id their
+# webhook has. Messages of the gateway's webhooks are envelopes with `Envelope.webhook`, which the gateway recognises.
+
+
+class BadEvent(Exception):
+    """An event cannot be read; says why."""
+
+
+class BotIds(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    user: str
+    application: str
+
+
+def check_own(message: payloads.MessageData, own: OwnAccount) -> None:
+    """Raise `OwnPost` for a message of a bot of the gateway, also for the answer to an interaction."""
+    own.check(message.author.id if message.webhook_id is None else message.webhook_id)
+
+
+def envelope_of(message: payloads.MessageData, channel: payloads.ChannelData, account: str) -> Envelope | None:
+    """A message as an envelope; None for a message without author, such as the notice of a new member.
+
+    Raises `BadEvent` for a time that is none.
+    """
+    if message.type not in payloads.WRITTEN:
+        return None
+    member = message.member
+    return Envelope(
+        address=place_of(channel, account, message.author.id),
+        peer=peer_of(message.author, member),
+        message_id=message.id,
+        text=well_formed(message.content),
+        parts=parts_of({name: getattr(message, name) for name in CONTENT}),
+        sent_at=_seconds(message.timestamp),
+        reply_to=None if message.message_reference is None else message.message_reference.message_id,
+        guild=message.guild_id or channel.guild_id,
+        roles=() if member is None else tuple(well_formed(role) for role in member.roles),
+        bot=message.author.bot or message.webhook_id is not None,
+        webhook=message.webhook_id,
+    )
+
+
+def press_of(pressed: payloads.InteractionData, channel: payloads.ChannelData, account: str, now: float) -> Envelope:
+    """The use of a component as an envelope: the text is the button's value, or the values chosen from a menu.
+
+    Raises `BadEvent` if nobody used it.
+    """
+    user = pressed.user if pressed.member is None else pressed.member.user
+    if user is None:
+        raise BadEvent("an interaction without a user")
+    return Envelope(
+        address=place_of(channel, account, user.id),
+        peer=peer_of(user, pressed.member),
+        message_id=pressed.id,
+        text=well_formed(", ".join(pressed.data.values) or pressed.data.custom_id),
+        sent_at=now,
+        guild=pressed.guild_id or channel.guild_id,
+        roles=() if pressed.member is None else tuple(well_formed(role) for role in pressed.member.roles),
+        bot=user.bot,
+        pressed=pressed.message.id,
+    )
+
+
+def place_of(channel: payloads.ChannelData, account: str, author: str) -> Address:
+    """The place of a channel, thread or direct conversation; the latter has the id of the other participant."""
+    kind = "guild_thread" if channel.type in payloads.THREADS else "guild_channel"
+    user = None
+    if channel.type == payloads.DM:
+        kind, user = "dm", channel.recipients[0].id if channel.recipients else author
+    elif channel.type == payloads.GROUP_DM:
+        kind = "group_dm"
+    message = DiscordMessage(
+        kind=kind, conversation_id=channel.id, user_id=user, parent_id=channel.parent_id, guild_id=channel.guild_id
+    )
+    return read_inbound(message, account).address
+
+
+def peer_of(user: payloads.UserData, member: payloads.MemberData | None) -> Peer:
+    """A user with the displayed name."""
+    names = (None if member is None else member.nick, user.global_name, user.username)
+    return Peer(id=user.id, name=well_formed(next((name for name in names if name), "")))
+
+
+def _seconds(timestamp: str) -> float:
+    try:
+        return datetime.fromisoformat(timestamp).timestamp()
+    except (ValueError, OverflowError, OSError):
+        raise BadEvent("a timestamp that is no time") from None
+
+
 _POSITION = "gateway"
-#: messages of a page of the history
 _PAGE = 100
 #: seconds to wait at most before a page is asked for again
 _LONGEST_WAIT = 60.0
@@ -48,8 +216,6 @@ _DEFERRED_UPDATE = 6
 
 
 class DiscordStream:
-    """The inbound messages of an account."""
-
     def __init__(
         self, config: DiscordConfig, host: AdapterHost, events: AccountEvents, client: OneRequestClient
     ) -> None:
@@ -65,7 +231,6 @@ class DiscordStream:
         self.own: BotIds | None = None
         #: servers whose history is still to be read
         self._waiting: set[str] = set()
-        #: the open connection
         self.socket: GatewaySocket | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         #: the address that the session is to be resumed at was tried in vain
@@ -118,10 +283,9 @@ class DiscordStream:
         return self._position
 
     async def _find_gateway(self) -> str:
-        """The address of the gateway, which the REST API names."""
         answer = await self._client.call(get("gateway", "bot"))
         try:
-            return msgspec.convert(answer, GatewayAnswer).url
+            return msgspec.convert(answer, payloads.GatewayAnswer).url
         except msgspec.ValidationError as error:
             raise NotSent(f"the answer names no gateway: {error}") from None
 
@@ -182,13 +346,13 @@ class DiscordStream:
             if event.wrong:
                 raise BadEvent(event.wrong)
             if event.name == "READY":
-                await self._note_session(read_event(event.data, ReadyData), position)
+                await self._note_session(read_event(event.data, payloads.ReadyData), position)
                 async for envelope in self._read_direct_history(position):
                     yield envelope
             elif event.name == "GUILD_DELETE":
-                await self._forget_guild(read_event(event.data, GuildStub), position)
+                await self._forget_guild(read_event(event.data, payloads.GuildStub), position)
             elif event.name == "GUILD_CREATE":
-                async for envelope in self._read_guild(read_event(event.data, GuildData), position):
+                async for envelope in self._read_guild(read_event(event.data, payloads.GuildData), position):
                     yield envelope
             else:
                 found = await self._read_single(event)
@@ -213,24 +377,32 @@ class DiscordStream:
     async def _read_single(self, event: GatewayEvent) -> Envelope | None:
         """The message or press of an event; None for any other event. Raises `BadEvent`."""
         if event.name == "MESSAGE_CREATE":
-            return await self._read_message(read_event(event.data, MessageData))
+            return await self._read_message(read_event(event.data, payloads.MessageData))
         if event.name == "INTERACTION_CREATE":
             return await self._read_press(event.data)
         if event.name in _CHANNEL_EVENTS:
-            self.channels.note(read_event(event.data, ChannelData))
+            channel = self.channels.note(read_event(event.data, payloads.ChannelData))
+            state = channel.thread_metadata
+            if channel.type in payloads.THREADS and state is not None and not (state.archived or state.locked):
+                self._events.reopened(place_of(channel, self._host.account, ""))
         elif event.name in _CHANNEL_ENDS:
-            self.channels.forget(read_event(event.data, ChannelData).id)
+            self.channels.forget(read_event(event.data, payloads.ChannelData).id)
         return None
 
-    async def _note_session(self, ready: ReadyData, position: ReadPosition) -> None:
-        """A new session began."""
+    async def _note_session(self, ready: payloads.ReadyData, position: ReadPosition) -> None:
         application = ready.user.id if ready.application is None else ready.application.id
-        self.own = BotIds(user=ready.user.id, application=application)
+        self._note_own(BotIds(user=ready.user.id, application=application))
         position.begin_session(ready.session_id, ready.resume_gateway_url)
         self._waiting = {guild.id for guild in ready.guilds}
 
-    async def _read_message(self, message: MessageData, channel: ChannelData | None = None) -> Envelope | None:
-        if is_own(message, await self.own_ids()):
+    async def _read_message(
+        self, message: payloads.MessageData, channel: payloads.ChannelData | None = None
+    ) -> Envelope | None:
+        await self.own_ids()
+        try:
+            check_own(message, self._events.own)
+        except OwnPost as post:
+            self._events.record_own(message.id, post)
             return None
         if channel is None:
             channel = await self._find_channel(message.channel_id)
@@ -238,21 +410,23 @@ class DiscordStream:
             envelope = envelope_of(message, channel, self._host.account)
         except TargetError as error:
             raise BadEvent(error.facts) from None
+        if envelope is None:
+            self._events.record_drop(message.id, f"a note of type {message.type}", Reason.SERVICE_MESSAGE)
         await self.channels.save()
         return envelope
 
     async def _read_press(self, data: object) -> Envelope | None:
         """The use of a component, which Discord wants answered within three seconds."""
-        if read_event(data, InteractionKind).type != COMPONENT:
+        if read_event(data, payloads.InteractionKind).type != payloads.COMPONENT:
             return None
-        pressed = read_event(data, InteractionData)
+        pressed = read_event(data, payloads.InteractionData)
         task = asyncio.get_running_loop().create_task(self._answer_press(pressed))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         channel = await self._find_channel(pressed.channel_id)
         return press_of(pressed, channel, self._host.account, self._host.env.now())
 
-    async def _answer_press(self, pressed: InteractionData) -> None:
+    async def _answer_press(self, pressed: payloads.InteractionData) -> None:
         """Answer an interaction. The person sees a failure, and the press is handled anyway."""
         answer = post("interactions", pressed.id, pressed.token, "callback", json={"type": _DEFERRED_UPDATE})
         try:
@@ -260,7 +434,7 @@ class DiscordStream:
         except PlatformError:
             return
 
-    async def _find_channel(self, channel: str) -> ChannelData:
+    async def _find_channel(self, channel: str) -> payloads.ChannelData:
         """The channel of a message. Raises `BadEvent` for a channel hidden by Discord."""
         try:
             return await self.channels.find(channel)
@@ -275,14 +449,20 @@ class DiscordStream:
             user = await self._client.call(get("users", "@me"))
             application = await self._client.call(get("applications", "@me"))
             try:
-                self.own = BotIds(user=str(user["id"]), application=str(application["id"]))
+                own = BotIds(user=str(user["id"]), application=str(application["id"]))
             except (TypeError, KeyError):
                 raise NotSent("the answer does not say who the account is") from None
+            return self._note_own(own)
         return self.own
+
+    def _note_own(self, own: BotIds) -> BotIds:
+        self.own = own
+        self._events.own.learn(own.user, own.application)
+        return own
 
     # ------------------------------------------------------------ what was missed
 
-    async def _read_guild(self, guild: GuildData, position: ReadPosition) -> AsyncIterator[Envelope]:
+    async def _read_guild(self, guild: payloads.GuildData, position: ReadPosition) -> AsyncIterator[Envelope]:
         """Note the channels of a server; for the first time in a session, read the missed messages too."""
         if guild.unavailable:
             return
@@ -300,17 +480,17 @@ class DiscordStream:
         self._waiting.discard(guild.id)
         await self._end_history(position)
 
-    def _note_channels(self, guild: GuildData) -> list[ChannelData]:
+    def _note_channels(self, guild: payloads.GuildData) -> list[payloads.ChannelData]:
         """The channels of a server. An unreadable channel hides no other."""
-        found: list[ChannelData] = []
+        found: list[payloads.ChannelData] = []
         for data in (*guild.channels, *guild.threads):
             try:
-                found.append(self.channels.note(read_event(data, ChannelData), guild.id))
+                found.append(self.channels.note(read_event(data, payloads.ChannelData), guild.id))
             except BadEvent as error:
                 self._events.record_drop(f"channel {id_of(data)}".strip(), str(error))
         return found
 
-    async def _forget_guild(self, guild: GuildStub, position: ReadPosition) -> None:
+    async def _forget_guild(self, guild: payloads.GuildStub, position: ReadPosition) -> None:
         """Forget a server without the bot, whose history will never come. An unavailable server comes back."""
         if guild.unavailable or guild.id not in self._waiting:
             return
@@ -330,7 +510,9 @@ class DiscordStream:
             position.end_history()
             await self._save()
 
-    async def _read_history(self, channel: ChannelData, since: int, position: ReadPosition) -> AsyncIterator[Envelope]:
+    async def _read_history(
+        self, channel: payloads.ChannelData, since: int, position: ReadPosition
+    ) -> AsyncIterator[Envelope]:
         """The messages of a channel after a message, oldest first. A channel with a hidden history has none."""
         while True:
             before = since
@@ -347,7 +529,7 @@ class DiscordStream:
             for data in reversed(found):
                 since = max(since, number_of(data))
                 try:
-                    message = read_event(data, MessageData)
+                    message = read_event(data, payloads.MessageData)
                     envelope = await self._read_message(message, channel)
                 except BadEvent as error:
                     self._events.record_drop(f"message {id_of(data)}".strip(), str(error))

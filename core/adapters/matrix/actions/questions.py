@@ -1,13 +1,11 @@
 """Questions to a homeserver: reactions, messages, pins, votes, members, rooms. Answers have the tool's field names."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionQuery
 from trunkline.core.adapters.json_values import Json, as_object, as_objects, as_text, list_limit, parameters_of
-from trunkline.core.adapters.matrix.actions.room_target import RoomTarget, content_of, is_deleted, text_at
+from trunkline.core.adapters.matrix.actions.changes import RoomTarget, content_of, is_deleted, text_at
 from trunkline.core.adapters.matrix.api import V3
 from trunkline.core.adapters.matrix.content import REACTION
 from trunkline.core.adapters.matrix.inbound.updates import thread_of
@@ -27,7 +25,7 @@ async def answer_to(target: RoomTarget, query: ActionQuery) -> object:
 
 
 async def _reactions(target: RoomTarget, query: ActionQuery, fields: Json) -> list[Json]:
-    event = await _living(target, query.message_id)
+    event = await target.find_living(query.message_id)
     found: dict[str, list[str]] = {}
     for reaction in await target.find_related(text_at(event, "event_id"), "m.annotation", REACTION):
         key = as_object(content_of(reaction).get("m.relates_to")).get("key")
@@ -39,7 +37,6 @@ async def _reactions(target: RoomTarget, query: ActionQuery, fields: Json) -> li
 
 
 async def _read(target: RoomTarget, query: ActionQuery, fields: Json) -> list[Json]:
-    """The newest messages of a room, or of a thread."""
     thread, limit = query.address.thread, list_limit(fields)
     if thread is not None:
         events = [await target.find_message(thread), *await target.find_related(thread, "m.thread")][::-1]
@@ -62,7 +59,7 @@ async def _pins(target: RoomTarget, query: ActionQuery, fields: Json) -> list[Js
 
 
 async def _results(target: RoomTarget, query: ActionQuery, fields: Json) -> Json:
-    event = await _living(target, query.message_id or fields.get("pollId"))
+    event = await target.find_living(query.message_id or as_text(fields.get("pollId")) or None)
     event_id, content = text_at(event, "event_id"), content_of(event)
     if not read_poll(content)[1]:
         raise Refused("the message has no poll")
@@ -104,13 +101,6 @@ async def _room(target: RoomTarget, query: ActionQuery, fields: Json) -> Json:
         if value:
             found[name] = value
     return found
-
-
-async def _living(target: RoomTarget, message_id: object) -> Json:
-    event = await target.find_message(message_id if isinstance(message_id, str) else None)
-    if is_deleted(event):
-        raise Refused("no such message")
-    return event
 
 
 def _shown(event: Json, pinned: frozenset[str]) -> Json | None:

@@ -1,7 +1,5 @@
 """The inbound half: syncs, the gaps between, invitations, and the saved token."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, Iterable
@@ -10,27 +8,15 @@ from typing import Any
 import anyio
 
 from trunkline.core.adapters.account_events import AccountEvents
-from trunkline.core.adapters.json_values import Json, as_list
-from trunkline.core.adapters.matrix.api import V3, MatrixApi
+from trunkline.core.adapters.json_values import as_list
+from trunkline.core.adapters.matrix.api import V3, MatrixApi, MatrixRefused
 from trunkline.core.adapters.matrix.config import MatrixConfig
 from trunkline.core.adapters.matrix.content import MatrixEvent
-from trunkline.core.adapters.matrix.errors import MatrixRefused
-from trunkline.core.adapters.matrix.inbound.updates import (
-    TYPES,
-    BadMatrixEvent,
-    MatrixInvite,
-    MatrixMessage,
-    MatrixTimeline,
-    SyncAnswer,
-    after_joining,
-    begins_membership,
-    is_new_room,
-    read_event,
-    read_message,
-    read_sync,
-)
+from trunkline.core.adapters.matrix.inbound import updates
 from trunkline.core.adapters.matrix.rooms import RoomBook
+from trunkline.core.adapters.own_names import OwnPost
 from trunkline.core.adapters.port import AdapterHost
+from trunkline.core.channels.acts import album_of
 from trunkline.core.errors import Ambiguous, NotSent, PlatformError, Unauthorized
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Envelope, Peer
@@ -53,7 +39,6 @@ class SyncProgress:
         self._waiting.clear()
 
     def is_done(self, message_id: str) -> bool:
-        """Whether a redelivered message was acknowledged."""
         return message_id in self._ahead
 
     def note_answer(self, token: str, message_ids: Iterable[str]) -> None:
@@ -62,7 +47,6 @@ class SyncProgress:
         self._advance()
 
     def note_durable(self, message_id: str) -> None:
-        """Note a durable message."""
         for _, waiting in self._waiting:
             if message_id in waiting:
                 waiting.discard(message_id)
@@ -84,7 +68,7 @@ _MOST_OF_NEW = 1000
 _TRIES = 3
 #: seconds until a token is saved before which there was no message
 _SAVE_EVERY = 60.0
-_EVENTS: dict[str, Any] = {"types": list(TYPES)}
+_EVENTS: dict[str, Any] = {"types": list(updates.TYPES)}
 #: what the account wants to know of its rooms
 _FILTER = json.dumps(
     {
@@ -103,8 +87,6 @@ _PAGE_FILTER = json.dumps(_EVENTS, separators=(",", ":"))
 
 
 class SyncReader:
-    """Reads the events in the rooms of an account."""
-
     def __init__(
         self, api: MatrixApi, book: RoomBook, host: AdapterHost, events: AccountEvents, config: MatrixConfig
     ) -> None:
@@ -113,6 +95,7 @@ class SyncReader:
         self._host = host
         self._events = events
         self._me = config.user
+        events.own.learn(config.user)
         self._poll = config.poll_seconds
         self._join = config.join
         self._progress = SyncProgress()
@@ -124,9 +107,7 @@ class SyncReader:
         #: the token is of a user: another user of the account has another token
         self._cursor = f"since {config.user}"
 
-    # ------------------------------------------------------------ the stream
-
-    async def begin(self) -> SyncAnswer:
+    async def begin(self) -> updates.SyncAnswer:
         """The first answer of a connection: everything since the saved token; without a token, nothing from before."""
         self._progress.begin()
         self._saved = await self._host.cursors.load(self._cursor)
@@ -134,35 +115,38 @@ class SyncReader:
         answer = await self._sync(since, 0.0)
         if since is None:
             # What was said before the account was used for the first time is not for the gateway.
-            rooms = [MatrixTimeline(room=timeline.room, state=timeline.state) for timeline in answer.rooms]
+            rooms = [updates.MatrixTimeline(room=timeline.room, state=timeline.state) for timeline in answer.rooms]
             if answer.direct is not None:
                 self._book.note_direct(answer.direct)
             # Before the account counts as connected: what is said from then on is read by the next process too.
             for invite in answer.invites:
                 await self._accept(invite)
             await self._save(answer.next_batch)
-            answer = SyncAnswer(next_batch=answer.next_batch, rooms=tuple(rooms), invites=(), direct=answer.direct)
+            answer = updates.SyncAnswer(
+                next_batch=answer.next_batch, rooms=tuple(rooms), invites=(), direct=answer.direct
+            )
         return answer
 
-    async def messages(self, first: SyncAnswer) -> AsyncGenerator[Envelope]:
+    async def messages(self, first: updates.SyncAnswer) -> AsyncGenerator[Envelope]:
         """The messages of people, from the first answer on. Raises `PlatformError` when the connection breaks."""
         answer, before = first, self._saved or first.next_batch
         while True:
             found = await self._read(answer, before)
             self._progress.note_answer(answer.next_batch, [envelope.message_id for envelope in found])
-            if not found:
-                # An invitation comes once: from its token on it is accepted.
-                await self._save_idle(now=bool(answer.invites))
+            # An invitation comes once: from its token on it is accepted. Another token without messages is saved now
+            # and then, to spare the next process some reading.
+            if not found and (answer.invites or self._host.env.steady() - self._saved_at >= _SAVE_EVERY):
+                await self._save(self._progress.safe)
             for envelope in found:
                 yield envelope
             before = answer.next_batch
             answer = await self._sync(before, self._poll)
 
-    async def _sync(self, since: str | None, poll: float) -> SyncAnswer:
+    async def _sync(self, since: str | None, poll: float) -> updates.SyncAnswer:
         query = {"filter": _FILTER, "timeout": str(round(poll * 1000))}
         if since is not None:
             query["since"] = since
-        answer = read_sync(await self._api.get(V3.sync, query, patient=True), self._me)
+        answer = updates.read_sync(await self._api.get(V3.sync, query, patient=True), self._me)
         if answer is None:
             raise Ambiguous("the answer of the sync has no token")
         return answer
@@ -179,14 +163,7 @@ class SyncReader:
                 await self._host.cursors.save(self._cursor, newest)
                 self._saved, self._saved_at = newest, self._host.env.steady()
 
-    async def _save_idle(self, *, now: bool) -> None:
-        """Save the token of an answer without messages, now and then, to spare the next process some reading."""
-        if now or self._host.env.steady() - self._saved_at >= _SAVE_EVERY:
-            await self._save(self._progress.safe)
-
-    # ------------------------------------------------------------ one answer
-
-    async def _read(self, answer: SyncAnswer, before: str) -> list[Envelope]:
+    async def _read(self, answer: updates.SyncAnswer, before: str) -> list[Envelope]:
         """The new messages in an answer; invitations are accepted. `before`: the token of the request."""
         if answer.direct is not None:
             self._book.note_direct(answer.direct)
@@ -200,7 +177,7 @@ class SyncReader:
                 # Who came and went in the gap is not known.
                 self._book.note_left(timeline.room)
             for raw in (*timeline.state, *timeline.events):
-                event = read_event(raw)
+                event = updates.read_event(raw)
                 if isinstance(event, MatrixEvent):
                     self._book.note(timeline.room, event)
             for raw in await self._fetch_events(timeline, before):
@@ -209,7 +186,7 @@ class SyncReader:
                     found.append(envelope)
         return found
 
-    async def _accept(self, invite: MatrixInvite) -> None:
+    async def _accept(self, invite: updates.MatrixInvite) -> None:
         if not self._join:
             return
         try:
@@ -231,9 +208,9 @@ class SyncReader:
         if invite.is_direct and invite.sender and await self._book.direct_room(invite.sender) is None:
             await self._book.adopt(invite.room, invite.sender)
 
-    async def _fetch_events(self, timeline: MatrixTimeline, before: str) -> list[object]:
+    async def _fetch_events(self, timeline: updates.MatrixTimeline, before: str) -> list[object]:
         """The events of a room since the last answer, including events which did not fit into the answer."""
-        joined = is_new_room(timeline, self._me)
+        joined = updates.is_new_room(timeline, self._me)
         events = list(timeline.events)
         if timeline.gap_before is not None:
             try:
@@ -245,7 +222,7 @@ class SyncReader:
                 # It will be refused again: the other rooms go on.
                 facts = f"what was said before {timeline.gap_before} cannot be read: {error.facts}"
                 self._events.record_drop(timeline.room, facts, Reason.REFUSED)
-        return after_joining(events, self._me) if joined else events
+        return updates.after_joining(events, self._me) if joined else events
 
     async def _fetch_gap(self, room: str, token: str, until: str | None) -> list[object]:
         """The events of a room before a token, oldest first: back to a token, or to the account's own invitation."""
@@ -263,19 +240,22 @@ class SyncReader:
             if not isinstance(end, str) or end == token:
                 return found[::-1]
             if until is None and (
-                len(found) >= _MOST_OF_NEW or any(begins_membership(event, self._me) for event in events)
+                len(found) >= _MOST_OF_NEW or any(updates.begins_membership(event, self._me) for event in events)
             ):
                 return found[::-1]
             token = end
 
     async def _read_envelope(self, room: str, found: object) -> Envelope | None:
-        event = read_event(found)
-        if isinstance(event, MatrixEvent) and event.sender == self._me:
-            return None
-        message = event if isinstance(event, BadMatrixEvent) else read_message(event)
-        if isinstance(message, BadMatrixEvent):
-            reason = Reason.UNSUPPORTED if message.encrypted else Reason.BAD_UPDATE
-            self._events.record_drop(message.event_id, f"{well_formed(room)}: {message.detail}", reason)
+        event = updates.read_event(found)
+        if isinstance(event, MatrixEvent):
+            try:
+                self._events.own.check(event.sender)
+            except OwnPost as post:
+                self._events.record_own(event.event_id, post)
+                return None
+        message = event if isinstance(event, updates.BadMatrixEvent) else updates.read_message(event)
+        if isinstance(message, updates.BadMatrixEvent):
+            self._events.record_drop(message.event_id, f"{well_formed(room)}: {message.detail}", message.reason)
             return None
         if message is None:
             return None
@@ -286,20 +266,16 @@ class SyncReader:
             self._events.record_drop(message.event_id, facts, error.reason)
             return None
 
-    async def _make_envelope(self, room: str, message: MatrixMessage) -> Envelope:
+    async def _make_envelope(self, room: str, message: updates.MatrixMessage) -> Envelope:
         members = await self._book.members(room)
         return Envelope(
             address=await self._book.address_of(room, message.thread),
             peer=Peer(id=message.sender, name=well_formed(members.get(message.sender, ""))),
             message_id=message.event_id,
             text=message.text,
+            parts=message.parts,
             sent_at=message.sent_at,
             reply_to=message.reply_to,
             bot=message.notice,
+            act=album_of(message.parts),
         )
-
-
-def own_id(found: Json) -> tuple[str, str]:
-    """The user and the device of a token, by the server's answer; the device is empty if the token has none."""
-    user, device = found.get("user_id"), found.get("device_id")
-    return user if isinstance(user, str) else "", device if isinstance(device, str) else ""

@@ -3,8 +3,6 @@
 Fields that are not known are ignored. An unreadable event is a `BadMatrixEvent`, and the next event is read.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable
@@ -12,9 +10,11 @@ from typing import cast
 
 import msgspec
 
-from trunkline.core.adapters.json_values import Json, as_list, as_object
+from trunkline.core.adapters.json_values import Json, as_list, as_object, as_text
 from trunkline.core.adapters.matrix.content import MatrixEvent, read_direct
 from trunkline.core.adapters.matrix.polls import poll_text
+from trunkline.core.message_parts import FilePart, LocationPart, MediaKind, OtherPart, Part, QuotePart
+from trunkline.core.reasons import Reason
 from trunkline.core.well_formed import is_well_formed, well_formed
 
 #: messages of people, as far as they can be read as text
@@ -23,17 +23,91 @@ _POLLS = ("m.poll.start", "org.matrix.msc3381.poll.start")
 ENCRYPTED = "m.room.encrypted"
 #: the types of events that the account asks for
 TYPES = (*_MESSAGES, *_POLLS, ENCRYPTED, "m.room.member", "m.room.encryption", "m.room.create")
-#: the first line of a quote that old clients put before a reply
-_QUOTE_HEAD = re.compile(r"> (?:\* )?<@[^>\n]*>")
 _MS = 1000.0
 
 
-class MatrixMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """A message by a person in a room."""
+# The text and the parts of a message, read from unknown JSON.
 
+_FILES = {
+    "m.image": MediaKind.PICTURE,
+    "m.video": MediaKind.VIDEO,
+    "m.audio": MediaKind.SOUND,
+    "m.file": MediaKind.DOCUMENT,
+    "m.sticker": MediaKind.STICKER,
+}
+#: types of messages that are a text
+_TEXTS = ("m.text", "m.emote", "m.notice", "")
+#: types of messages of clients and servers, in which no person says anything
+SERVICE = ("m.key.verification.request", "m.server_notice")
+_VOICE = ("org.matrix.msc3245.voice", "m.voice")
+#: a position, RFC 5870
+_GEO = re.compile(r"geo:(-?[0-9.]{1,20}),(-?[0-9.]{1,20})")
+#: the first line of a quote that old clients put before a reply
+_QUOTE_HEAD = re.compile(r"> (?:\* )?<(@[^>\n]*)> ?")
+
+
+def content_of(type_: str, content: Json, reply_to: str | None) -> tuple[str, tuple[Part, ...]]:
+    """The person's text and the parts. `type_`: of the event; `reply_to`: the message that it answers."""
+    kind = as_text(content.get("msgtype")) if type_ == "m.room.message" else type_
+    body, parts = as_text(content.get("body")), list[Part]()
+    if reply_to is not None:
+        body, quote = _without_quote(body, reply_to)
+        parts += [] if quote is None else [quote]
+    if kind in _TEXTS:
+        return body, tuple(parts)
+    if kind in _FILES:
+        part = _file(_FILES[kind], content, body)
+        # Since Matrix 1.10 the body is a caption if the file has a name of its own.
+        caption = body if content.get("filename") not in (None, body) else ""
+        return caption, (*parts, part)
+    if kind in ("m.location", "m.beacon_info"):
+        return "", (*parts, _location(content, body))
+    return body, (*parts, OtherPart(what=kind.removeprefix("m.")))
+
+
+def _file(kind: MediaKind, content: Json, body: str) -> FilePart:
+    info = as_object(content.get("info"))
+    size, length = info.get("size"), info.get("duration")
+    voice = any(name in content for name in _VOICE)
+    return FilePart(
+        file=MediaKind.VOICE if voice else kind,
+        id=as_text(content.get("url")) or as_text(as_object(content.get("file")).get("url")),
+        name="" if kind is MediaKind.STICKER else as_text(content.get("filename")) or body,
+        mime_type=as_text(info.get("mimetype")),
+        size=size if isinstance(size, int) else None,
+        seconds=length / 1000 if isinstance(length, int) else None,
+        about=body if kind is MediaKind.STICKER else "",
+    )
+
+
+def _location(content: Json, body: str) -> Part:
+    found = _GEO.match(as_text(content.get("geo_uri")))
+    try:
+        latitude, longitude = (float(number) for number in found.groups()) if found else (None, None)
+    except ValueError:
+        latitude = longitude = None
+    if latitude is None or longitude is None:
+        return OtherPart(what="location", text=body)
+    return LocationPart(latitude=latitude, longitude=longitude, name=body)
+
+
+def _without_quote(body: str, reply_to: str) -> tuple[str, QuotePart | None]:
+    """A reply without the quote of old clients in front, and the quote."""
+    head = _QUOTE_HEAD.match(body)
+    if head is None:
+        return body, None
+    lines = body.split("\n")
+    end = next((number for number, line in enumerate(lines) if not line.startswith(">")), len(lines))
+    quoted = "\n".join((lines[0][head.end() :], *(line[1:].removeprefix(" ") for line in lines[1:end])))
+    rest = "\n".join(lines[end + 1 if end < len(lines) and not lines[end].strip() else end :])
+    return rest, QuotePart(text=quoted, author=head[1], message_id=reply_to) if quoted.strip() else None
+
+
+class MatrixMessage(msgspec.Struct, frozen=True, kw_only=True):
     event_id: str
     sender: str
     text: str
+    parts: tuple[Part, ...] = ()
     #: seconds since 1970
     sent_at: float
     #: root of its thread
@@ -48,7 +122,7 @@ class BadMatrixEvent(msgspec.Struct, frozen=True, kw_only=True):
 
     event_id: str
     detail: str
-    encrypted: bool = False
+    reason: Reason = Reason.BAD_UPDATE
 
 
 class MatrixTimeline(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,8 +138,6 @@ class MatrixTimeline(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MatrixInvite(msgspec.Struct, frozen=True, kw_only=True):
-    """An invitation to a room."""
-
     room: str
     #: who invited; empty: it does not say
     sender: str = ""
@@ -74,8 +146,6 @@ class MatrixInvite(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SyncAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer of a sync."""
-
     next_batch: str
     rooms: tuple[MatrixTimeline, ...] = ()
     invites: tuple[MatrixInvite, ...] = ()
@@ -105,7 +175,6 @@ def read_sync(found: Json, me: str) -> SyncAnswer | None:
 
 
 def _named(rooms: object) -> list[tuple[str, object]]:
-    """Rooms whose ids can be in an address."""
     return [(name, room) for name, room in as_object(rooms).items() if is_well_formed(name)]
 
 
@@ -131,11 +200,7 @@ def _invite(room: str, found: Json, me: str) -> MatrixInvite:
     return MatrixInvite(room=room)
 
 
-# ---------------------------------------------------------------- events
-
-
 def read_event(found: object) -> MatrixEvent | BadMatrixEvent:
-    """An event of a room."""
     event_id = as_object(found).get("event_id")
     named = well_formed(event_id) if isinstance(event_id, str) else ""
     try:
@@ -156,23 +221,27 @@ def read_message(event: MatrixEvent) -> MatrixMessage | BadMatrixEvent | None:
         return None
     if event.type == ENCRYPTED:
         detail = "the message is encrypted: invite the user to rooms without encryption"
-        return BadMatrixEvent(event_id=event.event_id, detail=detail, encrypted=True)
+        return BadMatrixEvent(event_id=event.event_id, detail=detail, reason=Reason.UNSUPPORTED)
     if event.type not in (*_MESSAGES, *_POLLS):
         return None
     relation = as_object(event.content.get("m.relates_to"))
     if relation.get("rel_type") == "m.replace":
         return None
-    text = poll_text(event.content) if event.type in _POLLS else event.content.get("body")
-    if not isinstance(text, str):
-        return BadMatrixEvent(event_id=event.event_id, detail="the message has no body")
+    if (kind := event.content.get("msgtype")) in SERVICE:
+        return BadMatrixEvent(event_id=event.event_id, detail=f"a note of type {kind}", reason=Reason.SERVICE_MESSAGE)
     thread, reply_to = _place(relation)
+    poll = poll_text(event.content) if event.type in _POLLS else None
+    if (event.type in _POLLS and poll is None) or (poll is None and not isinstance(event.content.get("body"), str)):
+        return BadMatrixEvent(event_id=event.event_id, detail="the message has no body")
+    text, parts = content_of(event.type, event.content, reply_to) if poll is None else (poll, ())
     for name, value in (("thread", thread), ("reply", reply_to)):
         if value is not None and not is_well_formed(value):
             return BadMatrixEvent(event_id=event.event_id, detail=f"the id of its {name} is no id")
     return MatrixMessage(
         event_id=event.event_id,
         sender=event.sender,
-        text=well_formed(without_quote(text) if reply_to is not None else text),
+        text=well_formed(text),
+        parts=parts,
         sent_at=event.origin_server_ts / _MS,
         thread=thread,
         reply_to=reply_to,
@@ -191,15 +260,6 @@ def _place(relation: Json) -> tuple[str | None, str | None]:
     thread = root if relation.get("rel_type") == "m.thread" and isinstance(root, str) and root else None
     reply_to = quoted if isinstance(quoted, str) and quoted else None
     return thread, None if thread is not None and relation.get("is_falling_back") is True else reply_to
-
-
-def without_quote(text: str) -> str:
-    """A reply without the quote which old clients put in front."""
-    if not _QUOTE_HEAD.match(text):
-        return text
-    lines = text.split("\n")
-    end = next((number for number, line in enumerate(lines) if not line.startswith(">")), len(lines))
-    return "\n".join(lines[end + 1 if end < len(lines) and not lines[end].strip() else end :])
 
 
 def after_joining(events: Iterable[object], me: str) -> list[object]:

@@ -4,33 +4,109 @@ Unknown fields are ignored, and unknown kinds are no messages. A message that la
 `UnreadableUpdate`.
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Mapping
-from typing import Any, Literal, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, TypeVar, cast
 
 import msgspec
 
+from trunkline.core.adapters.json_values import Json, as_object, as_objects, as_text
+from trunkline.core.adapters.own_names import OwnAccount
 from trunkline.core.adapters.slack.requests import LINK
 from trunkline.core.channels.platforms.slack import SlackMessage, read_inbound
-from trunkline.core.values import Envelope, Peer
+from trunkline.core.message_parts import CardPart, FilePart, ForwardPart, MediaKind, Part
+from trunkline.core.values import Address, ChatKind, Envelope, Peer
 from trunkline.core.well_formed import is_well_formed, well_formed
 
 T = TypeVar("T")
 Kind = Literal["channel", "im", "mpim"]
-_KINDS: dict[str, Kind] = {
-    "channel": "channel",
-    "group": "channel",
-    "im": "im",
-    "mpim": "mpim",
-    "app_home": "im",
-}
+_KINDS: dict[str, Kind] = {"channel": "channel", "group": "channel", "im": "im", "mpim": "mpim", "app_home": "im"}
 #: kinds of message events that are new messages; the others are edits, deletions and notes of Slack
 _NEW = frozenset({None, "file_share", "thread_broadcast", "bot_message", "me_message"})
 _LONGEST_ID = 200
 _TIME = re.compile(r"\d{1,11}(?:\.\d{1,6})?")
+
+
+# The text and the parts of a message: what blocks and attachments show, files, shared messages.
+
 _ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
+_VOICE = "slack_audio"
+#: how deep blocks are nested
+_DEEPEST = 10
+
+
+def text_of(event: Json) -> str:
+    """The text, or the words of the blocks of a message without."""
+    return _plain(as_text(event.get("text"))) or _plain("\n".join(_words(event.get("blocks"))))
+
+
+def parts_of(event: Json) -> tuple[Part, ...]:
+    """The parts of a message beside its text. An agent can download a file by its id."""
+    files = [_file(file) for file in as_objects(event.get("files")) if file.get("id")]
+    return (*(_attached(attachment) for attachment in as_objects(event.get("attachments"))), *files)
+
+
+def _file(file: Json) -> FilePart:
+    mime_type, size, length = as_text(file.get("mimetype")), file.get("size"), file.get("duration_ms")
+    voice = file.get("subtype") == _VOICE
+    return FilePart(
+        file=MediaKind.VOICE if voice else MediaKind.of(mime_type),
+        id=as_text(file.get("id")),
+        name=as_text(file.get("name")),
+        mime_type=mime_type,
+        size=size if isinstance(size, int) else None,
+        seconds=length / 1000 if isinstance(length, int) else None,
+        about=as_text(as_object(file.get("transcription")).get("preview")),
+    )
+
+
+def _attached(attachment: Json) -> Part:
+    """A shared message, the preview of a link, or what an app shows."""
+    blocks = "\n".join(_words(attachment.get("blocks"))) or "\n".join(_words(attachment.get("message_blocks")))
+    words = _plain(as_text(attachment.get("text")) or blocks)
+    if attachment.get("is_share") is True or attachment.get("is_msg_unfurl") is True:
+        return ForwardPart(author=as_text(attachment.get("author_name")), text=words or "[message]")
+    rows = as_objects(attachment.get("fields"))
+    fields = [f"{as_text(row.get('title'))}: {as_text(row.get('value'))}" for row in rows]
+    title, url = as_text(attachment.get("title")), as_text(attachment.get("title_link"))
+    shown = "\n".join(filter(None, (_plain(as_text(attachment.get("pretext"))), words, *map(_plain, fields))))
+    if not shown and not title:
+        shown = _plain(as_text(attachment.get("fallback")))
+    preview = isinstance(attachment.get("from_url"), str)
+    return CardPart(text=shown, title=_plain(title), url=url, preview=preview)
+
+
+def _words(value: object, depth: int = 0) -> Iterator[str]:
+    """The texts that blocks show, in order; the words of a line of rich text are joined."""
+    if depth > _DEEPEST:
+        return
+    for block in as_objects(value):
+        kind = block.get("type")
+        if kind == "rich_text_section" or kind in ("rich_text_quote", "rich_text_preformatted"):
+            yield "".join(_inline(element) for element in as_objects(block.get("elements")))
+            continue
+        for text in (block.get("text"), block.get("title"), block.get("alt_text"), *as_objects(block.get("fields"))):
+            words = text if isinstance(text, str) else as_text(as_object(text).get("text"))
+            if words:
+                yield words
+        if kind in ("rich_text", "rich_text_list", "context", "actions"):
+            yield from _words(block.get("elements"), depth + 1)
+
+
+def _inline(element: Json) -> str:
+    kind = element.get("type")
+    if kind == "emoji":
+        return f":{as_text(element.get('name'))}:"
+    if kind == "user":
+        return f"<@{as_text(element.get('user_id'))}>"
+    return as_text(element.get("text")) or as_text(element.get("url"))
+
+
+def _plain(text: str) -> str:
+    text = well_formed(text)
+    for entity, character in _ENTITIES:
+        text = text.replace(entity, character)
+    return text
 
 
 class UnreadableUpdate(ValueError):
@@ -45,13 +121,6 @@ class SlackSelf(msgspec.Struct, frozen=True, kw_only=True):
     team: str
 
 
-class SlackFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file of a message."""
-
-    id: str = ""
-    name: str | None = None
-
-
 class MessageEvent(msgspec.Struct, frozen=True, kw_only=True):
     """The fields of a ``message`` or ``app_mention`` event for an envelope."""
 
@@ -63,11 +132,9 @@ class MessageEvent(msgspec.Struct, frozen=True, kw_only=True):
     user: str | None = None
     bot_id: str | None = None
     username: str | None = None
-    text: str | None = None
     thread_ts: str | None = None
     parent_user_id: str | None = None
     hidden: bool = False
-    files: tuple[SlackFile, ...] = ()
 
 
 class PressedAction(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,19 +165,22 @@ def kind_of(channel_type: str | None, channel: str) -> Kind:
 
 
 def read_message(
-    event: Mapping[str, Any], account: str, me: SlackSelf, kinds: Mapping[str, Kind], team: str | None
+    event: Mapping[str, Any], account: str, own: OwnAccount, kinds: Mapping[str, Kind], team: str | None
 ) -> Envelope | None:
-    """The envelope of an event; None for own messages and for other events.
+    """The envelope of an event; None for other events.
 
     `kinds`: of conversations that are known from other events; an event of kind ``app_mention`` does not say it.
-    Raises `UnreadableUpdate`.
+    Raises `UnreadableUpdate` and `OwnPost`.
     """
     subtype = event.get("subtype")
     if event.get("type") not in ("message", "app_mention") or (isinstance(subtype, str) and subtype not in _NEW):
         return None
-    if event.get("hidden") is True or is_own(event, me):
+    if event.get("hidden") is True:
         return None
-    read = _convert(event, MessageEvent)
+    own.check(*(name for name in (event.get("user"), event.get("bot_id")) if isinstance(name, str)))
+    read, fields = _convert(event, MessageEvent), dict(event)
+    if not isinstance(event.get("text"), str | None):
+        raise UnreadableUpdate("`text` is no text")
     author = read.user or read.bot_id
     if not author:
         raise UnreadableUpdate("the message has no author")
@@ -127,17 +197,13 @@ def read_message(
         address=read_inbound(facts, account).address,
         peer=Peer(id=author, name=well_formed(read.username or "")),
         message_id=read.ts,
-        text=_text(read),
+        text=text_of(fields),
+        parts=parts_of(fields),
         sent_at=seconds(read.ts),
         team=team,
         bot=read.bot_id is not None,
         webhook=read.bot_id if read.user is None else None,
     )
-
-
-def is_own(event: Mapping[str, Any], me: SlackSelf) -> bool:
-    """Whether the account itself has posted a message."""
-    return event.get("user") == me.user or (bool(me.bot) and event.get("bot_id") == me.bot)
 
 
 def read_presses(
@@ -189,17 +255,6 @@ def _value(action: PressedAction) -> str:
     return action.value or (chosen if isinstance(chosen, str) else "") or action.action_id
 
 
-def _text(read: MessageEvent) -> str:
-    """The visible text, and a line for each file: an agent can download the file by the id."""
-    text = well_formed(read.text or "")
-    for entity, character in _ENTITIES:
-        text = text.replace(entity, character)
-    lines = [
-        f"[file {well_formed(file.id)}: {well_formed(file.name or 'without a name')}]" for file in read.files if file.id
-    ]
-    return "\n".join((*([text] if text else ()), *lines))
-
-
 def _convert(value: object, kind: type[T]) -> T:
     try:
         return msgspec.convert(value, kind)
@@ -219,3 +274,78 @@ def _id(text: str) -> str:
     if not text or len(text) > _LONGEST_ID or not is_well_formed(text) or not text.isprintable():
         raise UnreadableUpdate("an id is empty, too long or unprintable")
     return text
+
+
+# Reads the updates of an account: checks the workspace, and learns the ids of direct conversations.
+
+#: bytes of an update; Slack's longest message has 40 000 characters
+LARGEST_UPDATE = 4 * 1024 * 1024
+
+
+class OtherTeam(ValueError):
+    """An update is for another workspace."""
+
+
+class SlackReader:
+    def __init__(self, account: str, own: OwnAccount) -> None:
+        self._account = account
+        self._own = own
+        #: conversation -> its kind, as far as events said it
+        self._kinds: dict[str, Kind] = {}
+        #: user -> their direct conversation ``D...``, and the reverse
+        self._direct: dict[str, str] = {}
+        self._users: dict[str, str] = {}
+
+    def direct_of(self, user: str) -> str | None:
+        return self._direct.get(user.upper())
+
+    def user_of(self, direct: str) -> str | None:
+        return self._users.get(direct)
+
+    def learn_direct(self, user: str, direct: str) -> None:
+        self._direct[user.upper()] = direct
+        self._users[direct] = user
+
+    def event(self, payload: Mapping[str, Any], me: SlackSelf) -> list[Envelope]:
+        """The message of an event, if any. Raises `UnreadableUpdate`, `OtherTeam` and `OwnPost`."""
+        self._check_team(_teams(payload), me)
+        event = payload.get("event")
+        if not isinstance(event, dict):
+            raise UnreadableUpdate("`event` is missing")
+        fields = cast("dict[str, Any]", event)
+        channel, kind = fields.get("channel"), fields.get("channel_type")
+        if isinstance(channel, str) and isinstance(kind, str):
+            self._kinds[channel] = kind_of(kind, channel)
+        team = payload.get("team_id")
+        found = read_message(fields, self._account, self._own, self._kinds, team if isinstance(team, str) else me.team)
+        if found is None:
+            return []
+        # Another app that writes into a direct conversation is not the person whose conversation it is.
+        if found.webhook is None and kind_of(fields.get("channel_type"), str(fields.get("channel"))) == "im":
+            self.learn_direct(found.peer.id, str(fields["channel"]))
+        return [found]
+
+    def unarchived(self, payload: Mapping[str, Any]) -> Address | None:
+        """The channel that an event says is open again, if it says so."""
+        event = as_object(payload.get("event"))
+        channel = event.get("channel")
+        if event.get("type") not in ("channel_unarchive", "group_unarchive") or not isinstance(channel, str):
+            return None
+        return Address(channel="slack", account=self._account, kind=ChatKind.CHANNEL, conversation=channel)
+
+    def interaction(self, payload: Mapping[str, Any], me: SlackSelf) -> list[Envelope]:
+        """The pressed buttons of an interaction. Raises `UnreadableUpdate` and `OtherTeam`."""
+        named = as_object(payload.get("team")).get("id")
+        self._check_team({named} if isinstance(named, str) else set(), me)
+        return read_presses(payload, self._account, self._kinds, named if isinstance(named, str) else me.team)
+
+    def _check_team(self, teams: set[str], me: SlackSelf) -> None:
+        if teams and me.team not in teams:
+            raise OtherTeam(f"it is for the workspace {', '.join(sorted(teams))}")
+
+
+def _teams(payload: Mapping[str, Any]) -> set[str]:
+    """The workspaces of an event: in a shared channel, the workspaces of all installations there."""
+    authorizations = as_objects(payload.get("authorizations"))
+    given = [payload.get("team_id"), *(authorization.get("team_id") for authorization in authorizations)]
+    return {team for team in given if isinstance(team, str)}

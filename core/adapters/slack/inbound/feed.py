@@ -1,7 +1,5 @@
 """The updates of Slack, by sockets or by HTTP, as a single stream of envelopes for the gateway."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,9 +9,15 @@ from typing import Any, cast
 import msgspec
 
 from trunkline.core.adapters.account_events import AccountEvents
+from trunkline.core.adapters.own_names import OwnPost
 from trunkline.core.adapters.slack.directory import SlackDirectory
-from trunkline.core.adapters.slack.inbound.events import SlackSelf, UnreadableUpdate
-from trunkline.core.adapters.slack.inbound.reader import LARGEST_UPDATE, OtherTeam, SlackReader
+from trunkline.core.adapters.slack.inbound.events import (
+    LARGEST_UPDATE,
+    OtherTeam,
+    SlackReader,
+    SlackSelf,
+    UnreadableUpdate,
+)
 from trunkline.core.adapters.slack.inbound.sockets import Frame, Frames
 from trunkline.core.errors import NotSent, PlatformError
 from trunkline.core.reasons import Reason
@@ -105,7 +109,6 @@ class SlackFeed:
         await self._unacked.ack(envelope)
 
     async def envelopes(self, received: Received) -> AsyncIterator[Envelope]:
-        """The messages of a connection, each with the name of the author."""
         while True:
             found = await received.get()
             if isinstance(found, PlatformError):
@@ -113,7 +116,6 @@ class SlackFeed:
             yield await self._name_author(found)
 
     async def of_frames(self, frames: Frames, received: Received) -> AsyncIterator[Envelope]:
-        """The messages of sockets."""
         while True:
             frame = await frames.get()
             if isinstance(frame, PlatformError):
@@ -129,8 +131,6 @@ class SlackFeed:
             return envelope
         peer = msgspec.structs.replace(envelope.peer, name=await self._directory.name_of(envelope.peer.id))
         return msgspec.structs.replace(envelope, peer=peer)
-
-    # ------------------------------------------------------------ sockets
 
     async def _take_frame(self, frame: Frame) -> None:
         """Hand over the messages of a frame. A frame without messages is acknowledged at once."""
@@ -156,13 +156,6 @@ class SlackFeed:
                 # The socket is gone. The update comes again, and is dropped again.
                 return
 
-    # ------------------------------------------------------------ for both ways in
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the gateway listens."""
-        return self._received is not None
-
     def at_end(self, end: Callable[[], None]) -> Callable[[], None]:
         """Call `end` when the connection is over; returns a function to cancel the call."""
         self._ends.add(end)
@@ -182,6 +175,11 @@ class SlackFeed:
         except UnreadableUpdate as error:
             self._events.record_drop(update, str(error))
             return False
+        except OwnPost as post:
+            self._events.record_own(update, post)
+            return False
+        if (opened := None if interactive else self._reader.unarchived(payload)) is not None:
+            self._events.reopened(opened)
         if envelopes:
             self._unacked.add(envelopes, done)
         for envelope in envelopes:

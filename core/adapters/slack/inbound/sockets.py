@@ -6,8 +6,6 @@ When Slack asks for a new socket (a ``disconnect`` message, docs.slack.dev/apis/
 opened before the old socket closes, so that nothing has to wait.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncGenerator
@@ -33,8 +31,6 @@ _OFF = "link_disabled"
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A message of a socket."""
-
     #: None: it was no JSON object
     data: dict[str, Any] | None
     socket: ClientWebSocketResponse
@@ -62,8 +58,6 @@ Frames = asyncio.Queue[Frame | PlatformError]
 
 
 class SocketMode:
-    """Opens the sockets of an app."""
-
     def __init__(self, web: SlackWeb, app_token: str, *, timeout: float, ping_every: float) -> None:
         self._web = web
         self._app_token = app_token
@@ -105,8 +99,6 @@ class SocketMode:
 
 
 class _Readers:
-    """The reading tasks for the sockets of a connection."""
-
     def __init__(self, mode: SocketMode) -> None:
         self.frames: Frames = asyncio.Queue()
         self._mode = mode

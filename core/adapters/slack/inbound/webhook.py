@@ -1,7 +1,5 @@
 """Events and interactions by HTTP: checked, handed to the gateway, and answered when they are durable."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import hmac
@@ -10,16 +8,17 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qs
 
+from cachetools import TTLCache
+
 from trunkline.core.adapters.account_events import AccountEvents
 from trunkline.core.adapters.port import AdapterHost, WebhookAnswer, WebhookCall
+from trunkline.core.adapters.slack.inbound.events import LARGEST_UPDATE, OtherTeam
 from trunkline.core.adapters.slack.inbound.feed import SlackFeed
-from trunkline.core.adapters.slack.inbound.reader import LARGEST_UPDATE, OtherTeam
 from trunkline.core.adapters.slack.inbound.sockets import parsed
 from trunkline.core.errors import NotSent
 from trunkline.core.reasons import Reason
 from trunkline.core.well_formed import well_formed
 
-# ---------------------------------------------------------------- signatures
 # Slack signs ``v0:TIMESTAMP:BODY`` with the signing secret of the app and HMAC-SHA256
 # (docs.slack.dev/authentication/verifying-requests-from-slack). A request older than five minutes is a replay.
 
@@ -28,11 +27,12 @@ LONGEST_AGE = 300.0
 #: headers, in lower case
 TIMESTAMP, SIGNATURE = "x-slack-request-timestamp", "x-slack-signature"
 _VERSION = "v0"
+#: answered requests whose repeats are answered at once
+_REMEMBERED = 10_000
 _LONGEST_TIMESTAMP = 12
 
 
 def sign(secret: str, timestamp: str, body: bytes) -> str:
-    """The signature of a request."""
     text = b"%s:%s:%s" % (_VERSION.encode(), timestamp.encode(), body)
     return f"{_VERSION}={hmac.new(secret.encode(), text, hashlib.sha256).hexdigest()}"
 
@@ -52,23 +52,6 @@ def refusal_of(secret: str, headers: Mapping[str, str], body: bytes, now: float)
     return None
 
 
-class TakenSignatures:
-    """The signatures of the last minutes with a successful answer. Slack signs each delivery separately."""
-
-    def __init__(self) -> None:
-        self._until: dict[str, float] = {}
-
-    def add(self, signature: str, now: float) -> None:
-        """Remember a taken request."""
-        for old in [signature for signature, until in self._until.items() if until < now]:
-            del self._until[old]
-        # A request may be signed that much in the future.
-        self._until[signature] = now + 2 * LONGEST_AGE
-
-    def __contains__(self, signature: str) -> bool:
-        return signature in self._until
-
-
 _OK = WebhookAnswer()
 #: Slack delivers again
 _LATER = WebhookAnswer(status=503, body=b"not now")
@@ -76,8 +59,6 @@ _FORM = "application/x-www-form-urlencoded"
 
 
 class SlackWebhook:
-    """The address for an app's events and interactions."""
-
     def __init__(self, secret: str, feed: SlackFeed, host: AdapterHost, events: AccountEvents, patience: float) -> None:
         self._secret = secret
         self._feed = feed
@@ -85,7 +66,9 @@ class SlackWebhook:
         self._events = events
         #: seconds to wait until a message is durable
         self._patience = patience
-        self._taken = TakenSignatures()
+        #: signature -> the successful answer: a delivery that is repeated within a second has the signature of the
+        #: first. A request may be signed ahead of our clock
+        self._taken: TTLCache[str, WebhookAnswer] = TTLCache(_REMEMBERED, 2 * LONGEST_AGE, timer=host.env.now)
 
     async def answer_call(self, call: WebhookCall) -> WebhookAnswer:
         """Check and read a request. Answers with success when every message of the request, if any, is durable."""
@@ -94,13 +77,14 @@ class SlackWebhook:
         now = self._host.env.now()
         wrong = refusal_of(self._secret, call.headers, call.body, now)
         signature = call.headers.get(SIGNATURE, "")
-        if wrong is None and signature in self._taken:
-            wrong = Reason.STALE_WEBHOOK, "it was taken before"
         if wrong is not None:
             return self._refuse(*wrong, status=401)
+        before = self._taken.get(signature)
+        if before is not None:
+            return before
         answer = await self._read_call(call)
         if answer.status < 300:
-            self._taken.add(signature, now)
+            self._taken[signature] = answer
         return answer
 
     async def _read_call(self, call: WebhookCall) -> WebhookAnswer:

@@ -1,6 +1,4 @@
-"""What OpenClaw's rules of all channels share, and those of channels that it has no resolver for."""
-
-from __future__ import annotations
+"""Rules of OpenClaw for all channels, and those of channels that it has no resolver for."""
 
 import re
 from collections.abc import Mapping
@@ -15,6 +13,8 @@ from trunkline.core.values import ChatKind
 
 #: kind words that are stripped, in any case
 WORDS = ("user", "channel", "group", "conversation", "room", "dm")
+#: actions that only we have, on any channel
+_OURS = frozenset({Action.POLL_RESULTS})
 #: messages in other forms
 FORMS = frozenset({Action.REPLY, Action.THREAD_REPLY, Action.SEND_ATTACHMENT, Action.UPLOAD_FILE})
 #: for platforms whose reactions require an emoji
@@ -47,14 +47,15 @@ class OpenClawRules(ChannelRules):
     """The rules of a channel. Ids are folded everywhere, and groups are called channels."""
 
     keeps_indent = True
-    #: of our actions, those that it does not have
+    #: of our actions, those that it does not have on this channel
     lacks: frozenset[Action] = FORMS
     #: action -> the parameter that it does not require
     lenient: Mapping[Action, str] = {Action.REACT: "emoji"}
 
     def action(self, which: Action) -> ChannelAction | None:
         found = super().action(which)
-        if found is None or which in self.lacks or (self.without_table and which not in (Action.SEND, Action.POLL)):
+        lacks = _OURS | self.lacks
+        if found is None or which in lacks or (self.without_table and which not in (Action.SEND, Action.POLL)):
             return None
         needs = tuple(need for need in found.needs if need != self.lenient.get(which))
         return msgspec.structs.replace(found, needs=needs)
@@ -91,14 +92,18 @@ class OpenClawRules(ChannelRules):
         return f"{word}:{found.id}{':' + found.thread if found.thread else ''}".lower()
 
 
-class OpenClawAnyChannel(OpenClawRules):
+class Threadless(ChannelRules):
+    """A send has no thread, whatever is named."""
+
+    def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None) -> OutboundPlace:
+        return super().place(target, None, None)
+
+
+class OpenClawAnyChannel(Threadless, OpenClawRules):
     """The rules of a channel without a resolver: no threads, and in keys the default account."""
 
     def key_account(self, account: str) -> str:
         return DEFAULT_ACCOUNT
-
-    def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None) -> OutboundPlace:
-        return super().place(target, None, None)
 
     def comparable(self, text: str) -> str:
         return text.strip().lower()

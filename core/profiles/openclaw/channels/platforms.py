@@ -1,7 +1,5 @@
 """How OpenClaw reads targets on each platform, and its two rulebooks of channels: only what differs from our rules."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec
@@ -22,25 +20,14 @@ from trunkline.core.channels.platforms.nostr import Nostr
 from trunkline.core.channels.platforms.signal import WORDS as SIGNAL_WORDS
 from trunkline.core.channels.platforms.signal import Signal
 from trunkline.core.channels.platforms.slack import MENTION, Slack, capitals
-from trunkline.core.channels.platforms.telegram import NUMBER, PREFIXES, SHORT_TOPIC, TOPIC, Telegram
+from trunkline.core.channels.platforms.telegram import NUMBER, PREFIXES, SHORT_TOPIC, TOPIC, Telegram, direct_topic
 from trunkline.core.channels.platforms.tlon import Tlon
 from trunkline.core.channels.platforms.voice import Voice
 from trunkline.core.channels.platforms.whatsapp import GROUP, WhatsApp
 from trunkline.core.channels.platforms.zalo import Zalo
 from trunkline.core.channels.platforms.zalouser import ZaloPersonal
 from trunkline.core.channels.rules import WEB_CHAT, Hints, OutboundPlace, ParsedTarget, given
-from trunkline.core.profiles.openclaw.channels.base import (
-    FORMS,
-    STRICT,
-    WORDS,
-    AugustAnyChannel,
-    AugustRules,
-    Folding,
-    KeyedPlace,
-    OpenClawAnyChannel,
-    OpenClawRules,
-    phone,
-)
+from trunkline.core.profiles.openclaw.channels import base
 from trunkline.core.values import Address, ChatKind
 
 _NUMBER = re.compile(r"[+-]?[0-9]+")
@@ -60,7 +47,7 @@ _SCOPED = re.compile(r"-?[0-9]+:(-?[0-9]{1,18})")
 _PERSON = re.compile(r"([0-9]+)(?:(?::[0-9]+)?@s\.whatsapp\.net|@lid)", re.IGNORECASE)
 
 
-class OpenClawIMessage(Folding, IMessage, OpenClawRules):
+class OpenClawIMessage(base.Folding, IMessage, base.OpenClawRules):
     """The rules of iMessage. The bridge only sends."""
 
     lacks = frozenset(APPLE_ACTIONS) - {Action.SEND}
@@ -80,24 +67,24 @@ class OpenClawIMessage(Folding, IMessage, OpenClawRules):
         handle = without_services(rest)
         if not handle:
             raise self.wrong(text, f"it was understood as a handle (by the prefix {service}:), but there is none")
-        return self.target(ChatKind.DIRECT, handle.lower() if "@" in handle else phone(handle), text, "by handle")
+        return self.target(ChatKind.DIRECT, handle.lower() if "@" in handle else base.phone(handle), text, "by handle")
 
     def to(self, target: ParsedTarget) -> str:
         return f"{target.form}:{target.id}" if target.form else super().to(target)
 
 
-class OpenClawBlueBubbles(Folding, BlueBubbles, OpenClawRules):
+class OpenClawBlueBubbles(base.Folding, BlueBubbles, base.OpenClawRules):
     """The rules of BlueBubbles."""
 
     lacks = frozenset({Action.UPLOAD_FILE})
-    lenient = STRICT
+    lenient = base.STRICT
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
         """Each word has one spelling, handles are left unchanged, and To keeps the words."""
         bare = self.strip(self.clean(text))
         word, _ = self.kind_word(bare, (*_CHATS, "group"))
         if word:
-            _, id = self.kind_word(bare, WORDS)  # noqa: A001 -- the word
+            _, id = self.kind_word(bare, base.WORDS)  # noqa: A001 -- the word
             _, id = self.kind_word(id, _CHATS)  # noqa: A001
             found = self.target(ChatKind.GROUP, id, text, f"by the prefix {word}:")
         else:
@@ -113,12 +100,12 @@ class OpenClawBlueBubbles(Folding, BlueBubbles, OpenClawRules):
         return f"{self.channel}:{target.form}" if target.form else super().to(target)
 
 
-class OpenClawDiscord(Discord, OpenClawRules):
+class OpenClawDiscord(Discord, base.OpenClawRules):
     """The rules of Discord."""
 
-    lacks = frozenset({Action.REPLY, Action.SEND_ATTACHMENT, Action.UPLOAD_FILE, Action.POLL_RESULTS})
+    lacks = frozenset({Action.REPLY, Action.SEND_ATTACHMENT, Action.UPLOAD_FILE})
     lenient = {  # noqa: RUF012 -- read only, like every table
-        **OpenClawRules.lenient,
+        **base.OpenClawRules.lenient,
         Action.TIMEOUT: "durationMin|until",
         Action.SET_PRESENCE: "status|activityName|activityState",
     }
@@ -141,7 +128,7 @@ class OpenClawDiscord(Discord, OpenClawRules):
         """Channel and thread are reported separately, and keys contain the channel."""
         named = given(thread)
         own = named if target.kind is ChatKind.CHANNEL and named != target.id else None
-        return KeyedPlace(
+        return base.KeyedPlace(
             conversation=own or target.id,
             parent=target.id if own else None,
             peer=target.id,
@@ -151,29 +138,25 @@ class OpenClawDiscord(Discord, OpenClawRules):
         )
 
 
-class OpenClawMatrix(Matrix, OpenClawRules):
-    """The rules of Matrix."""
+class OpenClawMatrix(base.Threadless, Matrix, base.OpenClawRules):
+    """The rules of Matrix. March has no threads here."""
 
     lacks = frozenset(Matrix.actions) - {Action.SEND}
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
         """Any text is an id, and a room unless a sign, a word or a directory says user."""
         stripped = self.strip(self.clean(text))
-        word, id = self.kind_word(stripped, WORDS)  # noqa: A001 -- the word
+        word, id = self.kind_word(stripped, base.WORDS)  # noqa: A001 -- the word
         direct = hints.kind is ChatKind.DIRECT or word == "user" or stripped.startswith("@")
         how = f"by the prefix {word}:" if word else "according to a directory" if hints.kind else "by its sign"
         return self.target(ChatKind.DIRECT if direct else ChatKind.CHANNEL, id, text, how)
-
-    def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None) -> OutboundPlace:
-        """March has no threads here."""
-        return super().place(target, None, None)
 
     def to(self, target: ParsedTarget) -> str:
         """To. Users are called rooms."""
         return f"room:{target.id}"
 
 
-class AugustMatrix(OpenClawMatrix, AugustRules):
+class AugustMatrix(OpenClawMatrix, base.AugustRules):
     """In August room ids keep their case, and there are threads; a reply starts one too."""
 
     def fold(self, kind: ChatKind, id: str) -> str:  # noqa: A002 -- the word
@@ -183,10 +166,10 @@ class AugustMatrix(OpenClawMatrix, AugustRules):
         return Matrix.place(self, target, given(reply_to) or given(thread), None)
 
 
-class OpenClawMsTeams(MsTeams, OpenClawRules):
+class OpenClawMsTeams(base.Threadless, MsTeams, base.OpenClawRules):
     """The rules of Microsoft Teams."""
 
-    lacks = FORMS | {Action.POLL_RESULTS, Action.EDIT, Action.DELETE}
+    lacks = base.FORMS | {Action.EDIT, Action.DELETE}
 
     def fold(self, kind: ChatKind, id: str) -> str:  # noqa: A002 -- the word
         return id.lower() or "unknown"
@@ -196,7 +179,7 @@ class OpenClawMsTeams(MsTeams, OpenClawRules):
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
         """Only ``user:`` is a user; what follows a semicolon is dropped."""
-        word, rest = self.kind_word(self.strip(self.clean(text)), WORDS)
+        word, rest = self.kind_word(self.strip(self.clean(text)), base.WORDS)
         if not rest:
             raise self.wrong(text, "there is no id")
         id = rest.partition(";")[0]  # noqa: A001 -- the word
@@ -204,14 +187,11 @@ class OpenClawMsTeams(MsTeams, OpenClawRules):
         kind = ChatKind.DIRECT if word == "user" else kind
         return ParsedTarget(kind=kind, id=id, understood=f"a {kind.value} conversation, by word and id")
 
-    def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None) -> OutboundPlace:
-        return super().place(target, None, None)
-
     def to(self, target: ParsedTarget) -> str:
         return super().to(target) if target.kind is ChatKind.DIRECT else f"conversation:{target.id}"
 
 
-class OpenClawFeishu(Feishu, OpenClawRules):
+class OpenClawFeishu(Feishu, base.OpenClawRules):
     """The rules of Feishu."""
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
@@ -227,13 +207,13 @@ class OpenClawFeishu(Feishu, OpenClawRules):
         return target.id
 
 
-class OpenClawGoogleChat(Folding, GoogleChat, OpenClawRules):
+class OpenClawGoogleChat(base.Folding, GoogleChat, base.OpenClawRules):
     """The rules of Google Chat, for which there is no resolver."""
 
-    unknown = OpenClawAnyChannel("googlechat")
+    unknown = base.OpenClawAnyChannel("googlechat")
 
     def key_thread(self, address: Address) -> tuple[str, str] | None:
-        return OpenClawRules.key_thread(self, address)
+        return base.OpenClawRules.key_thread(self, address)
 
     def key_account(self, account: str) -> str:
         return self.unknown.key_account(account)
@@ -248,10 +228,10 @@ class OpenClawGoogleChat(Folding, GoogleChat, OpenClawRules):
 class AugustGoogleChat(OpenClawGoogleChat):
     """In August too there is no resolver."""
 
-    unknown = AugustAnyChannel("googlechat")
+    unknown = base.AugustAnyChannel("googlechat")
 
 
-class OpenClawMattermost(Mattermost, OpenClawRules):
+class OpenClawMattermost(Mattermost, base.OpenClawRules):
     """The rules of Mattermost."""
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
@@ -260,12 +240,12 @@ class OpenClawMattermost(Mattermost, OpenClawRules):
         named = stripped.startswith("@") or stripped.lower().startswith("user:")
         direct = named if hints.kind is None else hints.kind is ChatKind.DIRECT
         bare = stripped[1:].strip() if stripped.startswith("@") else stripped
-        word, id = self.kind_word(bare, WORDS)  # noqa: A001 -- the word
+        word, id = self.kind_word(bare, base.WORDS)  # noqa: A001 -- the word
         how = "according to a directory" if hints.kind else f"by the prefix {word}:" if word else "by its sign"
         return self.target(ChatKind.DIRECT if direct else ChatKind.CHANNEL, id, text, how)
 
 
-class OpenClawNextcloudTalk(NextcloudTalk, OpenClawRules):
+class OpenClawNextcloudTalk(NextcloudTalk, base.OpenClawRules):
     """The rules of Nextcloud Talk: every room is a group."""
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
@@ -276,14 +256,14 @@ class OpenClawNextcloudTalk(NextcloudTalk, OpenClawRules):
         return f"{self.channel}:{target.id}"
 
 
-class OpenClawNostr(Folding, Nostr, OpenClawRules):
+class OpenClawNostr(base.Folding, Nostr, base.OpenClawRules):
     """The rules of Nostr: any text is a person, and two spellings of a key are two."""
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
         return self.target(ChatKind.DIRECT, self.strip(self.clean(text)), text, "by default")
 
 
-class OpenClawTlon(Tlon, OpenClawRules):
+class OpenClawTlon(Tlon, base.OpenClawRules):
     """The rules of Tlon."""
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
@@ -309,14 +289,11 @@ def _tilde(ship: str) -> str:
     return ship if not ship or ship.startswith("~") else f"~{ship}"
 
 
-class OpenClawVoice(Voice, OpenClawRules):
+class OpenClawVoice(base.Threadless, Voice, base.OpenClawRules):
     """The rules of voice calls: a send names none."""
 
-    def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None) -> OutboundPlace:
-        return super().place(target, None, reply_to)
 
-
-class OpenClawZalo(Zalo, OpenClawRules):
+class OpenClawZalo(Zalo, base.OpenClawRules):
     """The rules of Zalo. To does not distinguish groups from users."""
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
@@ -327,7 +304,7 @@ class OpenClawZalo(Zalo, OpenClawRules):
             bare = self.kind_word(bare, (name,))[1]
         if not bare:
             raise self.wrong(text, "there is nothing after the name of the platform")
-        word, id = self.kind_word(bare, WORDS)  # noqa: A001 -- the word
+        word, id = self.kind_word(bare, base.WORDS)  # noqa: A001 -- the word
         kind = ChatKind.GROUP if word == "group" else ChatKind.DIRECT
         return ParsedTarget(kind=kind, id=id, understood=f"a {kind.value} conversation, by the prefix {word}:")
 
@@ -339,11 +316,11 @@ class OpenClawZaloPersonal(ZaloPersonal, OpenClawZalo):
     """The rules of Zalo Personal."""
 
 
-class OpenClawSignal(Folding, Signal, OpenClawRules):
+class OpenClawSignal(base.Folding, Signal, base.OpenClawRules):
     """The rules of Signal."""
 
-    lacks = FORMS | {Action.EDIT, Action.DELETE}
-    lenient = STRICT
+    lacks = base.FORMS | {Action.EDIT, Action.DELETE}
+    lenient = base.STRICT
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
         """All but groups and UUIDs are phone numbers, even usernames."""
@@ -357,7 +334,7 @@ class OpenClawSignal(Folding, Signal, OpenClawRules):
         if _LIKE_UUID.fullmatch(id):
             found = self.target(ChatKind.DIRECT, f"uuid:{id}", text, "by UUID")
             return msgspec.structs.replace(found, form=f"signal:{id}")
-        found = self.target(ChatKind.DIRECT, phone(id), text, "by the digits in it, as a phone number")
+        found = self.target(ChatKind.DIRECT, base.phone(id), text, "by the digits in it, as a phone number")
         return msgspec.structs.replace(found, form=f"signal:{found.id}")
 
     def comparable(self, text: str) -> str:
@@ -371,14 +348,14 @@ class OpenClawSignal(Folding, Signal, OpenClawRules):
         return target.form or super().sender(target)
 
 
-class AugustSignal(OpenClawSignal, AugustRules):
+class AugustSignal(OpenClawSignal, base.AugustRules):
     """In August ids of groups keep their case."""
 
     def fold(self, kind: ChatKind, id: str) -> str:  # noqa: A002 -- the word
         return id.lower() if kind is ChatKind.DIRECT else id
 
 
-class OpenClawSlack(Slack, OpenClawRules):
+class OpenClawSlack(Slack, base.OpenClawRules):
     """The rules of Slack."""
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
@@ -403,7 +380,7 @@ class OpenClawSlack(Slack, OpenClawRules):
         return self.target(kind, id, text, how)
 
 
-class AugustSlack(OpenClawSlack, AugustRules):
+class AugustSlack(OpenClawSlack, base.AugustRules):
     """In August a conversation with one user must be named by the user, and a reply goes before a thread."""
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
@@ -416,10 +393,10 @@ class AugustSlack(OpenClawSlack, AugustRules):
         return super().place(target, given(reply_to) or given(thread), None)
 
 
-class OpenClawTelegram(Telegram, OpenClawRules):
+class OpenClawTelegram(Telegram, base.OpenClawRules):
     """The rules of Telegram."""
 
-    lacks = FORMS | {Action.POLL_RESULTS, Action.PIN, Action.UNPIN}
+    lacks = base.FORMS | {Action.PIN, Action.UNPIN}
 
     def key_thread(self, address: Address) -> tuple[str, str] | None:
         """The topic of a private chat is a thread whose id includes the chat."""
@@ -438,14 +415,14 @@ class OpenClawTelegram(Telegram, OpenClawRules):
         elif hints.kind is not None:
             kind, how = (hints.kind if hints.kind is ChatKind.DIRECT else ChatKind.GROUP), "according to a directory"
         found = self.target(kind, chat, text, how)
-        return msgspec.structs.replace(found, thread=str(int(topic[2])) if topic else None)
+        return msgspec.structs.replace(found, thread=str(_number(topic[2])) if topic else None)
 
-    def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None) -> KeyedPlace:
+    def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None) -> base.KeyedPlace:
         """The topic of a private chat is a suffix of its key; keys omit 0 and what is not a number."""
-        number = int(target.thread) if target.thread is not None else _number(thread)
+        number = _number(thread if target.thread is None else target.thread)
         tail = f":topic:{number}" if number else ""
         group = target.kind is ChatKind.GROUP
-        return KeyedPlace(
+        return base.KeyedPlace(
             conversation=target.id,
             thread=str(number) if number else None,
             key_thread=None if not number else ("topic" if group else "thread", str(number)),
@@ -462,10 +439,10 @@ class OpenClawTelegram(Telegram, OpenClawRules):
         return super().comparable(f"@{link[1]}" if link else text)
 
 
-class AugustTelegram(OpenClawTelegram, AugustRules):
+class AugustTelegram(OpenClawTelegram, base.AugustRules):
     """In August the key of a private chat's topic has the chat, as that of inbound messages, and To has the topic."""
 
-    def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None) -> KeyedPlace:
+    def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None) -> base.KeyedPlace:
         placed = super().place(target, thread, reply_to)
         if placed.thread is None:
             return placed
@@ -473,18 +450,20 @@ class AugustTelegram(OpenClawTelegram, AugustRules):
         return msgspec.structs.replace(placed, key_thread=own, to=f"{placed.to}:topic:{placed.thread}")
 
 
-def _number(thread: str | None) -> int | None:
-    """The number of a thread, alone or after its chat."""
+def _number(thread: str | None) -> int | str | None:
+    """The number of a thread, alone or after its chat; the topic of a channel's direct messages keeps its name."""
     text = given(thread) or ""
+    if direct_topic(text) is not None:
+        return text
     scoped = _SCOPED.fullmatch(text)
     number = scoped[1] if scoped else text
     return int(number) if NUMBER.fullmatch(number) else None
 
 
-class OpenClawWhatsApp(Folding, WhatsApp, OpenClawRules):
+class OpenClawWhatsApp(base.Folding, WhatsApp, base.OpenClawRules):
     """The rules of WhatsApp."""
 
-    lacks = FORMS | {Action.POLL_RESULTS, Action.EDIT, Action.DELETE}
+    lacks = base.FORMS | {Action.EDIT, Action.DELETE}
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
         """A person is always a phone number, and any digits are one; other addresses have no route."""
@@ -493,18 +472,25 @@ class OpenClawWhatsApp(Folding, WhatsApp, OpenClawRules):
             return ParsedTarget(kind=ChatKind.GROUP, id=f"{group[1]}@g.us", understood="a group, by its JID")
         if person := _PERSON.fullmatch(bare):
             return ParsedTarget(kind=ChatKind.DIRECT, id=f"+{person[1]}", understood="a user, by the digits of a JID")
-        number = phone(bare)
+        number = base.phone(bare)
         if "@" in bare or number == "+":
             raise self.wrong(text, "it is an address of another domain, or has no digits")
         return ParsedTarget(kind=ChatKind.DIRECT, id=number, understood="a user, by phone number")
 
 
 _MARCH = (
-    *(OpenClawAnyChannel, OpenClawBlueBubbles, OpenClawDiscord, OpenClawFeishu, OpenClawGoogleChat, OpenClawIMessage),
+    *(
+        base.OpenClawAnyChannel,
+        OpenClawBlueBubbles,
+        OpenClawDiscord,
+        OpenClawFeishu,
+        OpenClawGoogleChat,
+        OpenClawIMessage,
+    ),
     *(OpenClawMatrix, OpenClawMattermost, OpenClawMsTeams, OpenClawNextcloudTalk, OpenClawNostr, OpenClawSignal),
     *(OpenClawSlack, OpenClawTelegram, OpenClawTlon, OpenClawVoice, OpenClawWhatsApp, OpenClawZalo),
     OpenClawZaloPersonal,
 )
-_AUGUST = (AugustAnyChannel, AugustGoogleChat, AugustMatrix, AugustSignal, AugustSlack, AugustTelegram)
-MARCH_CHANNELS = ChannelRulebook(*_MARCH, base=OpenClawRules, mute=(WEB_CHAT,))
-AUGUST_CHANNELS = ChannelRulebook(*_MARCH, *_AUGUST, base=AugustRules, mute=(WEB_CHAT,))
+_AUGUST = (base.AugustAnyChannel, AugustGoogleChat, AugustMatrix, AugustSignal, AugustSlack, AugustTelegram)
+MARCH_CHANNELS = ChannelRulebook(*_MARCH, base=base.OpenClawRules, mute=(WEB_CHAT,))
+AUGUST_CHANNELS = ChannelRulebook(*_MARCH, *_AUGUST, base=base.AugustRules, mute=(WEB_CHAT,))

@@ -3,20 +3,17 @@
 A running gateway keeps its bindings in memory, so nothing is changed beside it.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from typing import Any
 
-from trunkline.core.bindings.bind_request import end_reason
 from trunkline.core.errors import IllegalTransition, StoreError, UnknownName
 from trunkline.core.reasons import Reason
-from trunkline.core.records.bindings import END_NOTE, SessionBindingRecord
+from trunkline.core.records.bindings import END_NOTE, SessionBindingRecord, end_reason
 from trunkline.core.states.binding import BindingEvent, BindingStatus
 from trunkline.core.store.commands import ChangeBinding
 from trunkline.core.store.queries import FindBinding
 from trunkline.core.store.sqlite.handlers import ask, execute
-from trunkline.core.store.sqlite.sql.operators.holder import holder_of
+from trunkline.core.store.sqlite.lease import holder_of
 from trunkline.core.well_formed import well_formed
 
 

@@ -4,8 +4,6 @@ It needs no gateway: an answer is stored when the call returns, and the gateway 
 runs now, at the next start.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from pathlib import Path
 
@@ -13,15 +11,15 @@ import msgspec
 
 from trunkline.core.env import Env, system_env
 from trunkline.core.errors import InvalidCall, InvariantBroken
-from trunkline.core.hands.port import HandTask
+from trunkline.core.hands.port import HandTask, task_of
 from trunkline.core.records.delegations import DelegationRow
 from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.store.delegations import HandPost, PostToGateway, PostVerb, TakeTask
 from trunkline.core.store.operators.hands import HandPosted
 from trunkline.core.store.sqlite.handlers import execute
+from trunkline.core.store.sqlite.lease import holder_of
 from trunkline.core.store.sqlite.offline.opening import in_transaction, open_to_change
 from trunkline.core.store.sqlite.sql.operators.hands import without_ticket
-from trunkline.core.store.sqlite.sql.operators.holder import holder_of
 from trunkline.core.values import DelegationId
 from trunkline.core.well_formed import plain_text, well_formed
 
@@ -62,16 +60,8 @@ class HandWorker:
         async def progress(text: str) -> None:
             self.progress(row.id, ticket, text)
 
-        return HandTask(
-            delegation=row.id,
-            hand=row.hand,
-            task=row.task,
-            label=row.label,
-            asked_by=None if row.origin is None else row.origin.asked_by,
-            timeout=None if row.deadline is None else max(row.deadline - self._env.now(), 0.0),
-            ticket=ticket,
-            progress=progress,
-        )
+        left = None if row.deadline is None else max(row.deadline - self._env.now(), 0.0)
+        return task_of(row, left, progress, ticket)
 
     def progress(self, delegation: str, ticket: str, text: str) -> None:
         """Say how far the work has come. Raises `UnknownName`, or `AnswerRefused` with a reason."""

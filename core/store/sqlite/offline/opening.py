@@ -1,14 +1,13 @@
 """Opens the file of a store, beside a running gateway or without one. A file is never created or migrated here."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 from trunkline.core.errors import StoreError
-from trunkline.core.store.sqlite.migrate import check_ours, newest
+from trunkline.core.store.sqlite.damage import store_error
+from trunkline.core.store.sqlite.migrate import check_file, newest
 
 #: seconds that a change waits for other writers
 _TIMEOUT = 10.0
@@ -26,20 +25,17 @@ def reading(path: Path) -> Generator[sqlite3.Connection, None, None]:
         raise StoreError(f"{path}: a pipe, and no store")
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=10.0)) as connection:
-            if check_ours(connection) == 0:
-                raise StoreError("an empty database: no gateway has worked with it")
+            _check(path, connection)
             yield connection
     except sqlite3.Error as error:
-        raise StoreError(f"{path}: {error}") from error
-    except StoreError as error:
-        raise type(error)(f"{path}: {error.facts}") from None
+        raise store_error(path, error) from error
 
 
 @contextmanager
 def open_to_read(path: Path) -> Generator[sqlite3.Connection, None, None]:
     """Open a store in one read transaction. Raises `StoreError`, naming the file, unless it is of today's version."""
     with reading(path) as connection:
-        _check(connection)
+        _check(path, connection, today=True)
         connection.execute("BEGIN")
         yield connection
 
@@ -55,16 +51,17 @@ def open_to_change(path: Path) -> Generator[sqlite3.Connection, None, None]:
             connection.execute("PRAGMA synchronous=FULL")
             yield connection
     except sqlite3.Error as error:
-        raise StoreError(f"{path}: {error}") from error
+        raise store_error(path, error) from error
 
 
-def _check(connection: sqlite3.Connection) -> None:
-    version = check_ours(connection)
-    if version != newest():
-        today = newest()
-        raise StoreError(
-            f"it has version {version}, and today's is {today}: a gateway that starts brings it up to date"
-        )
+def _check(path: Path, connection: sqlite3.Connection, *, today: bool = False) -> None:
+    """Raise, naming the file, unless it is a store; with `today`, one of today's version."""
+    version = check_file(path, connection)
+    if version == 0:
+        raise StoreError(f"{path}: an empty database: no gateway has worked with it")
+    if today and version != newest():
+        facts = f"it has version {version}, and today's is {newest()}: a gateway that starts brings it up to date"
+        raise StoreError(f"{path}: {facts}")
 
 
 @contextmanager

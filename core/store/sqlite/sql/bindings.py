@@ -1,7 +1,5 @@
 """The SQL of session bindings: one function per command and query."""
 
-from __future__ import annotations
-
 import math
 import sqlite3
 from collections.abc import Mapping
@@ -9,17 +7,12 @@ from typing import Any
 
 import msgspec
 
-from trunkline.core.bindings.conversation_match import place_id
 from trunkline.core.reasons import Reason
 from trunkline.core.records.bindings import SessionBindingRecord
 from trunkline.core.records.rows import BindResult, StoredBindings
 from trunkline.core.states.binding import BindingEvent, BindingStatus, next_binding_status
 from trunkline.core.store.commands import Bind, ChangeBinding
-from trunkline.core.store.queries import (
-    CountOpenByBinding,
-    ListBindings,
-    ListOwnWebhooks,
-)
+from trunkline.core.store.queries import CountOpenByBinding, ListBindings, ListOwnWebhooks
 from trunkline.core.store.sqlite.sql.sessions import session_for
 from trunkline.core.values import Address
 
@@ -35,6 +28,9 @@ _BROKEN = (ValueError, TypeError)
 
 
 def _place(address: Address) -> str:
+    # Commands of operators only list bindings, and do not wait for the rules of all channels.
+    from trunkline.core.bindings.conversation_match import place_id
+
     return _json(place_id(address)).decode()
 
 
@@ -91,7 +87,6 @@ def _end_at(c: sqlite3.Connection, place: str, now: float) -> SessionBindingReco
 
 
 def change(c: sqlite3.Connection, command: ChangeBinding) -> SessionBindingRecord | None:
-    """Handle `ChangeBinding`."""
     record = find(c, "id = ?", command.binding)
     if record is None or record.status is BindingStatus.ENDED:
         return None
@@ -139,7 +134,6 @@ def list_own_webhooks(c: sqlite3.Connection, _: ListOwnWebhooks) -> tuple[tuple[
 
 
 def count_open(c: sqlite3.Connection, _: CountOpenByBinding) -> dict[str, int]:
-    """Handle `CountOpenByBinding`."""
     sql = (
         "SELECT json_extract(bound, '$.binding') AS binding, count(*) FROM intents"
         " WHERE bound IS NOT NULL AND json_valid(bound) AND state IN ('prepared', 'sending') GROUP BY binding"
@@ -148,7 +142,6 @@ def count_open(c: sqlite3.Connection, _: CountOpenByBinding) -> dict[str, int]:
 
 
 def list_bindings(c: sqlite3.Connection, query: ListBindings) -> StoredBindings:
-    """Handle `ListBindings`."""
     found: list[SessionBindingRecord] = []
     broken: dict[str, str] = {}
     where = "" if query.ended else " WHERE status <> 'ended'"

@@ -6,30 +6,19 @@ what the single handler does; when it cannot, it raises, and its commands are ru
 (`core.store.sqlite.connection`).
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from trunkline.core.delivery.mirror_text import mirror_text
 from trunkline.core.records.rows import NewSession, SendAdmission, SessionRow, Settlement
 from trunkline.core.store.commands import AckChunk, BeginSend, MarkNotified
-from trunkline.core.store.sqlite.sql.intent_columns import (
-    ACKED_COLUMNS,
-    INTENT_COLUMNS,
-    PLAIN_COLUMNS,
-    RECEIPTS,
-    acked_values_of,
-    is_plain,
-    plain_values_of,
-    values_of,
-)
+from trunkline.core.store.sqlite.sql import intent_columns
 from trunkline.core.store.sqlite.sql.intents import NOTIFIED, mirror_session
 from trunkline.core.store.sqlite.sql.session_lookup import lane_text
 from trunkline.core.store.sqlite.sql.sessions import session_for
+from trunkline.core.text.mirror_text import mirror_text
 from trunkline.core.values import IntentKind, SessionId
 
 _json = msgspec.json.Encoder().encode
@@ -38,7 +27,7 @@ _SIZES = (128, 32, 8, 1)
 
 
 class NotBatchable(Exception):
-    """A command of the group needs its single handler."""
+    """A command of the group needs the single handler."""
 
 
 def _inserts(table: str, columns: str) -> dict[int, str]:
@@ -48,12 +37,12 @@ def _inserts(table: str, columns: str) -> dict[int, str]:
     return {size: start + ", ".join([row] * size) for size in _SIZES}
 
 
-_INTENTS = _inserts("intents", INTENT_COLUMNS)
-_PLAIN = _inserts("intents", PLAIN_COLUMNS)
+_INTENTS = _inserts("intents", intent_columns.INTENT_COLUMNS)
+_PLAIN = _inserts("intents", intent_columns.PLAIN_COLUMNS)
 _SENT_AGAIN = "SELECT 1 FROM sends WHERE key IN (SELECT value FROM json_each(?)) LIMIT 1"
 _LINES = _inserts("transcript", "session_id, role, text, ref, partial, at")
 _ACK = (
-    f"UPDATE intents SET {ACKED_COLUMNS}, receipts = {RECEIPTS}"  # noqa: S608 -- fixed texts
+    f"UPDATE intents SET {intent_columns.ACKED_COLUMNS}, receipts = {intent_columns.RECEIPTS}"  # noqa: S608 -- fixed texts
     " WHERE id = ? AND state = ? AND acked = ? AND json_valid(receipts)"
 )
 _SESSIONS = (
@@ -80,8 +69,8 @@ def begin_sends(c: sqlite3.Connection, writes: Sequence[BeginSend]) -> list[Send
     keys = _json([write.send.key for write in writes]).decode()
     if c.execute(_SENT_AGAIN, (keys,)).fetchone() is not None:
         raise NotBatchable
-    plain = all(is_plain(write.intent) for write in writes)
-    values, statements = (plain_values_of, _PLAIN) if plain else (values_of, _INTENTS)
+    plain = all(intent_columns.is_plain(write.intent) for write in writes)
+    values, statements = (intent_columns.plain_values_of, _PLAIN) if plain else (intent_columns.values_of, _INTENTS)
     intents: list[Any] = []
     for write in writes:
         intents += values(write.intent, write.now)
@@ -122,7 +111,9 @@ def ack_last_chunks(c: sqlite3.Connection, writes: Sequence[AckChunk]) -> list[S
     for write, session in zip(writes, _sessions(c, writes), strict=True):
         text, intent, was = "", write.intent, write.intent.progress
         receipt = _json(write.receipt).decode()
-        acks.append((*acked_values_of(write.after, write.now), receipt, intent.id, was.state._value_, was.acked))
+        acks.append(
+            (*intent_columns.acked_values_of(write.after, write.now), receipt, intent.id, was.state._value_, was.acked)
+        )
         if session is not None:
             text = mirror_text(intent.content.text, intent.content.media) or ""
             lines += (session.id, "assistant", text, intent.id, 0, write.now)

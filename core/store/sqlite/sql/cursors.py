@@ -1,7 +1,5 @@
 """The SQL of cursors: where the accounts of real platforms have read to."""
 
-from __future__ import annotations
-
 import sqlite3
 
 from trunkline.core.store.cursors import FindCursor, SaveCursor
@@ -14,11 +12,9 @@ _FIND = "SELECT value FROM cursors WHERE channel = ? AND account = ? AND name = 
 
 
 def save(c: sqlite3.Connection, command: SaveCursor) -> None:
-    """Handle `SaveCursor`."""
     c.execute(_SAVE, (command.channel, command.account, command.name, command.value))
 
 
 def find(c: sqlite3.Connection, query: FindCursor) -> str | None:
-    """Handle `FindCursor`."""
     row = c.execute(_FIND, (query.channel, query.account, query.name)).fetchone()
     return None if row is None else str(row[0])

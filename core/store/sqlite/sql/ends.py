@@ -1,7 +1,5 @@
 """The SQL of ends that are no delivery: what they leave in the queue and in transcripts, inside one transaction."""
 
-from __future__ import annotations
-
 import sqlite3
 
 import msgspec
@@ -20,7 +18,6 @@ _json = msgspec.json.Encoder().encode
 
 
 def misplace(c: sqlite3.Connection, command: Misplace) -> Settlement:
-    """Handle `Misplace`."""
     after, receipt = command.after, _json(command.receipt).decode()
     sets = f"{CHANGED_COLUMNS}, receipts = {RECEIPTS}"
     update(c, command.intent, sets, changed_values_of(after, command.now), (receipt,))
@@ -28,28 +25,23 @@ def misplace(c: sqlite3.Connection, command: Misplace) -> Settlement:
 
 
 def end_intent(c: sqlite3.Connection, command: EndIntent) -> Settlement:
-    """Handle `EndIntent`."""
     update(c, command.intent, CHANGED_COLUMNS, changed_values_of(command.after, command.now))
     noticed = command.notice is not None and insert_intent(c, command.notice, command.now)
     return msgspec.structs.replace(_remember(c, command.after, command), noticed=noticed)
 
 
 def _remember(c: sqlite3.Connection, after: IntentRow, command: Misplace | EndIntent) -> Settlement:
-    """Append the transcript lines of an end."""
     settled = Settlement(mirror=None)
     if command.mirror_due:
         set_mirror_due(c, after)
     else:
         settled = add_mirror(c, after, command.mirror, command.now)
     return msgspec.structs.replace(
-        settled,
-        noted=_note(c, after, command.note, command.wake, command.now),
-        callback=follow(c, after.delegation),
+        settled, noted=_note(c, after, command.note, command.wake, command.now), callback=follow(c, after.delegation)
     )
 
 
 def store_mirror(c: sqlite3.Connection, command: StoreMirror) -> Settlement:
-    """Handle `StoreMirror`."""
     intent = command.intent
     sql = "UPDATE intents SET mirror_due = 0 WHERE id = ? AND id NOT IN (SELECT intent_id FROM nudges)"
     if c.execute(sql, (intent.id,)).rowcount != 1:
@@ -60,7 +52,6 @@ def store_mirror(c: sqlite3.Connection, command: StoreMirror) -> Settlement:
 
 
 def end_unreadable(c: sqlite3.Connection, command: EndUnreadableIntent) -> Settlement:
-    """Handle `EndUnreadableIntent`."""
     done = c.execute(
         "UPDATE intents SET state = ?, reason = ?, updated_at = ?, mirror_due = 0,"
         " untold = CASE WHEN untold = 0 THEN 0 ELSE 1 END WHERE id = ? AND state IN ('prepared', 'sending')",

@@ -3,8 +3,6 @@
 `_value_` is the `value` of an enum member without a call of Python code: each message needs five of them.
 """
 
-from __future__ import annotations
-
 import operator
 
 import msgspec
@@ -127,7 +125,6 @@ ACKED_COLUMNS = (
 
 
 def acked_values_of(after: IntentRow, now: float) -> tuple[object, ...]:
-    """The values of `ACKED_COLUMNS`."""
     progress = after.progress
     assert progress.reason is not None
     return progress.state._value_, progress.acked, progress.attempts, progress.interrupted, progress.reason._value_, now

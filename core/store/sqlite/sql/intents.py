@@ -1,14 +1,13 @@
 """The SQL that writes intents and clients' sends: one function per command, inside a transaction."""
 
-from __future__ import annotations
-
 import sqlite3
 
 import msgspec
 
-from trunkline.core.delivery.mirror_text import mirror_text
+from trunkline.core.delivery.line_changes import LineChange, edited_text, line_change
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.records.rows import (
+    ChangedLine,
     IntentFate,
     IntentRow,
     NewSession,
@@ -18,35 +17,87 @@ from trunkline.core.records.rows import (
     Settlement,
     send_intent,
 )
-from trunkline.core.store.commands import (
-    AckChunk,
-    BeginSend,
-    Defer,
-    MarkNotified,
-    MarkSending,
-)
+from trunkline.core.store.commands import AckChunk, BeginSend, Defer, MarkNotified, MarkSending
+from trunkline.core.store.sqlite.sql import intent_columns as columns
 from trunkline.core.store.sqlite.sql.bindings import touch
 from trunkline.core.store.sqlite.sql.callbacks.callback_states import follow
-from trunkline.core.store.sqlite.sql.changes.lines import change_line
-from trunkline.core.store.sqlite.sql.intent_columns import (
-    ACKED_COLUMNS,
-    CHANGED_COLUMNS,
-    INTENT_COLUMNS,
-    RECEIPTS,
-    RECEIPTS_PADDED,
-    WHILE_SENT,
-    acked_values_of,
-    changed_values_of,
-    is_long,
-    padded_size,
-    values_of,
-)
-from trunkline.core.store.sqlite.sql.intent_reads import fate_of, latest_send
+from trunkline.core.store.sqlite.sql.intent_reads import fate_of, latest_send, read_intents
 from trunkline.core.store.sqlite.sql.schedule import note_accepted
-from trunkline.core.store.sqlite.sql.session_lookup import find_by_id, find_ended, find_tied, has_left
+from trunkline.core.store.sqlite.sql.session_lookup import (
+    SESSIONS_OF_KEYS,
+    find_by_id,
+    find_ended,
+    find_tied,
+    has_left,
+    lane_text,
+)
 from trunkline.core.store.sqlite.sql.sessions import session_for
-from trunkline.core.store.sqlite.sql.transcript import append_mirror
-from trunkline.core.values import IntentKind, IntentState
+from trunkline.core.store.sqlite.sql.transcript import append_mirror, texts
+from trunkline.core.text.mirror_text import mirror_text
+from trunkline.core.values import IntentKind, IntentState, Receipt, SessionId
+
+# The SQL of edits and deletions in transcripts: the old text is kept with the line.
+
+_KEYS = (
+    "SELECT session_key FROM session_places WHERE agent_id = :agent AND lane IN (SELECT value FROM json_each(:lanes))"
+    " UNION SELECT new_key FROM session_moves WHERE old_key = :key UNION SELECT :key"
+)
+_LINE = (
+    "SELECT n, session_id, text, was, deleted FROM transcript WHERE ref = :ref AND role = 'assistant'"  # noqa: S608 -- fixed texts
+    f" AND session_id IN ({SESSIONS_OF_KEYS} UNION SELECT :own)"
+)
+
+
+def change_line(c: sqlite3.Connection, after: IntentRow) -> ChangedLine | None:
+    """Apply an ended change to the line of its message, wherever its session is now; none: nothing changed.
+
+    If the line is still to be stored, the change of it is too.
+    """
+    change = line_change(after)
+    found = None if change is None else read_intents(c, (change.line,))[0]
+    if change is None or not found:
+        return None
+    _, message, receipts = found[0]
+    line = c.execute(_LINE, _where(c, message, receipts)).fetchone()
+    if line is not None:
+        return _apply(c, change, message, line)
+    c.execute(
+        "UPDATE intents SET mirror_due = 1 WHERE id = ? AND (SELECT mirror_due FROM intents WHERE id = ?)",
+        (after.id, message.id),
+    )
+    return None
+
+
+def _where(c: sqlite3.Connection, message: IntentRow, receipts: tuple[Receipt, ...]) -> dict[str, object]:
+    """Where the line of a message may be: its session may have another key now, or may have been reset."""
+    lanes = [lane_text(place) for place in (message.address, *(receipt.address for receipt in receipts))]
+    looked = {"agent": message.agent, "lanes": _json(lanes).decode(), "key": message.mirror_key}
+    keys = [key for (key,) in c.execute(_KEYS, looked) if key is not None]
+    return {"ref": message.id, "own": message.session, "keys": _json(keys).decode()}
+
+
+def _apply(
+    c: sqlite3.Connection, change: LineChange, message: IntentRow, line: tuple[int, str, str, str | None, int]
+) -> ChangedLine | None:
+    n, session, before, was, deleted = line
+    text = before if change.text is None else edited_text(change, message.content.media)
+    if deleted if change.text is None else text == before:
+        return None
+    if change.text is None:
+        c.execute("UPDATE transcript SET deleted = 1 WHERE n = ?", (n,))
+    else:
+        older = () if was is None else texts(was)
+        c.execute("UPDATE transcript SET text = ?, was = ? WHERE n = ?", (text, _json((*older, before)).decode(), n))
+    row = find_by_id(c, session) or find_ended(c, session)
+    return ChangedLine(
+        session_id=SessionId(session),
+        session_key="" if row is None else row.key,
+        line=message.id,
+        before=before,
+        text="" if change.text is None else text,
+        deleted=change.text is None,
+    )
+
 
 _json = msgspec.json.Encoder().encode
 
@@ -55,13 +106,13 @@ def _text(value: object) -> str:
     return _json(value).decode()
 
 
-_MARKS = ", ".join("?" * len(INTENT_COLUMNS.split(",")))
-_INSERT = f"INSERT INTO intents ({INTENT_COLUMNS}) VALUES ({_MARKS}) ON CONFLICT (id) DO NOTHING"  # noqa: S608 -- names only
+_MARKS = ", ".join("?" * len(columns.INTENT_COLUMNS.split(",")))
+_INSERT = f"INSERT INTO intents ({columns.INTENT_COLUMNS}) VALUES ({_MARKS}) ON CONFLICT (id) DO NOTHING"  # noqa: S608 -- names only
 
 
 def insert_intent(c: sqlite3.Connection, intent: IntentRow, now: float) -> bool:
-    """Store an intent unless its id is taken; whether it is new."""
-    return c.execute(_INSERT, values_of(intent, now)).rowcount == 1
+    """Store an intent unless the id is taken; whether the intent is new."""
+    return c.execute(_INSERT, columns.values_of(intent, now)).rowcount == 1
 
 
 def update(
@@ -78,23 +129,23 @@ def update(
 
 
 def mark_sending(c: sqlite3.Connection, command: MarkSending) -> None:
-    """Handle `MarkSending`."""
-    padding = WHILE_SENT if is_long(command.intent) else ""
-    update(c, command.intent, f"{CHANGED_COLUMNS}{padding}", changed_values_of(command.after, command.now))
+    padding = columns.WHILE_SENT if columns.is_long(command.intent) else ""
+    update(
+        c, command.intent, f"{columns.CHANGED_COLUMNS}{padding}", columns.changed_values_of(command.after, command.now)
+    )
 
 
-def defer(c: sqlite3.Connection, command: Defer) -> None:
-    """Handle `Defer`."""
-    update(c, command.intent, CHANGED_COLUMNS, changed_values_of(command.after, command.now))
+def defer(c: sqlite3.Connection, command: Defer) -> bool:
+    update(c, command.intent, columns.CHANGED_COLUMNS, columns.changed_values_of(command.after, command.now))
+    return command.notice is not None and insert_intent(c, command.notice, command.now)
 
 
 def ack_chunk(c: sqlite3.Connection, command: AckChunk) -> Settlement:
-    """Handle `AckChunk`."""
     intent, receipt, last = command.intent, _text(command.receipt), command.intent.is_last
-    padded = not last and is_long(intent)
-    receipts = (padded_size(receipt, command.after.progress.acked), receipt) if padded else (receipt,)
-    sets = f"{ACKED_COLUMNS}, receipts = {RECEIPTS_PADDED if padded else RECEIPTS}"
-    update(c, intent, sets, acked_values_of(command.after, command.now), receipts)
+    padded = not last and columns.is_long(intent)
+    receipts = (columns.padded_size(receipt, command.after.progress.acked), receipt) if padded else (receipt,)
+    sets = f"{columns.ACKED_COLUMNS}, receipts = {columns.RECEIPTS_PADDED if padded else columns.RECEIPTS}"
+    update(c, intent, sets, columns.acked_values_of(command.after, command.now), receipts)
     if command.mirror_due:
         set_mirror_due(c, intent)
     if intent.kind is IntentKind.HEARTBEAT:
@@ -132,7 +183,6 @@ NOTIFIED = "UPDATE intents SET untold = 0 WHERE id = ? AND untold = 1"
 
 
 def mark_notified(c: sqlite3.Connection, command: MarkNotified) -> bool:
-    """Handle `MarkNotified`."""
     return c.execute(NOTIFIED, (command.intent,)).rowcount == 1
 
 
@@ -154,11 +204,7 @@ def mirror_session(c: sqlite3.Connection, intent: IntentRow, mirror: NewSession,
     return find_tied(c, mirror.agent, mirror.address) or row
 
 
-# -------------------------------------------------------------------- clients' sends
-
-
 def begin_send(c: sqlite3.Connection, command: BeginSend) -> SendAdmission:
-    """Handle `BeginSend`."""
     send, intent, now = command.send, command.intent, command.now
     # Look at the keys that were retried first: the first intent of such a key may have been removed already.
     if c.execute("SELECT 1 FROM sends WHERE key = ?", (send.key,)).fetchone() is None and insert_intent(c, intent, now):
@@ -190,7 +236,6 @@ def _note_send(c: sqlite3.Connection, send: SendRow, now: float) -> None:
 
 
 def _latest(c: sqlite3.Connection, send: SendRow) -> tuple[SendRow, IntentFate]:
-    """The latest try of a send, and its fate."""
     row = latest_send(c, send.key)
     fate = None if row is None else fate_of(c, row.intent)
     if row is None or fate is None:

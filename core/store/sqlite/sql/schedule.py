@@ -1,7 +1,5 @@
 """The SQL of timers, system events, last routes, and of what heartbeats said. `sql.work` fires timers."""
 
-from __future__ import annotations
-
 import sqlite3
 
 import msgspec
@@ -9,19 +7,7 @@ import msgspec
 from trunkline.core.records.heartbeat import HeartbeatText, SystemEvent
 from trunkline.core.records.rows import IntentRow, Work
 from trunkline.core.states.intent import OPEN
-from trunkline.core.store.schedule import (
-    AddSystemEvent,
-    FindLastRoute,
-    FindSaid,
-    LastRoute,
-    ListSystemEvents,
-    ListTimers,
-    ListWaitingAgents,
-    NewSystemEvent,
-    SaidBefore,
-    SetTimer,
-    Timer,
-)
+from trunkline.core.store import schedule
 from trunkline.core.store.sqlite.sql.session_lookup import lane_text
 from trunkline.core.values import IntentState
 
@@ -30,25 +16,22 @@ _work = msgspec.json.Decoder(Work).decode
 _REMEMBERED = 86_400.0
 
 
-def set_timer(c: sqlite3.Connection, command: SetTimer) -> None:
-    """Handle `SetTimer`."""
+def set_timer(c: sqlite3.Connection, command: schedule.SetTimer) -> None:
     store_timer(c, command.timer)
 
 
-def store_timer(c: sqlite3.Connection, timer: Timer) -> None:
-    """Store a timer."""
+def store_timer(c: sqlite3.Connection, timer: schedule.Timer) -> None:
     c.execute(
         "INSERT OR REPLACE INTO timers (name, spec, next_at, last_at) VALUES (?, ?, ?, ?)",
         (timer.name, timer.spec, timer.next_at, timer.last_at),
     )
 
 
-def add_system_event(c: sqlite3.Connection, command: AddSystemEvent) -> bool:
-    """Handle `AddSystemEvent`."""
+def add_system_event(c: sqlite3.Connection, command: schedule.AddSystemEvent) -> bool:
     return add_event(c, command.event, command.now)
 
 
-def add_event(c: sqlite3.Connection, event: NewSystemEvent, now: float) -> bool:
+def add_event(c: sqlite3.Connection, event: schedule.NewSystemEvent, now: float) -> bool:
     """Store a system event, unless its identity is taken; whether it is new."""
     done = c.execute(
         "INSERT INTO system_events (identity, agent_id, text, source, wakes, at) VALUES (?, ?, ?, ?, ?, ?)"
@@ -58,14 +41,12 @@ def add_event(c: sqlite3.Connection, event: NewSystemEvent, now: float) -> bool:
     return done.rowcount == 1
 
 
-def list_timers(c: sqlite3.Connection, _: ListTimers) -> tuple[Timer, ...]:
-    """Handle `ListTimers`."""
+def list_timers(c: sqlite3.Connection, _: schedule.ListTimers) -> tuple[schedule.Timer, ...]:
     rows = c.execute("SELECT name, spec, next_at, last_at FROM timers ORDER BY name")
-    return tuple(Timer(name=row[0], spec=row[1], next_at=row[2], last_at=row[3]) for row in rows)
+    return tuple(schedule.Timer(name=row[0], spec=row[1], next_at=row[2], last_at=row[3]) for row in rows)
 
 
-def list_system_events(c: sqlite3.Connection, query: ListSystemEvents) -> tuple[SystemEvent, ...]:
-    """Handle `ListSystemEvents`."""
+def list_system_events(c: sqlite3.Connection, query: schedule.ListSystemEvents) -> tuple[SystemEvent, ...]:
     rows = c.execute(
         "SELECT n, text, source, at FROM system_events WHERE agent_id = ? ORDER BY n LIMIT ?",
         (query.agent, query.limit),
@@ -73,14 +54,13 @@ def list_system_events(c: sqlite3.Connection, query: ListSystemEvents) -> tuple[
     return tuple(SystemEvent(n=row[0], text=row[1], source=row[2], at=row[3]) for row in rows)
 
 
-def list_waiting_agents(c: sqlite3.Connection, _: ListWaitingAgents) -> tuple[tuple[str, str], ...]:
-    """Handle `ListWaitingAgents`."""
+def list_waiting_agents(c: sqlite3.Connection, _: schedule.ListWaitingAgents) -> tuple[tuple[str, str], ...]:
     first = "SELECT min(n) FROM system_events WHERE wakes = 1 GROUP BY agent_id"
     rows = c.execute(f"SELECT agent_id, source FROM system_events WHERE n IN ({first}) ORDER BY agent_id")  # noqa: S608
     return tuple((agent, source) for agent, source in rows)
 
 
-def find_last_route(c: sqlite3.Connection, query: FindLastRoute) -> LastRoute | None:
+def find_last_route(c: sqlite3.Connection, query: schedule.FindLastRoute) -> schedule.LastRoute | None:
     """Handle `FindLastRoute`. It goes back from the newest message, and needs no index that every message would pay."""
     mine, values = "agent_id = ?", [query.agent]
     if query.session_key is not None:
@@ -93,11 +73,8 @@ def find_last_route(c: sqlite3.Connection, query: FindLastRoute) -> LastRoute | 
             continue
         place = work.reply_to or work.place
         if place is not None:
-            return LastRoute(address=place, peer=work.peer)
+            return schedule.LastRoute(address=place, peer=work.peer)
     return None
-
-
-# -------------------------------------------------------------------- what heartbeats have said
 
 
 def note_text(c: sqlite3.Connection, said: HeartbeatText, now: float) -> None:
@@ -115,8 +92,7 @@ def note_accepted(c: sqlite3.Connection, intent: IntentRow, now: float) -> None:
     c.execute("UPDATE heartbeat_texts SET at = ? WHERE intent_id = ? AND at IS NULL", (now, intent.id))
 
 
-def find_said(c: sqlite3.Connection, query: FindSaid) -> SaidBefore | None:
-    """Handle `FindSaid`."""
+def find_said(c: sqlite3.Connection, query: schedule.FindSaid) -> schedule.SaidBefore | None:
     row = c.execute(
         "SELECT t.at, i.state, i.acked, i.updated_at FROM heartbeat_texts t LEFT JOIN intents i ON i.id = t.intent_id"
         " WHERE t.agent_id = ? AND t.lane = ? AND t.text = ?",
@@ -126,11 +102,11 @@ def find_said(c: sqlite3.Connection, query: FindSaid) -> SaidBefore | None:
         return None
     at, state, acked, changed_at = row
     if at is not None:
-        return SaidBefore(at=at)
+        return schedule.SaidBefore(at=at)
     if state is None:
         return None
     if IntentState(state) in OPEN:
-        return SaidBefore(at=None)
+        return schedule.SaidBefore(at=None)
     # What is in doubt may have been read, and an operator may have confirmed it.
     said = acked or IntentState(state) is IntentState.UNKNOWN
-    return SaidBefore(at=changed_at) if said else None
+    return schedule.SaidBefore(at=changed_at) if said else None

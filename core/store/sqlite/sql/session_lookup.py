@@ -1,6 +1,4 @@
-"""The SQL that finds sessions: by key, by id, by a former key."""
-
-from __future__ import annotations
+"""The SQL to find sessions: by key, by id, by a former key."""
 
 import sqlite3
 
@@ -21,33 +19,31 @@ def lane_text(address: Address) -> str:
     return _SEPARATOR.join((address.kind.value, *address.lane))
 
 
-def _row(found: tuple[str, str, int] | None) -> SessionRow | None:
+def _find(c: sqlite3.Connection, source: str, *values: str) -> SessionRow | None:
+    """The session that a table `s` has for some values. `source`: the table, with its conditions."""
+    sql = f"SELECT s.session_key, s.session_id, s.generation FROM {source}"  # noqa: S608 -- fixed texts
+    found = c.execute(sql, values).fetchone()
     if found is None:
         return None
     return SessionRow(key=found[0], id=SessionId(found[1]), generation=found[2], created=False)
 
 
 def find_session(c: sqlite3.Connection, query: FindSession) -> SessionRow | None:
-    """Handle `FindSession`."""
     return find_by_key(c, query.key)
 
 
 def find_by_key(c: sqlite3.Connection, key: str) -> SessionRow | None:
-    """The session of a key."""
-    sql = "SELECT session_key, session_id, generation FROM session_map WHERE session_key = ?"
-    return _row(c.execute(sql, (key,)).fetchone())
+    return _find(c, "session_map s WHERE session_key = ?", key)
 
 
 def find_by_id(c: sqlite3.Connection, session: str) -> SessionRow | None:
     """The session with this id, if a key has it today."""
-    sql = "SELECT session_key, session_id, generation FROM session_map WHERE session_id = ?"
-    return _row(c.execute(sql, (session,)).fetchone())
+    return _find(c, "session_map s WHERE session_id = ?", session)
 
 
 def find_ended(c: sqlite3.Connection, session: str) -> SessionRow | None:
     """The session with this id, if it was reset or merged, under its last key."""
-    sql = "SELECT session_key, session_id, generation FROM session_history WHERE session_id = ?"
-    return _row(c.execute(sql, (session,)).fetchone())
+    return _find(c, "session_history s WHERE session_id = ?", session)
 
 
 def has_left(c: sqlite3.Connection, session: str, address: Address) -> bool:
@@ -57,16 +53,14 @@ def has_left(c: sqlite3.Connection, session: str, address: Address) -> bool:
 
 
 def find_tied(c: sqlite3.Connection, agent: str, address: Address) -> SessionRow | None:
-    """The session that a place has now."""
-    sql = (
-        "SELECT s.session_key, s.session_id, s.generation FROM session_places p"
-        " JOIN session_map s ON s.session_key = p.session_key WHERE p.agent_id = ? AND p.lane = ?"
+    """The present session of a place."""
+    of_place = (
+        "session_places p JOIN session_map s ON s.session_key = p.session_key WHERE p.agent_id = ? AND p.lane = ?"
     )
-    return _row(c.execute(sql, (agent, lane_text(address))).fetchone())
+    return _find(c, of_place, agent, lane_text(address))
 
 
 def find_requester(c: sqlite3.Connection, query: FindRequester) -> SessionRow | None:
-    """Handle `FindRequester`."""
     if query.origin is not None and has_left(c, query.session, query.origin):
         return None
     return find_by_id(c, query.session)
@@ -74,8 +68,4 @@ def find_requester(c: sqlite3.Connection, query: FindRequester) -> SessionRow | 
 
 def find_moved(c: sqlite3.Connection, key: str) -> SessionRow | None:
     """The session that was moved away from a key."""
-    sql = (
-        "SELECT s.session_key, s.session_id, s.generation FROM session_moves m"
-        " JOIN session_map s ON s.session_key = m.new_key WHERE m.old_key = ?"
-    )
-    return _row(c.execute(sql, (key,)).fetchone())
+    return _find(c, "session_moves m JOIN session_map s ON s.session_key = m.new_key WHERE m.old_key = ?", key)

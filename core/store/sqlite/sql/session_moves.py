@@ -1,7 +1,5 @@
 """The SQL that gives sessions another key: moved when scopes change, left behind, migrated from older key forms."""
 
-from __future__ import annotations
-
 import sqlite3
 
 import msgspec
@@ -21,11 +19,8 @@ UNREADABLE = "unreadable"
 _NOWHERE = ""
 
 
-# ---------------------------------------------------------------- places
-
-
 def tie(c: sqlite3.Connection, new: NewSession, key: str) -> None:
-    """Note the key that a place has."""
+    """Note the key of a place."""
     assert new.address is not None
     c.execute(
         "INSERT OR REPLACE INTO session_places (agent_id, lane, session_key, address) VALUES (?, ?, ?, ?)",
@@ -107,7 +102,6 @@ def _retie(c: sqlite3.Connection, old: str, new: str) -> None:
 
 
 def _lead(c: sqlite3.Connection, old: str, new: str) -> None:
-    """Make an old key lead to the new one."""
     c.execute("INSERT OR REPLACE INTO session_moves (old_key, new_key) VALUES (?, ?)", (old, new))
 
 
@@ -118,8 +112,6 @@ def remember(c: sqlite3.Connection, row: SessionRow, reason: str, now: float) ->
         (row.id, row.key, row.generation, reason, now),
     )
 
-
-# ---------------------------------------------------------------- keys of another form
 
 _STORED = (
     "SELECT session_key, session_id, max(updated_at, coalesce("
@@ -151,7 +143,6 @@ def migrate_keys(c: sqlite3.Connection, command: MigrateKeys) -> Migration | Non
 
 
 def _stored(c: sqlite3.Connection, where: str, *values: object) -> list[StoredKey]:
-    """Sessions with the time at which each was last used."""
     rows = c.execute(f"{_STORED} {where}", values)
     return [StoredKey(key=key, session_id=session, updated_at=updated) for key, session, updated in rows]
 

@@ -1,7 +1,5 @@
 """The SQL that creates, ties, shares and resets sessions, inside a transaction. See also `sql.session_moves`."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Sequence
 
@@ -16,9 +14,10 @@ from trunkline.core.values import SessionId
 _json = msgspec.json.Encoder().encode
 #: everything that an admission looks up, in one statement: each statement costs as much as a write
 _LOOK = (
-    "SELECT (SELECT id FROM inbox WHERE identity = ?),"
-    " (SELECT session_key FROM session_places WHERE agent_id = ? AND lane = ?), session_id, generation"
-    " FROM (SELECT 1) LEFT JOIN session_map ON session_key = ?"
+    "SELECT coalesce((SELECT id FROM inbox WHERE identity = ?1),"
+    " (SELECT inbound_id FROM inbox_aliases WHERE identity = ?1)),"
+    " (SELECT session_key FROM session_places WHERE agent_id = ?2 AND lane = ?3), session_id, generation"
+    " FROM (SELECT 1) LEFT JOIN session_map ON session_key = ?4"
 )
 
 _KNOWN = (
@@ -29,7 +28,6 @@ _KNOWN = (
 class SessionLookup(msgspec.Struct, frozen=True, gc=False):
     """The store's knowledge of a session that a command asks for."""
 
-    #: the session of the key
     row: SessionRow | None
     #: the last key of the place; none: no place asks, or an unknown one
     tied: str | None
@@ -57,7 +55,6 @@ def known_as(c: sqlite3.Connection, identities: Sequence[str]) -> str | None:
 
 
 def ensure_session(c: sqlite3.Connection, command: EnsureSession) -> SessionRow:
-    """Handle `EnsureSession`."""
     return session_for(c, command.session, command.now)
 
 
@@ -120,16 +117,7 @@ def _create(c: sqlite3.Connection, new: NewSession, now: float) -> SessionRow:
     c.execute(
         "INSERT INTO session_map (session_key, agent_id, session_id, address, entry, codec, created_at, updated_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            new.key,
-            new.agent,
-            session,
-            None if address is None else _json(address).decode(),
-            entry,
-            new.codec,
-            now,
-            now,
-        ),
+        (new.key, new.agent, session, None if address is None else _json(address).decode(), entry, new.codec, now, now),
     )
     return SessionRow(key=new.key, id=session, generation=1, created=True)
 
@@ -148,7 +136,6 @@ def _join(c: sqlite3.Connection, key: str, person: Participant) -> int:
 
 
 def reset_session(c: sqlite3.Connection, command: ResetSession) -> ResetResult | None:
-    """Handle `ResetSession`."""
     new, now = command.session, command.now
     lookup = look_up(c, new)
     old = lookup.row

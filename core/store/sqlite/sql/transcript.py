@@ -1,19 +1,17 @@
-"""The SQL that reads transcripts and appends to them."""
-
-from __future__ import annotations
+"""The SQL to read transcripts, and to append lines."""
 
 import sqlite3
 
 import msgspec
 
-from trunkline.core.delivery.notes import ROLE
+from trunkline.core.records.messages import NOTE
 from trunkline.core.records.reserved_sender import as_person
 from trunkline.core.store.queries import ReadTranscript
 from trunkline.core.values import IntentId, Peer, SessionId, TranscriptLine, WorkKind
 
-#: decodes the column `was`
 texts = msgspec.json.Decoder(tuple[str, ...]).decode
 _APPEND = "INSERT INTO transcript (session_id, role, text, ref, partial, at) VALUES (?, ?, ?, ?, ?, ?)"
+_APPEND_LINE = "INSERT INTO transcript (session_id, role, text, ref, partial, at, author) VALUES (?, ?, ?, ?, ?, ?, ?)"
 _APPEND_MIRROR = (
     f"{_APPEND} ON CONFLICT (session_id, ref) DO UPDATE SET text = excluded.text, partial = excluded.partial"
     " WHERE role = excluded.role AND transcript.partial"
@@ -25,9 +23,14 @@ _APPEND_NOTE = (
 )
 
 
-def append(c: sqlite3.Connection, session: SessionId, role: str, text: str, ref: str, now: float) -> None:
-    """Append a line to a transcript; the table refuses the same reference twice (invariant M1)."""
-    c.execute(_APPEND, (session, role, text, ref, False, now))
+def append(  # noqa: PLR0917 -- the columns of a line
+    c: sqlite3.Connection, session: SessionId, role: str, text: str, ref: str, now: float, author: str | None = None
+) -> None:
+    """Append a line to a transcript; the table refuses the same reference twice (invariant M1).
+
+    `author`: the person who wrote it, as ``<channel>:<id>``.
+    """
+    c.execute(_APPEND_LINE, (session, role, text, ref, False, now, author))
 
 
 def append_mirror(
@@ -53,7 +56,7 @@ def append_note(c: sqlite3.Connection, session: SessionId, text: str, intent: In
     There is one line for an intent: a later end replaces it.
     """
     # No intent has such an id, so that no mirror has this reference.
-    return c.execute(_APPEND_NOTE, (session, ROLE, text, f"{ROLE}/{intent}", False, now)).rowcount == 1
+    return c.execute(_APPEND_NOTE, (session, NOTE, text, f"{NOTE}/{intent}", False, now)).rowcount == 1
 
 
 class _Author(msgspec.Struct, frozen=True, gc=False):
@@ -70,7 +73,6 @@ _AUTHORED = _READ.format(work="i.work", join="LEFT JOIN inbox i ON i.id = t.ref 
 
 
 def read_transcript(c: sqlite3.Connection, query: ReadTranscript) -> tuple[TranscriptLine, ...]:
-    """Handle `ReadTranscript`."""
     # The newest lines are found from the end, and returned in order.
     limit = -1 if query.last is None else query.last
     sql = f"{_AUTHORED if query.authors else _LINES} ORDER BY t.n DESC LIMIT ?"

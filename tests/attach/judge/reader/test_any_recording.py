@@ -1,7 +1,5 @@
 """What a recording may have that none of ours has: other names, other clocks, older fields, other platforms."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """A recorded wire is read line by line: what each kind becomes, and what is wrong with a file that is none."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The lines of a recorded wire, each as the events that a trace has for it: requests, and what the model is asked."""
 
-from __future__ import annotations
-
 import re
 from typing import cast
 

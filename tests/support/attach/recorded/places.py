@@ -1,7 +1,5 @@
 """The places of a recorded wire: what a platform calls chat and thread, as an address."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, cast

@@ -4,8 +4,6 @@ The model of such a recording was not always careful: it answered questions that
 gateway had added, or that the prompt asked it to leave. What it then said looks like a second answer, and is none.
 """
 
-from __future__ import annotations
-
 import re
 
 import msgspec

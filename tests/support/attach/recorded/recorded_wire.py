@@ -7,8 +7,6 @@ A recording has no last line: what it holds is whole, because the gateway was gi
 any more, unless its last start never came to a connection.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """The requests of a recorded wire: whether one sends, changes or does neither, what it says, and its digest."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """The lines of a recorded wire that are about the world: processes, places, and what people say."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

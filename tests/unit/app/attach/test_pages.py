@@ -12,11 +12,9 @@ from tests.support.for_each import for_each
 from trunkline.app.attach.cells import Trouble
 from trunkline.app.attach.report.finding import findings_of, sources_of
 from trunkline.app.attach.report.html import HtmlText, element, finding_html, index_html
-from trunkline.app.attach.report.markdown import finding_markdown, index_markdown
 from trunkline.app.attach.report.matrix import CellOutcome, matrix_of
-from trunkline.app.attach.report.pages import WrittenReport
-from trunkline.app.report.markdown_text import block, code, plain
-from trunkline.app.report.redaction import PageRedaction
+from trunkline.app.attach.report.pages import finding_markdown, index_markdown, write_report
+from trunkline.app.report.redaction import PageRedaction, block, code, plain
 from trunkline.app.runs.model import Run
 from trunkline.sim.events.processes import ProcessCrashed
 from trunkline.sim.invariants import Status
@@ -103,7 +101,7 @@ def test_a_page_says_everything_that_a_reader_needs():
 
 def test_five_tries_are_enough_and_some_good_ones_make_it_flaky():
     page = findings_of(a_record(twice(), once(), twice(), once(), once()), REDACTION)[0]
-    assert (page.times, page.tries, page.enough, page.flaky) == (2, 5, True, True)
+    assert (page.breach.times, page.breach.tries, page.breach.flaky) == (2, 5, True)
     assert "violated in 2 of 5 tries" in finding_html(page) and "Fewer than" not in finding_html(page)
     assert "**violated in 2 of 5 tries (flaky).**" in finding_markdown(page)
 
@@ -168,7 +166,7 @@ def test_secrets_are_in_no_page(tmp_path):
     token = "700000001:AAF0abcdefghijklmnopqrstuvwxyz12345"
     text = f"use {token} or planted-value-1 in /srv/ana/x and {HOME}/ben/y"
     record = a_record(with_text(text), troubles=[Trouble(problem=text, log=(text,))])
-    WrittenReport([record, a_record(troubles=[Trouble(problem=text)], name="other")], tmp_path, REDACTION).write()
+    write_report([record, a_record(troubles=[Trouble(problem=text)], name="other")], tmp_path, REDACTION)
     pages = [path.read_text() for path in tmp_path.rglob("*.*") if path.is_file()]
     assert len(pages) == 4
     for page in pages:
@@ -223,13 +221,10 @@ def test_every_outcome_of_the_matrix():
 
 
 def test_pages_of_findings_that_are_none_any_more_go(tmp_path):
-    WrittenReport([a_record(twice())], tmp_path, REDACTION).write()
-    assert sorted(path.name for path in (tmp_path / "findings").iterdir()) == [
-        "toy-plain-x1.html",
-        "toy-plain-x1.md",
-    ]
+    write_report([a_record(twice())], tmp_path, REDACTION)
+    assert sorted(path.name for path in (tmp_path / "findings").iterdir()) == ["toy-plain-x1.html", "toy-plain-x1.md"]
     (tmp_path / "findings" / "notes.txt").write_text("mine")
-    WrittenReport([a_record(once())], tmp_path, REDACTION).write()
+    write_report([a_record(once())], tmp_path, REDACTION)
     assert [path.name for path in (tmp_path / "findings").iterdir()] == ["notes.txt"]
     assert "Nothing was violated." in (tmp_path / "index.html").read_text()
 

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from tests.support.for_each import for_each
-from trunkline.app.attach.profile_schema import profile_schema_text
+from trunkline.app.cli.schema import profile_schema_text
 from trunkline.core.config.files.model_fields import fields_of, walk
 from trunkline.sim.attach.profile import GatewayProfile
 from trunkline.sim.attach.profile_files import ProfileError, load_profile_text, profile_path, shipped_profiles

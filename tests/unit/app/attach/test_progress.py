@@ -7,8 +7,8 @@ from msgspec import structs
 
 from tests.support.attach.cells import a_record, finished, idle, once, twice
 from trunkline.app.attach.cells import Trouble
-from trunkline.app.attach.progress import AttachProgress, last_kind, time_left
 from trunkline.app.attach.results import breaches_of, cell_lines, command_of, nothing_exercised, summary_line
+from trunkline.app.attach.runner import AttachProgress, last_kind, time_left
 from trunkline.app.text.cells import clean
 
 

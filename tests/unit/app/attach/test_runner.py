@@ -9,17 +9,18 @@ from msgspec import structs
 
 from tests.support.attach.cells import a_cell, a_gateway, once, twice
 from tests.support.paths import ROOT
-from trunkline.app.attach import worker_process
+from trunkline.app.attach import runner
 from trunkline.app.attach.cells import CellRecord
-from trunkline.app.attach.runner import TryRunner
+from trunkline.app.attach.runner import AttachProgress, TryRunner
 from trunkline.app.attach.try_folder import TryFolder
 from trunkline.core.events import write_trace
 
 
-class Heard:
+class Heard(AttachProgress):
     """What the runner reported."""
 
     def __init__(self, interrupt_after: float | None = None) -> None:
+        super().__init__([], tries=1, more=0, jobs=1)
         self.lines: list[str] = []
         self._until = None if interrupt_after is None else time.monotonic() + interrupt_after
 
@@ -42,7 +43,7 @@ class Heard:
 @pytest.fixture(autouse=True)
 def _our_worker(monkeypatch):
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(worker_process, "WORKER", "tests.support.attach.failing_worker")
+    monkeypatch.setattr(runner, "WORKER", "tests.support.attach.failing_worker")
 
 
 def a_record_that(does: str) -> CellRecord:
@@ -91,22 +92,22 @@ def test_a_try_that_fails_is_tried_once_more_and_then_given_up(tmp_path, does, s
 
 
 def test_a_try_that_has_no_room_to_say_how_it_ended(tmp_path, monkeypatch):
-    monkeypatch.setattr(worker_process.shutil, "disk_usage", lambda _: SimpleNamespace(free=4096))
+    monkeypatch.setattr(runner.shutil, "disk_usage", lambda _: SimpleNamespace(free=4096))
     heard, _ = play(tmp_path, a_record_that("babbles"))
     said = f"ended with the code 0: the disk of {tmp_path / 'work' / '0001'} is full, 4,096 bytes are free ()"
     assert heard.lines[1] == f"troubled the process of the try {said}"
 
 
 def test_a_try_that_hangs_is_killed_after_its_time(tmp_path, monkeypatch):
-    monkeypatch.setattr(worker_process, "LONGEST", 0.5)
-    monkeypatch.setattr(worker_process, "END_WITHIN", 0.2)
-    monkeypatch.setattr(worker_process.WorkerProcess.wait, "__defaults__", (0.2,))
+    monkeypatch.setattr(runner, "LONGEST", 0.5)
+    monkeypatch.setattr(runner, "END_WITHIN", 0.2)
+    monkeypatch.setattr(runner.WorkerProcess.wait, "__defaults__", (0.2,))
     heard, _ = play(tmp_path, a_record_that("hangs"))
     assert "troubled the try did not end within 0.5 s ()" in heard.lines
 
 
 def test_an_interruption_leaves_no_process_and_no_half_try(tmp_path, monkeypatch):
-    monkeypatch.setattr(worker_process.WorkerProcess.wait, "__defaults__", (0.2,))
+    monkeypatch.setattr(runner.WorkerProcess.wait, "__defaults__", (0.2,))
     record = a_record_that("hangs")
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tests.support.cli.queues import S, bring, made, writing
 from tests.support.factories import delegation
 from tests.support.paths import ROOT
-from trunkline.app.operators import pages
+from trunkline.app.operators import port
 from trunkline.app.operators.port import NotPossible
 from trunkline.app.operators.store_file import StoreFileOperator
 from trunkline.core.errors import InvariantBroken
@@ -38,13 +38,13 @@ def store(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("limit", [1, 2, 3, 4, 5, 9])
 def test_a_list_of_several_pages_is_one_list(store: Path, monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
     operator = StoreFileOperator(store)
-    whole = pages.intents(operator, queue.QueueQuery(), limit=limit)
-    delegations = pages.delegations(operator, hands.HandsQuery(), limit=limit)
-    monkeypatch.setattr(pages, "_PAGE", 2)
-    paged = pages.intents(operator, queue.QueueQuery(), limit=limit)
+    whole = port.intents(operator, queue.QueueQuery(), limit=limit)
+    delegations = port.delegations(operator, hands.HandsQuery(), limit=limit)
+    monkeypatch.setattr(port, "_PAGE", 2)
+    paged = port.intents(operator, queue.QueueQuery(), limit=limit)
     assert [row.id for row in paged.rows] == [f"dead{n}" for n in range(5)][:limit]
     assert (paged.rows, paged.counts, paged.more) == (whole.rows, whole.counts, whole.more)
-    again = pages.delegations(operator, hands.HandsQuery(), limit=limit)
+    again = port.delegations(operator, hands.HandsQuery(), limit=limit)
     assert [row.id for row in again.page.rows] == ["d4", "d3", "d2", "d1", "d0"][:limit]
     assert (again.page, again.more) == (delegations.page, delegations.more)
 

@@ -1,7 +1,5 @@
 """The linear report: every fact of the run, one a line, in words."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 
@@ -9,9 +7,7 @@ import msgspec
 import pytest
 
 from tests.support.paths import ROOT
-from trunkline.app.report.message_sections import queue_facts
-from trunkline.app.report.run_text import WORDS, normal_lines, plain_lines, report
-from trunkline.app.report.sections import Section, sections
+from trunkline.app.report.sections import WORDS, Section, normal_lines, plain_lines, queue_facts, report, sections
 from trunkline.app.report.summary import LINES, VIOLATIONS
 from trunkline.app.runs.model import Run
 from trunkline.app.text.fact import Fact, Tone
@@ -25,9 +21,10 @@ from trunkline.app.view.sessions.transcripts import Sessions
 from trunkline.core.events import Trace, TraceHeader
 from trunkline.core.events.gateway import InboundReceived
 from trunkline.core.events.hands import DelegationAccepted
-from trunkline.sim import BUGS, INVARIANTS, load_scenario, run_scenario
+from trunkline.sim import load_scenario, run_scenario
 from trunkline.sim.invariants import judge
 from trunkline.sim.invariants.base import Verdict
+from trunkline.sim.plugins import OURS
 
 HOME = ROOT / "scenarios"
 #: bound threads live in the hand-made traces of the Bindings screen
@@ -45,7 +42,7 @@ SCENARIOS = (
 
 
 def ran(name: str, *, own: bool) -> Run:
-    file = load_scenario(HOME / f"{name}.yaml", known_bugs=BUGS, known_invariants=INVARIANTS)
+    file = load_scenario(HOME / f"{name}.yaml", names=OURS)
     return run_scenario(file, bugs=file.scenario.bugs[:1] if own else ())
 
 

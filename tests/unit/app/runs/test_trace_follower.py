@@ -1,7 +1,5 @@
 """A trace that is still being written: what is taken of it, what is left to wait, and what is said when it breaks."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.app.traces import bound_completion
-from trunkline.app.runs.live_run import LiveRun
-from trunkline.app.runs.trace_follower import Budget, Feed, FeedState
+from trunkline.app.runs.live_run import Budget, Feed, FeedState, LiveRun
 from trunkline.core.events import Event, TraceHeader, encode_event
 from trunkline.core.events.trace import encode_header
 from trunkline.sim.invariants import Judge
@@ -159,7 +156,7 @@ def test_a_file_that_was_removed_and_one_that_was_replaced_before_anything_was_r
 
 
 def test_a_trace_above_the_limit_is_not_read(path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("trunkline.app.runs.trace_follower.CHUNK", 1 << 16)
+    monkeypatch.setattr("trunkline.app.runs.live_run.CHUNK", 1 << 16)
     text = LINES[0][:-1]
     append(path, HEADER, text + b" " * (1 << 20) + b"\n")
     feed = Feed(path, limit=1)

@@ -1,18 +1,15 @@
 """What operators see of the accounts of platforms: lines of the log, labels and rows of the app."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any
 
 import pytest
 
 from trunkline.app.runs.model import Run
-from trunkline.app.serve.event_log_lines import EventLogLines
+from trunkline.app.serve.server import EventLogLines
 from trunkline.app.text.cells import clean
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.kinds import KINDS
-from trunkline.app.view.kinds.registry import describe
+from trunkline.app.view.kinds.registry import KINDS, describe
 from trunkline.core.events import Body, EventLog, Trace, TraceHeader
 from trunkline.core.events.adapters import AdapterConnected, DeliveryFailed, UpdateDropped, WebhookRefused
 from trunkline.core.events.gateway import AdapterFailed

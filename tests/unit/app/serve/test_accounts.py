@@ -1,7 +1,5 @@
 """The accounts of a server: mailboxes and real platforms, their secrets, their life and a reload."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -39,7 +37,7 @@ class Bot(TinyPlatform):
     """Stands for the adapter of a platform, and notes its life."""
 
     channel = "telegram"
-    made: ClassVar[list[Bot]] = []
+    made: ClassVar[list["Bot"]] = []
 
     def __init__(self, config: TelegramConfig, host: AdapterHost) -> None:
         super().__init__()

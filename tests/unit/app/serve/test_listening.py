@@ -6,8 +6,8 @@ import pytest
 
 from trunkline.app.serve.server import address_of, listen, url_of
 from trunkline.app.serve.settings import Overrides, Settings, load_settings
+from trunkline.core.config.base import is_loopback
 from trunkline.core.errors import ConfigError, UsageError
-from trunkline.core.http.settings import is_loopback
 
 
 def settings(listen_at: str | None = None, port: int | None = None, token_file: Path | None = None) -> Settings:
@@ -36,6 +36,11 @@ def test_addresses(given: str | None, port: int | None, address: tuple[str, int]
 def test_what_is_no_address(given: str) -> None:
     with pytest.raises(ConfigError, match="is not an address to listen on: expected HOST:PORT"):
         address_of(settings(given))
+
+
+def test_a_port_alone_is_answered_with_the_address_to_write() -> None:
+    with pytest.raises(ConfigError, match=r"'8421' is a port without a host: write 127\.0\.0\.1:8421$"):
+        address_of(settings("8421"))
 
 
 @pytest.mark.parametrize("port", [-1, 65536])

@@ -91,3 +91,17 @@ def test_a_recording_is_refused_where_its_folder_is_a_file(tmp_path: Path) -> No
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match=r"record: .* cannot be written: (File exists|Not a directory)"):
         record(tmp_path / "file", 1)
+
+
+def test_deleted_files_take_what_waits_with_them_and_a_new_one_begins(tmp_path: Path) -> None:
+    (tmp_path / "notes.jsonl").write_text("mine")
+    log = EventLog(lambda: 1.0, keep=False)
+    recording = RotatingRecording(RecordConfig(folder=str(tmp_path), file_size=2_000, files=100), log)
+    gateway = log.recorder("gateway")
+    for n in range(100):
+        gateway.record(ToolCalled(tool="echo", detail=f"before {n}"))
+    assert recording.delete() >= 1
+    gateway.record(ToolCalled(tool="echo", detail="after"))
+    recording.close()
+    (tmp_path / "notes.jsonl").unlink()
+    assert details(parts(tmp_path)) == ["after"]

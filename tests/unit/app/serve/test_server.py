@@ -65,6 +65,31 @@ async def test_tokens_have_the_scopes_of_the_file(tmp_path: Path) -> None:
     assert not (tmp_path / "state" / "token").exists()
 
 
+async def test_a_channel_that_nobody_knows_is_warned_about_with_the_word_that_was_meant(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = """accounts: [{channel: webchat}, {channel: bridge}]
+agents: {main: {echo: {}}, helper: {echo: {}}}
+gateway:
+  bindings:
+    - {match: {channel: discrod}, agent: helper}
+    - {match: {channel: bridge}, agent: helper}
+  channels: {telgram: {text_limit: 100}, slack: {text_limit: 100}, defaults: {}}
+"""
+    expected = [
+        "gateway.bindings[0].match.channel: no account is on the channel 'discrod': did you mean 'discord'?",
+        "gateway.channels.telgram: no account is on the channel 'telgram': did you mean 'telegram'?",
+    ]
+    async with serving(settings(tmp_path, text)) as server:
+        warned = [record.message for record in caplog.records if "is on the channel" in record.message]
+        assert warned == expected
+        (tmp_path / "gateway.yaml").write_text(text.replace("discrod", "discord"))
+        caplog.clear()
+        server.reloader.reload()
+        warned = [record.message for record in caplog.records if "is on the channel" in record.message]
+        assert warned == expected[1:]
+
+
 async def test_a_reload_applies_all_of_a_file_or_nothing(tmp_path: Path) -> None:
     agents = "agents: {main: {echo: {}}, b: {echo: {}}}\n"
     async with serving(settings(tmp_path, agents)) as server, httpx.AsyncClient() as http:

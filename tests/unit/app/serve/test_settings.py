@@ -5,8 +5,12 @@ from pathlib import Path
 import pytest
 
 from trunkline.app.serve.config import ServeConfig, parse_size
+from trunkline.app.serve.parts import tokens_of
+from trunkline.app.serve.reload import name_limited_tokens
 from trunkline.app.serve.settings import Overrides, Settings, load_file, load_settings, state_folder
 from trunkline.core.config.files import FileError, load_config
+from trunkline.core.http.clients import Bound
+from trunkline.core.values import ChatKind
 
 WHOLE = """\
 store: data/gateway.db
@@ -63,7 +67,51 @@ WRONG: dict[str, tuple[str, str]] = {
     ),
     "a secret for a token": (
         "http:\n  tokens: [hunter2hunter2hunter2]\n",
-        "2:12: http.tokens[0]: expected a mapping, found a text (its fields: name, scopes, token)",
+        "2:12: http.tokens[0]: expected a mapping, found a text (its fields: name, scopes, people, rooms, accounts,",
+    ),
+    "a bound token that operates": (
+        "http: {tokens: [{name: x, scopes: [operate], people: ['webchat:ana'], token: {env: A}}]}\n",
+        "http.tokens[0].scopes: `operate` concerns the whole gateway: leave it out, or leave out `people`",
+    ),
+    "a person on a channel without a mailbox": (
+        "http: {tokens: [{name: x, scopes: [send], people: ['wbchat:ana'], token: {env: A}}]}\n",
+        "http.tokens[0].people: 'wbchat:ana': expected CHANNEL:ID with the channel of a mailbox account (webchat), or",
+    ),
+    "a person nobody has linked": (
+        "http: {tokens: [{name: x, scopes: [send], people: [ana], token: {env: A}}]}\n",
+        "http.tokens[0].people: 'ana': expected CHANNEL:ID with",
+    ),
+    "one person written twice": (
+        "accounts: [{channel: telegram}]\n"
+        "http: {tokens: [{name: x, scopes: [send], people: ['telegram:Ana'], token: {env: A}}"
+        ", {name: y, scopes: [send], people: ['telegram:ana'], token: {env: A}}]}\n",
+        "http.tokens[1].people: 'telegram:ana': telegram does not distinguish it from 'Ana': write one",
+    ),
+    "an account on a real platform": (
+        "accounts: [{channel: webchat}, {slack: {bot_token: {env: A}, app_token: {env: A}}}]\n"
+        "http: {tokens: [{name: x, scopes: [send], accounts: ['slack:default'], token: {env: A}}]}\n",
+        "http.tokens[0].accounts: 'slack:default': expected CHANNEL:ACCOUNT, a mailbox account (webchat:default)",
+    ),
+    "an account that operates": (
+        "http: {tokens: [{name: x, scopes: [operate], accounts: ['webchat:default'], token: {env: A}}]}\n",
+        "http.tokens[0].scopes: `operate` concerns the whole gateway: leave it out, or leave out `accounts`",
+    ),
+    "a room without its kind": (
+        "http: {tokens: [{name: x, scopes: [send], rooms: ['webchat:ops'], token: {env: A}}]}\n",
+        "http.tokens[0].rooms: 'webchat:ops': expected CHANNEL:group:ID or CHANNEL:channel:ID with the channel of a",
+    ),
+    "a room that is a person": (
+        "http: {tokens: [{name: x, scopes: [send], rooms: ['webchat:direct:ana'], token: {env: A}}]}\n",
+        "http.tokens[0].rooms: 'webchat:direct:ana': expected CHANNEL:group:ID",
+    ),
+    "a room and a person of one id": (
+        "http: {tokens: [{name: x, scopes: [send], token: {env: A}, people: ['webchat:7'],"
+        " rooms: ['webchat:group:7']}]}\n",
+        "http.tokens[0].rooms: 'webchat:group:7': it is bound to a direct of this id: give each a token",
+    ),
+    "nobody": (
+        "http: {tokens: [{name: x, scopes: [send], people: [], token: {env: A}}]}\n",
+        "http.tokens[0].people: expected",
     ),
     "a secret for a variable": (
         "http:\n  tokens: [{name: x, scopes: [read], token: {env: hunter2-hunter2}}]\n",
@@ -223,3 +271,46 @@ def test_what_is_no_size(given: object) -> None:
 )
 def test_the_state_folder(environ: dict[str, str], folder: Path) -> None:
     assert state_folder(environ) == folder
+
+
+def test_a_token_is_bound_to_all_ids_of_a_linked_person(tmp_path: Path) -> None:
+    path = tmp_path / "gateway.yaml"
+    path.write_text(
+        "accounts: [{channel: webchat}, {channel: telegram}]\n"
+        "gateway: {session: {identity_links: {ana: ['telegram:7', 'slack:U1', annie]}}}\n"
+        "http: {tokens: [{name: ana, scopes: [send], people: [ana, 'webchat:a:b'], token: {env: A}}, "
+        "{name: bridge, scopes: [send], token: {env: A}}]}\n"
+    )
+    settings = load_settings(path, environ={"A": "a" * 20})
+    bound, bridge = tokens_of(settings)
+    both = {("telegram", "7"), ("telegram", "annie"), ("webchat", "annie"), ("webchat", "a:b")}
+    assert bound.caller.bound == Bound(
+        conversations=frozenset((channel, ChatKind.DIRECT, id_) for channel, id_ in both)
+    ), "of the accounts that are mailboxes"
+    assert bridge.caller.bound is None
+
+
+@pytest.mark.parametrize(
+    ("token", "named"),
+    [
+        ("scopes: [send]", True),
+        ("scopes: [read, send]", True),
+        ("scopes: [read]", False),
+        ("scopes: [send, operate]", False),
+        ("scopes: [send], people: ['webchat:ana']", False),
+        ("scopes: [send], accounts: ['webchat:default']", False),
+        ("scopes: [send], rooms: ['webchat:group:ops:7']", False),
+    ],
+)
+def test_a_token_that_can_do_less_than_before_is_named_with_the_line_to_add(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, token: str, named: bool
+) -> None:
+    path = tmp_path / "gateway.yaml"
+    path.write_text(
+        "gateway: {control: {enabled: true, owners: ['webchat:boss']}}\n"
+        f"http: {{tokens: [{{name: bridge, {token}, token: {{env: A}}}}]}}\n"
+    )
+    caplog.set_level("INFO", logger="trunkline")
+    name_limited_tokens(load_file(path))
+    assert ("http.tokens[0] (bridge)" in caplog.text) is named
+    assert ("`people: [webchat:boss]`" in caplog.text) is named

@@ -1,7 +1,5 @@
 """A Textual without the private names that the app builds on is refused with a message that names them."""
 
-from __future__ import annotations
-
 import pytest
 from textual._styles_cache import StylesCache
 from textual.app import App
@@ -21,9 +19,9 @@ def test_a_missing_attribute_is_named():
 
 def test_a_missing_function_is_named():
     with pytest.raises(UnsupportedTextual, match=r"App\._gone is missing"):
-        check_textual({}, {(App, "_gone"): ("self",)})
+        check_textual({}, {(App, "_gone"): "self"})
 
 
 def test_other_parameters_are_named():
     with pytest.raises(UnsupportedTextual, match=r"StylesCache\.clear takes \(self\) instead of \(self, deep\)"):
-        check_textual({}, {(StylesCache, "clear"): ("self", "deep")})
+        check_textual({}, {(StylesCache, "clear"): "self, deep"})

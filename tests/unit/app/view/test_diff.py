@@ -1,15 +1,22 @@
 """Two runs compared: pairs, marks, and where they part."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 
 from tests.support.app.repeated_runs import repeated
 from tests.support.app.traces import bound_completion, foreign_mirror
 from trunkline.app.runs.model import Run
-from trunkline.app.view.diff.compare import Diff, DiffMark, differences
-from trunkline.app.view.diff.text import as_lines, divergence, facts_of, header, row_text
+from trunkline.app.view.diff.compare import (
+    Diff,
+    DiffMark,
+    as_lines,
+    differences,
+    divergence,
+    facts_of,
+    outcome,
+    row_text,
+)
+from trunkline.app.view.index.growing import next_around
 from trunkline.app.view.index.run_index import RunView
 from trunkline.core.events import Trace
 from trunkline.core.events.delivery import AttemptEnded
@@ -40,7 +47,7 @@ def test_a_run_is_the_same_as_itself():
     diff = views(foreign_mirror(), foreign_mirror())
     assert diff.same
     assert {row.mark for row in diff.rows} == {DiffMark.SAME}
-    assert (diff.stops, diff.next_stop(0, 1), divergence(diff)) == ((), None, "no difference")
+    assert (diff.stops, next_around(diff.stops, 0, 1), divergence(diff)) == ((), None, "no difference")
     assert list(as_lines(diff))[-1].startswith("no difference")
 
 
@@ -63,11 +70,11 @@ def test_the_same_event_with_another_verdict_is_marked(defect):
 
 
 def test_the_header_counts_and_names_the_first_difference(defect):
-    head = header(defect)
-    assert head.outcome.startswith("A ✓ ok  B ✗")
-    assert "dup" in head.outcome
-    assert f"first divergence #{defect.rows[defect.first].b}" in head.outcome
-    assert (head.bad_a, head.bad_b) == (False, True)
+    head = outcome(defect, short=False)
+    assert head.startswith("A ✓ ok  B ✗")
+    assert "dup" in head
+    assert f"first divergence #{defect.rows[defect.first].b}" in head
+    assert ("only B" in head, "only B" in outcome(defect, short=True)) == (True, False)
 
 
 def test_that_a_defect_is_on_is_not_where_they_part(defect):
@@ -86,9 +93,9 @@ def test_later_is_not_different():
 
 def test_stops_go_round_and_round(defect):
     first, last = defect.stops[0], defect.stops[-1]
-    assert defect.next_stop(-1, 1) == first
-    assert defect.next_stop(last, 1) == first
-    assert defect.next_stop(first, -1) == last
+    assert next_around(defect.stops, -1, 1) == first
+    assert next_around(defect.stops, last, 1) == first
+    assert next_around(defect.stops, first, -1) == last
 
 
 def test_rows_are_found_by_the_cursor(defect):

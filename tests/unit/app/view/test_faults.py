@@ -1,7 +1,5 @@
 """The fault palette and what is kept of a run: every step loads, every file that is written holds."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
@@ -12,11 +10,18 @@ from tests.support.paths import SCENARIOS
 from tests.support.scale import scaled
 from tests.support.scenario.shipped import played_here, shipped_scenario
 from trunkline.app.runs.model import Run
-from trunkline.app.view.faults.catalog import PaletteContext, options
-from trunkline.app.view.faults.cursor_context import CursorContext, cursor_context, place_names
-from trunkline.app.view.faults.palette import AFTER, FaultOption, FaultTime, PlacedFault, fault_label, with_faults
+from trunkline.app.view.faults.catalog import (
+    AFTER,
+    FaultOption,
+    FaultTime,
+    PaletteContext,
+    PlacedFault,
+    fault_label,
+    options,
+    with_faults,
+)
 from trunkline.app.view.faults.save_as_scenario import saved_text
-from trunkline.app.view.faults.upcoming import upcoming_after
+from trunkline.app.view.faults.upcoming import CursorContext, cursor_context, place_names, upcoming_after
 from trunkline.app.view.index.run_index import RunView
 from trunkline.core.events import Body, Event
 from trunkline.core.events.bindings import BindingBound, BindingEnded, BindingRefused
@@ -25,10 +30,11 @@ from trunkline.core.events.gateway import InboundAdmitted, SessionReset, TurnSta
 from trunkline.core.events.hands import DelegationFinished, DelegationStarted
 from trunkline.core.reasons import Reason
 from trunkline.core.states.delegation import HandOutcome
-from trunkline.sim import BUGS, INVARIANTS, ScenarioFile, find_scenarios, run_scenario
+from trunkline.sim import ScenarioFile, find_scenarios, run_scenario
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen
-from trunkline.sim.events.script import FaultFired, RunPhase, ScriptSkipped
+from trunkline.sim.events.script import FaultFired, RunPhase, ScriptMissed, ScriptSkipped
 from trunkline.sim.events.world import PeerSaid
+from trunkline.sim.plugins import OURS
 from trunkline.sim.scenario import load_text
 from trunkline.sim.scenario.edit import step_text, text_of, tree_of, with_step
 
@@ -292,7 +298,7 @@ def test_the_task_of_a_worker_can_be_answered_twice_and_the_first_answer_counts(
 def test_the_saved_scenario_holds_and_each_defect_fails_it(path):
     file = shipped_scenario(path)
     seen = run_scenario(file)
-    kept = load_text(saved_text(file, seen), known_bugs=BUGS, known_invariants=INVARIANTS)
+    kept = load_text(saved_text(file, seen), names=OURS)
     again = run_scenario(kept)
     assert (again.holds, again.trace.events) == (True, seen.trace.events)
     assert [bug for bug in file.scenario.bugs if run_scenario(kept, bugs=[bug]).holds] == []
@@ -338,17 +344,23 @@ def test_a_branch_that_is_written_holds_and_fails_without_its_fault(name):
             _check_kept(file, option)
 
 
+def _fact(event: Event) -> object:
+    return event.at, event.node, event.body
+
+
 def _check_kept(file: ScenarioFile, option: FaultOption) -> None:
     branch = with_faults(file, [option.placed()])
     seen = run_scenario(branch, seed=5)
-    kept = load_text(saved_text(branch, seen, faults=[option.word]), known_bugs=BUGS, known_invariants=INVARIANTS)
+    kept = load_text(saved_text(branch, seen, faults=[option.word]), names=OURS)
     again = run_scenario(kept)
     broken = seen.violated
     assert again.unmet == (), option.id
     assert again.violated == broken, option.id
     assert option.word in kept.scenario.title
     if not any(isinstance(event.body, ScriptSkipped) for event in seen.trace.events):
-        assert again.trace.events == seen.trace.events
+        # A part of the scenario that the placed fault keeps from being reached may be missed in the saved one.
+        happened = [event for event in seen.trace.events if not isinstance(event.body, ScriptMissed)]
+        assert [_fact(event) for event in again.trace.events] == [_fact(event) for event in happened]
         # Without its fault it is another behaviour: such a file must not go on being green.
         tree = tree_of(kept.scenario)
         steps = tree_of(branch.scenario)["script"]
@@ -359,7 +371,7 @@ def _check_kept(file: ScenarioFile, option: FaultOption) -> None:
 
 def test_a_defect_is_kept_as_what_must_break_it():
     file = scenario(THREE[0])
-    defective = run_scenario(file, bugs=file.scenario.bugs)
+    defective = {bug: run_scenario(file, bugs=[bug]) for bug in file.scenario.bugs}
     kept = load_text(saved_text(file, run_scenario(file), defective=defective))
     assert kept.scenario.bugs == ("hand-announces-too",)
     assert set(kept.scenario.breaks) >= {"D2", "R1"}

@@ -1,7 +1,5 @@
 """The rows of the overview's cards."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 
@@ -21,8 +19,7 @@ from trunkline.app.view.overview.cards import (
     recent_row,
     session_row,
 )
-from trunkline.app.view.queue.balance import QueueBalance
-from trunkline.app.view.queue.rows import QueueRows
+from trunkline.app.view.queue.rows import QueueBalance, QueueRows
 from trunkline.app.view.rows.lanes import TimelineLanes
 from trunkline.app.view.sessions.transcripts import Sessions
 from trunkline.app.view.timeline.timeline import Timeline
@@ -111,11 +108,7 @@ def test_the_queue_counts_what_became_of_everything():
     view = RunView(bound_completion())
     queue = QueueRows(view, MessageHistories(view))
     lines = [queue_line(queue.ledger(seq)) for seq in (0, view.marks.stops[0], view.last)]
-    assert lines == [
-        "no message was prepared yet",
-        "✓ prepared 4 = delivered 3 + open 1",
-        "✓ prepared 5 = delivered 5",
-    ]
+    assert lines == ["no message was prepared yet", "✓ prepared 4 = delivered 3 + open 1", "✓ prepared 5 = delivered 5"]
 
 
 def test_a_wrong_sum_is_marked_by_its_signs():

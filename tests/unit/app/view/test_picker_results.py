@@ -1,24 +1,21 @@
 """The view models of the front: what goes wrong in a scenario, what came of it, hints, lanes and two conversations."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
 from tests.support.app.traces import bound_completion, foreign_mirror
 from tests.support.for_each import for_each
-from trunkline.app.runs.fault_labels import fault_labels
 from trunkline.app.runs.model import ScenarioEntry
-from trunkline.app.runs.scenario_source import SimSource, entry_of, load
+from trunkline.app.runs.scenario_source import SimSource, entry_of, fault_labels, load
 from trunkline.app.text.fact import Tone
+from trunkline.app.tui.screens.dialogs.search_dialogs import LEGEND
 from trunkline.app.tui.state.open_run import OpenRun
-from trunkline.app.view.labels.legend import LEGEND
 from trunkline.app.view.picker.scenario_results import NO_DEFECT, NOT_RUN, ScenarioResult, ScenarioResults, result_of
 from trunkline.app.view.rows.lanes import lay_out
-from trunkline.app.view.sessions.two_conversations import beside, pair_of
-from trunkline.app.view.timeline.hints import Situation, card_hints, timeline_hints
-from trunkline.app.view.timeline.lane_filter import choosable, hidden_lanes
+from trunkline.app.view.sessions.alignment_index import beside, pair_of
+from trunkline.app.view.timeline.filters import choosable, hidden_lanes
+from trunkline.app.view.timeline.status_line import card_hints, timeline_hints
 from trunkline.sim.scenario import load_text
 
 HEAD = """
@@ -94,6 +91,7 @@ def test_scenarios_that_did_not_run_are_marked():
         (ScenarioResult(seed=1, events=9), "✓", Tone.GOOD),
         (ScenarioResult(seed=1, broken=("D2",)), "✗ D2", Tone.BAD),
         (ScenarioResult(seed=1, unmet=2), "✗ 2 unmet", Tone.BAD),
+        (ScenarioResult(seed=1, unmet=2, idle=True), "✗ idle", Tone.BAD),
         (ScenarioResult(seed=1, failed="no person"), "! failed", Tone.BAD),
     ],
 )
@@ -132,27 +130,27 @@ def test_the_sum_of_all_results():
 def test_the_result_of_a_run():
     result = result_of(bound_completion(bug=True, seed=7))
     assert result.broken == ("D2", "R1")
-    assert (result.seed, result.events, result.unmet) == (7, 84, 1)
+    assert (result.seed, result.events, result.unmet, result.idle) == (7, 84, 1, False)
 
 
 # ---------------------------------------------------------------- hints
 
 
 def test_hints_fit_the_situation_and_leave_out_known_keys():
-    broken = Situation(broken=True, twin=True, defect=True)
-    assert timeline_hints(broken, ()) == "broken here: e explains  t twin  c chain  d without the defect"
-    assert timeline_hints(Situation(broken=True), {"why"}) == "broken here: c chain"
-    assert timeline_hints(broken, {"why", "twin", "chain", "bug"}) == ""
-    assert timeline_hints(Situation(start=True), ()) == "t=0, nothing has happened yet: ] steps  Space plays"
-    assert timeline_hints(Situation(rewound=True), ()) == "rewound, later rows are dim: $ goes to the end"
-    assert timeline_hints(Situation(), ()) == ""
+    broken = {"broken": True, "twin": True, "defect": True}
+    assert timeline_hints((), **broken) == "broken here: e explains  t twin  c chain  d without the defect"
+    assert timeline_hints({"why"}, broken=True) == "broken here: c chain"
+    assert timeline_hints({"why", "twin", "chain", "bug"}, **broken) == ""
+    assert timeline_hints((), start=True) == "t=0, nothing has happened yet: ] steps  Space plays"
+    assert timeline_hints((), rewound=True) == "rewound, later rows are dim: $ goes to the end"
+    assert timeline_hints(()) == ""
 
 
 def test_the_overview_shows_the_title_when_no_hint_is_left():
     assert card_hints("the queue", "A story", ()) == "Enter: the queue   Tab: the next card"
     assert card_hints("the queue", "A story", {"overview:enter"}) == "Tab: the next card"
     assert card_hints("the queue", "A story", {"enter"}).startswith("Enter"), "Enter elsewhere is another thing"
-    assert card_hints("the queue", "A story", {"overview:enter", "next_pane"}) == "A story"
+    assert card_hints("the queue", "A story", {"overview:enter", "app.focus_next"}) == "A story"
 
 
 # ---------------------------------------------------------------- lanes
@@ -206,6 +204,6 @@ def test_a_run_with_one_conversation_has_one_column():
 
 
 def test_every_sign_is_explained_once():
-    told = [word for sign in LEGEND for word in sign.text.split()]
+    told = [word for sign in LEGEND for word in sign.split()]
     assert len(told) == len(set(told))
-    assert all(sign.meaning for sign in LEGEND)
+    assert all(LEGEND.values())

@@ -5,8 +5,7 @@ import pytest
 from tests.support.app.author import OPS
 from tests.support.app.traces import bound_completion
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.kinds.registry import row_text
-from trunkline.app.view.labels.templates import Template
+from trunkline.app.view.kinds.registry import Template, row_text
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import LaneWaiting
 from trunkline.core.reasons import Reason

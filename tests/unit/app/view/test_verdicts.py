@@ -1,7 +1,5 @@
 """What invariants say at a moment: by themselves, by family, and with the evidence of each violation."""
 
-from __future__ import annotations
-
 import msgspec
 
 from tests.support.app.traces import bound_completion, foreign_mirror, verdicts

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tools.doc_platforms import adapter_of
-from trunkline.core.adapters.account_adapter import AccountAdapter
 from trunkline.core.adapters.config import PLATFORMS
+from trunkline.core.channels.account_adapter import AccountAdapter
 from trunkline.core.errors import IdentityGone, Refused
 from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.values import (

@@ -23,12 +23,7 @@ class Hand:
 def account_events(clock: Hand, log: EventLog) -> AccountEvents:
     env = Env(now=time.time, ids=system_env().ids, seed="", steady=lambda: clock.at)
     host = AdapterHost(
-        account="default",
-        env=env,
-        cursors=cast("Any", None),
-        events=log.recorder("gateway"),
-        folder=Path(),
-        environ={},
+        account="default", env=env, cursors=cast("Any", None), events=log.recorder("gateway"), folder=Path(), environ={}
     )
     return AccountEvents(host, "slack")
 

@@ -1,6 +1,7 @@
 """Files that agents name by an address: only public hosts are asked, at the address that was checked."""
 
 import asyncio
+import ipaddress
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
@@ -8,8 +9,10 @@ import pytest
 from aiohttp import web
 
 from tests.support.for_each import for_each
-from trunkline.core.adapters.web_files import WebFiles, is_public
+from trunkline.core.adapters.media_files import WebFiles, is_public
 from trunkline.core.errors import NotSent, PlatformError, Refused
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 HERE = "127.0.0.1"
 MOST = 1024
@@ -92,12 +95,105 @@ async def failure(files: WebFiles, address: str) -> PlatformError:
         ("ff02::1", False),
         ("::ffff:127.0.0.1", False),
         ("64:ff9b::7f00:1", False),
+        ("64:ff9b::a9fe:a9fe", False),
+        # Forms that a translator or an old stack takes for an address of IPv4.
+        ("::127.0.0.1", False),
+        ("::93.184.216.34", False),
+        ("::ffff:0:127.0.0.1", False),
+        ("64:ff9b:1::7f00:1", False),
+        ("2001:0:7f00:1::", False),
+        ("fec0::1", False),
         ("2002:7f00:1::", False),
         ("not an address", False),
     ],
 )
 def test_which_addresses_are_public(address: str, public: bool) -> None:
     assert is_public(address) is public
+
+
+#: the special-purpose registries of IANA for IPv4 (RFC 6890 and later, as of 2025) and IPv6, with groups and what was
+#: deprecated: block, and whether it is reached from everywhere
+REGISTRY = {
+    "0.0.0.0/8": False,
+    "0.0.0.0/32": False,
+    "10.0.0.0/8": False,
+    "100.64.0.0/10": False,
+    "127.0.0.0/8": False,
+    "169.254.0.0/16": False,
+    "172.16.0.0/12": False,
+    "192.0.0.0/24": False,
+    "192.0.0.0/29": False,
+    "192.0.0.8/32": False,
+    "192.0.0.170/32": False,
+    "192.0.0.171/32": False,
+    "192.0.2.0/24": False,
+    "192.31.196.0/24": True,
+    "192.52.193.0/24": True,
+    "192.88.99.0/24": False,
+    "192.88.99.2/32": False,
+    "192.168.0.0/16": False,
+    "192.175.48.0/24": True,
+    "198.18.0.0/15": False,
+    "198.51.100.0/24": False,
+    "203.0.113.0/24": False,
+    "224.0.0.0/4": False,
+    "240.0.0.0/4": False,
+    "255.255.255.255/32": False,
+    "::/128": False,
+    "::1/128": False,
+    "::/96": False,
+    "::ffff:0:0:0/96": False,
+    "64:ff9b:1::/48": False,
+    "100::/64": False,
+    "100:0:0:1::/64": False,
+    "2001::/23": False,
+    "2001::/32": False,
+    "2001:2::/48": False,
+    "2001:10::/28": False,
+    "2001:db8::/32": False,
+    "2002::/16": False,
+    "2620:4f:8000::/48": True,
+    "3fff::/20": False,
+    "5f00::/16": False,
+    "fc00::/7": False,
+    "fe80::/10": False,
+    "fec0::/10": False,
+    "ff00::/8": False,
+}
+
+
+def _ends(block: str) -> tuple[Network, list[int]]:
+    network = ipaddress.ip_network(block)
+    middle = int(network[0]) + network.num_addresses // 3
+    return network, [int(network[0]), middle, int(network[-1])]
+
+
+@for_each("block", [block for block, everywhere in REGISTRY.items() if not everywhere])
+def test_no_address_of_a_special_range_is_public(block: str) -> None:
+    network, numbers = _ends(block)
+    for number in numbers:
+        address = type(network[0])(number)
+        forms = [str(address), f"{address}%eth0"]
+        if network.version == 4:
+            forms += [str(ipaddress.IPv6Address(prefix + number)) for prefix in TRANSLATED]
+        for form in forms:
+            assert not is_public(form), form
+
+
+#: where IPv6 has addresses of IPv4
+TRANSLATED = tuple(int(ipaddress.IPv6Address(prefix)) for prefix in ("::ffff:0:0", "64:ff9b::", "::", "::ffff:0:0:0"))
+
+
+@for_each("block", [block for block in REGISTRY if REGISTRY[block] or block.startswith(("1", "2", "3"))])
+def test_what_is_beside_a_special_range_is_public(block: str) -> None:
+    network, (first, inside, last) = _ends(block)
+    special = [ipaddress.ip_network(other) for other, everywhere in REGISTRY.items() if not everywhere]
+    beside = [number for number in (first - 1, last + 1) if 0 <= number < 2**network.max_prefixlen]
+    for number in [*beside, inside] if REGISTRY[block] else beside:
+        address = type(network[0])(number)
+        unallocated = network.version == 6 and address not in ipaddress.ip_network("2000::/3")
+        if not unallocated and not any(address in other for other in special if other.version == network.version):
+            assert is_public(str(address)), address
 
 
 @pytest.mark.anyio

@@ -44,6 +44,21 @@ async def test_a_stop_ends_the_program_and_what_it_has_started(tmp_path: Path) -
     await until_gone(child)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives orphans to a process that asks for them")
+@pytest.mark.parametrize("end", ["stop", "exit", "killed", "stubborn"])
+async def test_what_a_program_starts_in_sessions_of_its_own_ends_with_it(tmp_path: Path, end: str) -> None:
+    settings = program("stubborn", stop_timeout=0.2) if end == "stubborn" else program()
+    async with attached(tmp_path, settings) as main:
+        escaped = [int(await main.answer("escaped")) for _ in range(3)]
+        assert all(is_there(pid) for pid in escaped)
+        if end in ("exit", "killed"):
+            main.say("die" if end == "exit" else "killed")
+            for pid in escaped:
+                await until_gone(pid)
+    for pid in escaped:
+        await until_gone(pid)
+
+
 async def test_a_program_that_ignores_every_request_to_end_is_killed(tmp_path: Path) -> None:
     async with attached(tmp_path, program("stubborn", stop_timeout=0.2)) as main:
         pid = int(await main.answer("pid"))
@@ -144,10 +159,10 @@ from tests.support.agents.attached import attached, program
 
 async def main():
     async with attached(Path(sys.argv[1]), program()) as main:
-        print(await main.answer("pid"), flush=True)
+        print(await main.answer("pid"), await main.answer("escaped"), flush=True)
         main.say("interrupted the tower")
-        await main.answers(2)
-        print(main.platform.sent[1].text, main.platform.sent[1].key, sep="/", flush=True)
+        await main.answers(3)
+        print(main.platform.sent[2].text, main.platform.sent[2].key, sep="/", flush=True)
         await anyio.sleep_forever()
 
 anyio.run(main)
@@ -159,12 +174,13 @@ def test_a_program_dies_with_its_gateway_and_the_turn_has_one_effect(tmp_path: P
     command = [sys.executable, "-c", GATEWAY, str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as gateway:
         assert gateway.stdout is not None
-        pid = int(gateway.stdout.readline())
-        assert is_there(pid)
+        pid, escaped = map(int, gateway.stdout.readline().split())
+        assert is_there(pid) and is_there(escaped)
         text, _, key = gateway.stdout.readline().strip().partition("/")
         assert text == "working on the tower"
         gateway.kill()
     anyio.run(until_gone, pid)
+    anyio.run(until_gone, escaped)
     anyio.run(the_turn_ends_in_the_next_process, tmp_path, key)
 
 

@@ -139,7 +139,13 @@ async def test_a_refused_call_comes_back_with_its_error(tmp_path: Path) -> None:
         pytest.param(
             'body {"answer": "x", "refused": true}', {}, "bad-answer", "goes with `error`", id="refused-answer"
         ),
-        pytest.param('body {"answer": "\\ud800"}', {}, "bad-answer", "no reply", id="half-character"),
+        pytest.param(
+            'body {"calls": [{"call": "\\ud800", "tool": "x"}]}',
+            {},
+            "bad-answer",
+            "half a character",
+            id="half-character",
+        ),
         pytest.param("body " + "[" * 100_000, {}, "bad-answer", "no reply", id="endless-nesting"),
         pytest.param("bytes 7b22616e73776572223a22ff227d", {}, "bad-answer", "no reply", id="no-utf-8"),
         pytest.param("long 5000", {"max_response": 2000}, "answer-too-long", "`max_response`", id="large-body"),

@@ -23,11 +23,7 @@ replace = msgspec.structs.replace
 def made(name: str, place: str = "500", session: str = "main:main", **fields: Any) -> SessionBindingRecord:
     given: dict[str, Any] = {"bound_at": 0.0, "last_activity_at": 0.0, **fields}
     return SessionBindingRecord(
-        binding_id=name,
-        target_session_key=session,
-        target_kind=TargetKind.SESSION,
-        conversation=room(place),
-        **given,
+        binding_id=name, target_session_key=session, target_kind=TargetKind.SESSION, conversation=room(place), **given
     )
 
 

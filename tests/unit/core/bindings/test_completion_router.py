@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.for_each import for_each
 from trunkline.core.bindings.completion_router import BoundDeliveryRouter, RouterDecision, resolve_destination
-from trunkline.core.bindings.conversation_match import place_of, ref_of, same_place
+from trunkline.core.bindings.conversation_match import place_of, same_place
 from trunkline.core.decisions import Decisions
 from trunkline.core.errors import TargetError, UsageError
 from trunkline.core.profile_rules import Profile, profile_rules
@@ -238,7 +238,7 @@ def test_difference_august_reads_accounts_as_keys_have_them() -> None:
     ids=str,
 )
 def test_a_reference_names_the_place_that_it_was_made_of(place: Address) -> None:
-    assert same_place(place, place_of(ref_of(place)))
+    assert same_place(place, place_of(ConversationRef.of(place)))
 
 
 def test_a_reference_may_name_thread_and_room_apart() -> None:

@@ -42,6 +42,20 @@ def test_a_time_that_the_clock_skips_is_due_at_the_change() -> None:
     assert fires("30 2 * * *", "2026-03-28T12:00+01:00", 2) == ["2026-03-29T03:00+02:00", "2026-03-30T02:30+02:00"]
 
 
+@for_each(
+    ("text", "zone", "due"),
+    [
+        ("2026-03-29T02:30", ZURICH, "2026-03-29T03:00+02:00"),
+        ("2026-03-29T02:30+01:00", ZURICH, "2026-03-29T03:30+02:00"),
+        ("2026-10-04T02:10", "Australia/Lord_Howe", "2026-10-04T02:30+11:00"),
+        ("2026-09-06T00:20", "America/Santiago", "2026-09-06T01:00-03:00"),
+        ("2026-10-25T02:30", ZURICH, "2026-10-25T02:30+02:00"),
+    ],
+)
+def test_a_single_time_that_the_clock_skips_is_due_at_the_change_too(text: str, zone: str, due: str) -> None:
+    assert next_fire(Timing(at=text, timezone=zone), 0.0, Zones(), since=0) == at(due)
+
+
 def test_a_time_that_the_clock_repeats_is_due_once() -> None:
     assert fires("30 2 * * *", "2026-10-24T12:00+02:00", 2) == ["2026-10-25T02:30+02:00", "2026-10-26T02:30+01:00"]
     # Also if the gateway starts in the repeated hour.

@@ -7,7 +7,8 @@ import pytest
 from msgspec import structs
 
 from tests.support.for_each import for_each
-from trunkline.core.channels import Actions, Queries, Readiness, Ready, check_capabilities, check_poll, require
+from trunkline.core.channels import Actions, Queries, Readiness, Ready, check_capabilities
+from trunkline.core.channels.capabilities import check_poll, require
 from trunkline.core.errors import InvalidSend
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Capabilities, Capability, DeliveryMode, Idempotency, Markup, Poll

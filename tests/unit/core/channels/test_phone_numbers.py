@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.for_each import for_each
-from trunkline.core.channels.phone_numbers import normal_phone
+from trunkline.core.channels.target_parsing import normal_phone
 from trunkline.core.profiles.openclaw.channels.base import phone
 
 

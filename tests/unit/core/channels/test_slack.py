@@ -203,11 +203,7 @@ def test_an_answer_is_in_the_thread_and_its_root_is_not() -> None:
 
 @pytest.mark.parametrize(
     ("conversation", "kind", "peer"),
-    [
-        ("im", ChatKind.DIRECT, "U1"),
-        ("mpim", ChatKind.GROUP, "G1"),
-        ("channel", ChatKind.CHANNEL, "C1"),
-    ],
+    [("im", ChatKind.DIRECT, "U1"), ("mpim", ChatKind.GROUP, "G1"), ("channel", ChatKind.CHANNEL, "C1")],
 )
 def test_a_direct_conversation_goes_by_its_user(conversation: str, kind: ChatKind, peer: str) -> None:
     place = read_inbound(said(conversation), "work").address

@@ -130,6 +130,18 @@ def test_unlike_upstream_general_is_the_group_itself() -> None:
     assert key("telegram", "-1001", MARCH, thread="1") == "agent:main:telegram:group:-1001:topic:1"
 
 
+def test_a_person_who_writes_to_a_channel_has_one_key_in_both_directions() -> None:
+    said = TelegramMessage(chat_id=-1001, chat_type="supergroup", sender_id=42, direct_topic=55)
+    place = read_inbound(said, "default").address
+    for profile in Profile:
+        written = rules_under(profile, "telegram").write(place).target
+        assert route("telegram", "-1001:topic:dm55", profile).address.thread == "dm55"
+        assert key("telegram", "-1001", profile, thread="dm55") == inbound_key(place, profile)
+        assert key("telegram", written, profile) == inbound_key(place, profile)
+    assert inbound_key(place) == "main:telegram:default:group:-1001:topic:dm55"
+    assert route("telegram", "-1001:DM055").address == place
+
+
 def test_zero_is_no_topic() -> None:
     assert route("telegram", "-1001:topic:0").address.thread is None
     assert route("telegram", "-1001", thread="0").address.thread is None

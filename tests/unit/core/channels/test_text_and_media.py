@@ -11,7 +11,7 @@ from tests.support.for_each import for_each
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.channels import require_action
-from trunkline.core.channels.text_and_media import TextAndMediaChannel
+from trunkline.core.channels.account_adapter import TextAndMediaChannel
 from trunkline.core.errors import Ambiguous, IdentityGone, NotSent, PlatformError, RateLimited, Refused, UsageError
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.testing.adapter_kit import Bench, SeenMessage, check_channel_adapter
@@ -154,12 +154,12 @@ def test_what_a_channel_can_do_follows_from_its_methods() -> None:
 @for_each(
     ("fields", "problem"),
     [
-        ({"poll": Poll(question="Which?", options=("a", "b"))}, "no polls"),
-        ({"payload": "{}"}, "no payloads"),
-        ({"parts": MessageParts(silent=True)}, "no buttons, cards and effects"),
+        ({"poll": Poll(question="Which?", options=("a", "b"))}, "a poll on pager:default"),
+        ({"payload": "{}"}, "a payload on pager:default"),
+        ({"parts": MessageParts(gif=True)}, "no buttons, cards and effects"),
         ({"transport": Transport.GATEWAY}, "no gateway transport"),
-        ({"address": THREAD}, "no threads"),
-        ({"text": "x" * 101}, "longer than 100"),
+        ({"address": THREAD}, "a thread on pager:default"),
+        ({"text": "x" * 101}, "which takes 100"),
     ],
 )
 async def test_what_it_cannot_do_is_refused_before_anything_is_sent(fields: dict[str, Any], problem: str) -> None:
@@ -177,7 +177,7 @@ async def test_it_never_posts_under_another_identity() -> None:
 
 @pytest.mark.anyio
 async def test_files_need_a_method_for_them() -> None:
-    with pytest.raises(Refused, match="no files"):
+    with pytest.raises(Refused, match="media on pager:default"):
         await PlainPager().send(request(media=("a.png",)))
     assert await PlainPager().send(request()) == Receipt(provider_id="", address=place("ana"))
 

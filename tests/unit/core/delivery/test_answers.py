@@ -4,19 +4,24 @@ import pytest
 
 from tests.support.factories import direct, room
 from tests.support.for_each import for_each
-from trunkline.core.delivery.answers import AnswerFacts, SaidInTurn, decide_answer, says_no_reply
+from trunkline.core.delivery.answers import (
+    AnswerFacts,
+    SaidInTurn,
+    decide_answer,
+    end_of_repeat,
+    said_words,
+    says_no_reply,
+    undecided,
+)
 from trunkline.core.heartbeat.reply import ReplyFacts, decide_reply
 from trunkline.core.reasons import Reason
-from trunkline.core.values import Address, WorkKind
+from trunkline.core.values import Address, IntentId, IntentState, WorkKind
 
 ANA, BEN = direct("100"), direct("200")
 
 
 def why(
-    answer: str | None,
-    work: WorkKind = WorkKind.CALLBACK,
-    to: Address | None = ANA,
-    said: tuple[SaidInTurn, ...] = (),
+    answer: str | None, work: WorkKind = WorkKind.CALLBACK, to: Address | None = ANA, said: tuple[SaidInTurn, ...] = ()
 ) -> Reason | None:
     return decide_answer(AnswerFacts(work=work, answer=answer, reply_to=to, said=said))
 
@@ -78,7 +83,7 @@ def test_the_reply_of_a_chat_command_is_no_token() -> None:
     assert why("NO_REPLY", WorkKind.CONTROL) is None
 
 
-@pytest.mark.parametrize("again", ["47 mails", " 47\n mails ", "47\u00a0mails"])
+@pytest.mark.parametrize("again", ["47 mails", " 47\n mails ", "47\u00a0mails", "*47 mails*"])
 def test_a_callback_does_not_say_again_what_its_turn_has_said_there(again: str) -> None:
     assert why(again, said=(SaidInTurn(BEN, "x"), SaidInTurn(ANA, "47 mails"))) is Reason.ALREADY_SENT
 
@@ -96,10 +101,93 @@ def test_another_text_or_another_place_is_no_repetition(said: SaidInTurn) -> Non
     assert why("47 mails", said=(said,)) is None
 
 
-def test_only_answers_of_callbacks_are_compared() -> None:
-    assert why("47 mails", WorkKind.MESSAGE, said=(SaidInTurn(ANA, "47 mails"),)) is None
+@for_each("work", list(WorkKind))
+@for_each("state", list(IntentState))
+def test_answers_of_all_turns_are_compared_with_what_people_may_have(work: WorkKind, state: IntentState) -> None:
+    failed = state in (IntentState.FAILED, IntentState.DEAD, IntentState.EXPIRED)
+    elsewhere = state in (IntentState.CANCELLED, IntentState.MISPLACED)
+    expected = None if failed or elsewhere else Reason.ALREADY_SENT
+    assert why("47 mails", work, said=(SaidInTurn(ANA, "47 mails", state=state),)) is expected
+
+
+@for_each(
+    ("said", "media", "goes"),
+    [((), ("a.png",), True), (("a.png",), ("a.png",), False), (("a.png", "b.png"), (), False)],
+)
+def test_files_count(said: tuple[str, ...], media: tuple[str, ...], goes: bool) -> None:
+    sent = SaidInTurn(ANA, "see", media=said)
+    facts = AnswerFacts(work=WorkKind.MESSAGE, answer="see", media=media, reply_to=ANA, said=(sent,))
+    assert (decide_answer(facts) is None) is goes
+
+
+@for_each(
+    ("text", "words"),
+    [
+        ("all  is\nwell", "all is well"),
+        ("**all** is _well_", "all is well"),
+        ("<b>all</b> is well", "all is well"),
+        ("\ufeffall is well\u200b", "all is well"),
+        ("All is well", "All is well"),
+        ("1 < 2", "1 < 2"),
+    ],
+)
+def test_words_are_what_people_read(text: str, words: str) -> None:
+    assert said_words(text) == words
 
 
 def test_the_token_never_leaves_by_a_heartbeat() -> None:
     decided = decide_reply("NO_REPLY", ReplyFacts())
     assert (decided.reason, decided.text) == (Reason.OK_EMPTY, "")
+
+
+D, F, U, P, S = (
+    IntentState.DELIVERED,
+    IntentState.FAILED,
+    IntentState.UNKNOWN,
+    IntentState.PREPARED,
+    IntentState.SENDING,
+)
+
+
+@for_each(
+    ("states", "left"),
+    [
+        ([], ()),
+        ([D], ()),
+        ([F, U], ()),
+        ([P], ("s0",)),
+        ([S], ("s0",)),
+        # One that people have decides at once; one in doubt is looked at again when the open one has ended.
+        ([D, P], ()),
+        ([F, P], ("s1",)),
+        ([U, P], ("s0", "s1")),
+    ],
+)
+def test_an_answer_is_queued_behind_its_open_equal_sends(states: list[IntentState], left: tuple[str, ...]) -> None:
+    said = [SaidInTurn(ANA, "x", intent=IntentId(f"s{n}"), state=state) for n, state in enumerate(states)]
+    assert undecided(said) == left
+
+
+def test_a_send_without_an_intent_cannot_be_waited_for() -> None:
+    assert undecided([SaidInTurn(ANA, "x")]) == ()
+
+
+@for_each(
+    ("states", "reason"),
+    [
+        ([D], Reason.ALREADY_SENT),
+        ([U], Reason.PARKED),
+        ([F, U], Reason.PARKED),
+        ([U, D], Reason.ALREADY_SENT),
+        ([IntentState.PARTIAL], Reason.ALREADY_SENT),
+        # An operator has reopened it.
+        ([P], Reason.ALREADY_SENT),
+        ([F], None),
+        ([IntentState.DEAD, IntentState.EXPIRED, IntentState.CANCELLED, IntentState.MISPLACED], None),
+        ([None], None),
+    ],
+)
+def test_an_answer_is_decided_on_when_the_equal_sends_before_it_have_ended(
+    states: list[IntentState | None], reason: Reason | None
+) -> None:
+    assert end_of_repeat(states) is reason

@@ -5,8 +5,7 @@ import time
 
 from tests.support.for_each import for_each
 from trunkline.core.config import DeliveryConfig
-from trunkline.core.delivery.backoff import is_permanent, wait_after
-from trunkline.core.delivery.policy import AttemptOutcome, outcome_of, outcome_of_error
+from trunkline.core.delivery.policy import AttemptOutcome, is_permanent, outcome_of, outcome_of_error, wait_after
 from trunkline.core.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Refused, Unauthorized
 from trunkline.core.reasons import Reason
 

@@ -5,9 +5,8 @@ import msgspec
 from tests.support.for_each import for_each
 from trunkline.core.channels import check_capabilities, rules_for
 from trunkline.core.config import GatewayConfig
-from trunkline.core.delivery.captions import beside, captioned
-from trunkline.core.delivery.mirror_text import said
-from trunkline.core.delivery.prepare import Recipe, pieces, recipe_for
+from trunkline.core.delivery.prepare import Recipe, beside, captioned, pieces, recipe_for
+from trunkline.core.text.mirror_text import said
 from trunkline.core.values import Capabilities, ChunkMode, Markup, Piece
 
 PLAIN = Recipe(limit=20, caption=10)

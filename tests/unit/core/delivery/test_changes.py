@@ -11,7 +11,8 @@ from trunkline.core.action_names import Action
 from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.actions.requests import ActionPart
 from trunkline.core.actions.spec import ActionKind
-from trunkline.core.channels import check_capabilities, for_action, require_action
+from trunkline.core.channels import check_capabilities, require_action
+from trunkline.core.channels.capabilities import for_action
 from trunkline.core.config import DeliveryConfig
 from trunkline.core.delivery.line_changes import LineChange, line_change
 from trunkline.core.delivery.notes import delivery_note

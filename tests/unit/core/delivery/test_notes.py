@@ -6,7 +6,7 @@ import pytest
 from tests.support.factories import changed, intent
 from tests.support.for_each import for_each
 from trunkline.core.config.delivery import DeliveryConfig
-from trunkline.core.delivery.notes import delivery_note, notice_of, work_about
+from trunkline.core.delivery.notes import closed_notice_of, delivery_note, notice_of, work_about
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind, InboundId, IntentKind, IntentState
 
@@ -40,6 +40,7 @@ def test_a_message_of_work_about_an_end_starts_no_other() -> None:
 
 
 SAYS = DeliveryConfig(failed_notice="failed", doubt_notice="in doubt")
+NONE = DeliveryConfig(failed_notice="", doubt_notice="")
 
 
 @for_each("state", S)
@@ -49,7 +50,7 @@ def test_a_person_gets_a_notice_of_an_answer_that_did_not_arrive_and_of_one_that
     text = texts.get(state) if kind is IntentKind.REPLY else None
     found = notice_of(msgspec.structs.replace(ROW, kind=kind), state, Reason.TOO_OLD, SAYS)
     assert found == (None if text is None else (ROW.address, text))
-    assert notice_of(msgspec.structs.replace(ROW, kind=kind), state, Reason.TOO_OLD, DeliveryConfig()) is None
+    assert notice_of(msgspec.structs.replace(ROW, kind=kind), state, Reason.TOO_OLD, NONE) is None
 
 
 def test_a_person_who_has_a_part_of_an_answer_gets_a_notice_only_of_a_doubt_about_the_rest() -> None:
@@ -73,6 +74,25 @@ def test_the_room_of_a_thread_that_is_gone_has_the_notice_if_it_may() -> None:
     assert notice_of(msgspec.structs.replace(row, address=room), S.FAILED, Reason.PLACE_GONE, says) is None
 
 
+def test_an_answer_that_a_send_in_doubt_replaces_is_in_doubt() -> None:
+    assert notice_of(ROW, S.CANCELLED, Reason.PARKED, SAYS) == (ROW.address, "in doubt")
+    assert notice_of(ROW, S.CANCELLED, Reason.ALREADY_SENT, SAYS) is None
+
+
+def test_the_room_of_a_closed_thread_reads_that_an_answer_waits() -> None:
+    room = Address(channel="telegram", account="default", kind=ChatKind.GROUP, conversation="-100")
+    row = msgspec.structs.replace(ROW, address=msgspec.structs.replace(room, thread="7"))
+    says = SAYS.model_copy(update={"closed_notice": "it waits"})
+    assert closed_notice_of(row, says) == (room, "it waits")
+    for silent in ({"closed_notice": ""}, {"notice_in_room": False}):
+        assert closed_notice_of(row, says.model_copy(update=silent)) is None
+    assert closed_notice_of(changed(row, acked=1), says) is None
+    assert closed_notice_of(msgspec.structs.replace(row, kind=IntentKind.TOOL), says) is None
+    assert closed_notice_of(msgspec.structs.replace(row, address=room), says) is None
+    # In the end it could not be delivered.
+    assert notice_of(row, S.EXPIRED, Reason.PLACE_CLOSED, says) == (room, "failed")
+
+
 def test_a_notice_that_finds_its_thread_gone_goes_to_the_room_once() -> None:
     room = Address(channel="telegram", account="default", kind=ChatKind.GROUP, conversation="-100")
     notice = msgspec.structs.replace(
@@ -87,6 +107,15 @@ def test_a_notice_that_finds_its_thread_gone_goes_to_the_room_once() -> None:
     assert notice_of(notice, S.UNKNOWN, Reason.PLACE_GONE, says) == (room, "in doubt")
     assert notice_of(msgspec.structs.replace(notice, address=room), S.FAILED, Reason.PLACE_GONE, says) is None
     assert notice_of(notice, S.FAILED, Reason.REFUSED, says) is None
-    assert notice_of(notice, S.FAILED, Reason.PLACE_GONE, SAYS) is None
+    assert notice_of(notice, S.FAILED, Reason.PLACE_GONE, SAYS.model_copy(update={"notice_in_room": False})) is None
     farewell = msgspec.structs.replace(notice, id="b1.farewell", inbound=None)
     assert notice_of(farewell, S.FAILED, Reason.PLACE_GONE, says) is None
+
+
+def test_by_default_people_hear_of_both_and_a_room_of_its_threads() -> None:
+    usual = DeliveryConfig()
+    assert notice_of(ROW, S.FAILED, Reason.REFUSED, usual) == (ROW.address, "Sorry, my answer could not be delivered.")
+    found = notice_of(ROW, S.UNKNOWN, Reason.PARKED, usual)
+    assert found is not None
+    assert found[1].startswith("Sorry, my answer may not have arrived.")
+    assert usual.notice_in_room

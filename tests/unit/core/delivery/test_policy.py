@@ -7,8 +7,8 @@ import pytest
 
 from tests.support.factories import direct, group, receipt, room
 from tests.support.for_each import for_each
+from trunkline.core.channels.registry import is_misplaced
 from trunkline.core.config import DeliveryConfig
-from trunkline.core.delivery.backoff import wait_after
 from trunkline.core.delivery.policy import (
     AttemptFacts,
     AttemptOutcome,
@@ -16,13 +16,16 @@ from trunkline.core.delivery.policy import (
     NextStep,
     after_attempt,
     before_attempt,
-    is_misplaced,
+    counted_at_closed,
     outcome_of,
+    reason_of_end,
+    wait_after,
 )
 from trunkline.core.errors import (
     Ambiguous,
     CallEnded,
     NotSent,
+    PlaceArchived,
     PlaceGone,
     PlatformError,
     RateLimited,
@@ -37,7 +40,7 @@ NOW = 1000.0
 CONFIG = DeliveryConfig.model_validate({"max_attempts": 3, "backoff": [5, 25, 120], "max_age": 3600})
 
 KEY, LOOKUP, NONE = Idempotency.KEY, Idempotency.LOOKUP, Idempotency.NONE
-LOST, DOWN, GONE = Ambiguous(), PlatformError(), PlaceGone()
+LOST, DOWN, GONE, CLOSED = Ambiguous(), PlatformError(), PlaceGone(), PlaceArchived()
 LIMITED, UNSENT, DENIED, BAD_TOKEN = RateLimited(), NotSent(), Refused(), Unauthorized()
 
 
@@ -75,6 +78,9 @@ CASES = [
     *[(DENIED, 1, can, NextStep.FAIL, DeliveryEvent.REFUSE, Reason.REFUSED, None) for can in Idempotency],
     *[(GONE, 1, can, NextStep.FAIL, DeliveryEvent.REFUSE, Reason.PLACE_GONE, None) for can in Idempotency],
     (GONE, 9, KEY, NextStep.FAIL, DeliveryEvent.REFUSE, Reason.PLACE_GONE, None),
+    # A closed place may be opened again, whatever the number of attempts.
+    *[(CLOSED, 1, can, NextStep.RETRY, DeliveryEvent.DEFER, Reason.PLACE_CLOSED, 5.0) for can in Idempotency],
+    *[(CLOSED, 99, can, NextStep.RETRY, DeliveryEvent.DEFER, Reason.PLACE_CLOSED, 5.0) for can in Idempotency],
 ]
 
 
@@ -96,6 +102,66 @@ def test_after_a_failure(
     at = None if wait is None else NOW + wait
     doubt = NOW if error.ambiguous and at is not None else None
     assert decision == DeliveryDecision(next=step, event=event, reason=reason, at=at, doubt_at=doubt)
+
+
+#: age of the message, begun, it may wait, best effort, in doubt since -> next, reason, seconds from now
+AT_CLOSED = [
+    (0.0, False, True, False, None, NextStep.RETRY, Reason.PLACE_CLOSED, 5.0),
+    (40.0, False, True, False, None, NextStep.RETRY, Reason.PLACE_CLOSED, 40.0),
+    (2000.0, False, True, False, None, NextStep.RETRY, Reason.PLACE_CLOSED, 600.0),
+    # The last attempt is made at the age limit, which holds for the rest of a message, too.
+    (3590.0, False, True, False, None, NextStep.RETRY, Reason.PLACE_CLOSED, 10.0),
+    (3600.0, False, True, False, None, NextStep.FAIL, Reason.PLACE_CLOSED, None),
+    (3600.0, True, True, False, None, NextStep.FAIL, Reason.PLACE_CLOSED, None),
+    # A bound thread could not be opened, a notice goes to the room, and best effort is one attempt.
+    (0.0, False, False, False, None, NextStep.FAIL, Reason.PLACE_CLOSED, None),
+    (0.0, False, True, True, None, NextStep.FAIL, Reason.PLACE_CLOSED, None),
+    # What is in doubt stays so.
+    (40.0, False, True, False, NOW - 30, NextStep.RETRY, Reason.PLACE_CLOSED, 40.0),
+    (3600.0, False, True, False, NOW - 30, NextStep.PARK, Reason.PLACE_CLOSED, None),
+    (0.0, False, False, False, NOW - 30, NextStep.PARK, Reason.PLACE_CLOSED, None),
+]
+
+
+@for_each(("age", "begun", "waits", "best_effort", "doubt", "step", "reason", "wait"), AT_CLOSED)
+def test_a_message_waits_for_a_closed_place_until_it_is_too_old(
+    age: float,
+    begun: bool,
+    waits: bool,
+    best_effort: bool,
+    doubt: float | None,
+    step: NextStep,
+    reason: Reason,
+    wait: float | None,
+) -> None:
+    facts: dict[str, Any] = {"begun": begun, "waits": waits, "best_effort": best_effort, "doubt_at": doubt}
+    decided = decide(outcome_of(CLOSED), attempts=9, created_at=NOW - age, **facts)
+    assert (decided.next, decided.reason) == (step, reason)
+    assert decided.at == (None if wait is None else NOW + wait)
+    assert step is not NextStep.RETRY or decided.doubt_at == doubt
+
+
+def test_a_key_that_is_lost_before_a_closed_place_is_asked_again_parks() -> None:
+    decided = decide(outcome_of(CLOSED), created_at=NOW - 40, doubt_at=NOW - 40, key_seconds=90.0)
+    assert (decided.next, decided.reason) == (NextStep.PARK, Reason.KEY_EXPIRED)
+
+
+@for_each(
+    ("reason", "last", "end"),
+    [
+        (Reason.TOO_OLD, Reason.PLACE_CLOSED, Reason.PLACE_CLOSED),
+        (Reason.TOO_OLD, Reason.NOT_SENT, Reason.TOO_OLD),
+        (Reason.TOO_OLD, None, Reason.TOO_OLD),
+        (Reason.REFUSED, Reason.PLACE_CLOSED, Reason.REFUSED),
+    ],
+)
+def test_what_waited_for_its_place_ends_for_that(reason: Reason, last: Reason | None, end: Reason) -> None:
+    assert reason_of_end(reason, last) is end
+
+
+@for_each(("stored", "after"), [(1, 1), (2, 1), (3, 2), (9, 8)])
+def test_only_the_first_attempt_at_a_closed_place_counts(stored: int, after: int) -> None:
+    assert counted_at_closed(stored) == after
 
 
 @for_each(("can", "attempts"), product(Idempotency, [1, 3, 99]))

@@ -11,9 +11,9 @@ from tests.support.for_each import for_each
 from tests.support.paths import ROOT
 from trunkline.core.channels import rules_for
 from trunkline.core.config import ChannelConfig, GatewayConfig
-from trunkline.core.delivery.mirror_text import mirror_text
-from trunkline.core.delivery.prepare import Leading, Recipe, chunk_text, normalised, pieces, recipe_for
+from trunkline.core.delivery.prepare import Leading, Recipe, normalised, pieces, recipe_for
 from trunkline.core.profile_rules import Profile
+from trunkline.core.text.mirror_text import mirror_text
 from trunkline.core.values import Capabilities, Chunker, ChunkMode, Markup, Style, StyleKind
 
 PLAIN = Capabilities(text_limit=10_000)
@@ -252,7 +252,7 @@ def test_the_parser_is_loaded_when_a_text_needs_it() -> None:
     subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
 
 
-# -------------------------------------------------------------------- chunk_text
+# -------------------------------------------------------------------- plain texts
 
 
 @for_each(
@@ -272,4 +272,4 @@ def test_the_parser_is_loaded_when_a_text_needs_it() -> None:
     ],
 )
 def test_a_text_is_cut_at_line_ends_else_blanks_else_the_limit(text: str, limit: int, chunks: tuple[str, ...]) -> None:
-    assert chunk_text(text, limit) == chunks
+    assert tuple(piece.text for piece in pieces(text, Recipe(limit=limit))) == chunks

@@ -30,6 +30,8 @@ RECOVERED = [
     (PREPARED, True, NONE, RecoveryAction.SEND, Reason.RECOVERED),
     (SENDING, True, NONE, RecoveryAction.PARK, Reason.CRASH_AMBIGUOUS),
     *[(PREPARED, False, can, RecoveryAction.SEND, Reason.RECOVERED) for can in Idempotency],
+    # What an operator has reopened is before it now; its mark says that it may have been sent.
+    (SENDING, False, NONE, RecoveryAction.PARK, Reason.CRASH_AMBIGUOUS),
 ]
 
 
@@ -174,7 +176,7 @@ def test_doubt_without_an_adapter_is_never_less_than_with_one(
     doubt = doubt_of(one, known)
     assert doubt in (None, 7.0)
     assert doubt is None or doubt_of(one, None) == doubt
-    assert (doubt is None) is (not head or (state is PREPARED and can is NONE))
+    assert (doubt is None) is (state is PREPARED and (not head or can is NONE))
 
 
 def test_a_look_up_waits_until_the_request_cannot_arrive_any_more() -> None:

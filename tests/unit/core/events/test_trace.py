@@ -32,6 +32,8 @@ from trunkline.sim.events.script import FaultFired
 def filled(kind: Any, name: str = "x") -> Any:
     """A value of a type in which nothing is left at its default: for whatever type a body may have."""
     origin, arguments = get_origin(kind), get_args(kind)
+    if origin is tuple and Ellipsis not in arguments:
+        return tuple(filled(argument, name) for argument in arguments)
     if origin is tuple:
         return (filled(arguments[0], name), filled(arguments[0], name + "2"))
     if origin is dict:

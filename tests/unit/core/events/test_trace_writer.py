@@ -1,7 +1,5 @@
 """A trace that is written while it happens: whole lines, what it ends with, and that its file hurts nobody."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

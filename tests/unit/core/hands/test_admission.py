@@ -5,7 +5,8 @@ from typing import Any
 from tests.support.factories import direct
 from tests.support.for_each import for_each
 from trunkline.core.config import HandsConfig
-from trunkline.core.hands.admission import LONGEST_LABEL, AdmissionFacts, Refusal, admit_delegation
+from trunkline.core.errors import DelegationRefused
+from trunkline.core.hands.admission import LONGEST_LABEL, AdmissionFacts, admit_delegation
 from trunkline.core.hands.port import DelegationRequest
 from trunkline.core.reasons import Reason
 from trunkline.core.records.delegations import HandKind
@@ -18,7 +19,7 @@ CONFIG = HandsConfig.model_validate(
 )
 
 
-def decided(asked: dict[str, Any], facts: dict[str, Any]) -> Refusal | None:
+def decided(asked: dict[str, Any], facts: dict[str, Any]) -> DelegationRefused | None:
     request = DelegationRequest(**{"hand": "clerk", "task": "count", **asked})
     known = AdmissionFacts(**{"agent": "main", "kind": HandKind.FUNCTION, "known": ("clerk", "helper"), **facts})
     return admit_delegation(request, known, CONFIG)
@@ -43,6 +44,7 @@ def decided(asked: dict[str, Any], facts: dict[str, Any]) -> Refusal | None:
         ({"reply_to": "user:1"}, {"has_place": False, "serves": True}, Reason.BAD_ARGUMENT, "the task"),
         ({}, {"serves": True, "has_place": False, "over": True}, Reason.PARENT_ENDED, "has ended"),
         ({}, {"depth": 2}, Reason.DEPTH_EXCEEDED, "hands.limits.depth is 2"),
+        ({}, {"chain": 20, "chain_over": True}, Reason.CHAIN_EXCEEDED, "20 turns have followed each other"),
         ({}, {"in_session": 3}, Reason.SESSION_CAP, "3 open delegations"),
         ({}, {"in_all": 10}, Reason.GATEWAY_CAP, "10 open delegations"),
     ],
@@ -53,7 +55,7 @@ def test_it_is_refused_with_its_reason(
     refusal = decided(asked, facts)
     assert refusal is not None
     assert refusal.reason is reason
-    assert words in refusal.detail
+    assert words in refusal.facts
 
 
 @for_each(

@@ -89,8 +89,8 @@ def test_a_notice_of_a_failure_is_no_report() -> None:
     notice = message(S.DELIVERED, id="d1.back.reply.notice", kind="notice")
     assert fold([message(S.FAILED, Reason.REFUSED), notice]) == Folded(E.FAIL, Reason.REFUSED)
     assert fold([notice]) is None
-    # A notice that is posted instead of the result is the report.
-    assert fold([message(S.DELIVERED, id="d1.post1", kind="notice")]) == Folded(E.DELIVER, None)
+    # Nor is one that is posted instead of a result that is withheld.
+    assert fold([message(S.DELIVERED, id="d1.post1", kind="notice")]) is None
 
 
 @for_each("state", C)

@@ -5,7 +5,7 @@ import hashlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trunkline.core.hands.long_results import SHOWN, KeptResult, beginning_of, kept_result, reference_of
+from trunkline.core.hands.result_limits import SHOWN, KeptResult, beginning_of, kept_result, reference_of
 
 
 def test_a_short_result_is_kept_as_it_is() -> None:

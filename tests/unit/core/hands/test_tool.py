@@ -91,11 +91,7 @@ def test_a_call_is_read(name: str, params: dict[str, object], call: HandCall) ->
         ("agent_send_async", {}, "agent_send_async: agent_id is missing"),
         ("agent_send_async", {"agent_id": "clerk", "message": " "}, "message is missing"),
         ("agent_send_async", {"agent_id": ["clerk"], "message": "m"}, "`agent_id` cannot be list"),
-        (
-            "agent_send_async",
-            {"agent_id": "c", "message": "m", "timeout": "soon"},
-            "`timeout` cannot be 'soon'",
-        ),
+        ("agent_send_async", {"agent_id": "c", "message": "m", "timeout": "soon"}, "`timeout` cannot be 'soon'"),
         ("agent_send_async", {"agent_id": "c", "message": "m", "timeout": True}, "`timeout` cannot be bool"),
         ("agent_send_async", {"agent_id": "c", "message": "m", "timeout": float("nan")}, "`timeout` cannot be float"),
         ("agent_send_async", {"agent_id": "c", "message": "\ud800"}, "`message` is not valid Unicode"),

@@ -1,7 +1,7 @@
 """Instructions that hold nothing to do."""
 
 from tests.support.for_each import for_each
-from trunkline.core.heartbeat.instructions import is_effectively_empty
+from trunkline.core.heartbeat.guards import is_effectively_empty
 
 
 @for_each(

@@ -6,8 +6,7 @@ import pytest
 
 from tests.support.for_each import for_each
 from trunkline.core.config import GatewayConfig
-from trunkline.core.heartbeat.dedupe import is_duplicate
-from trunkline.core.heartbeat.reply import ReplyDecision, ReplyFacts, decide_reply, split_reasoning
+from trunkline.core.heartbeat.reply import ReplyDecision, ReplyFacts, decide_reply, is_duplicate, split_reasoning
 from trunkline.core.heartbeat.visibility import Visibility, resolve_visibility
 from trunkline.core.heartbeat.wake import WakeKind
 from trunkline.core.profile_rules import Profile, profile_rules
@@ -149,5 +148,4 @@ def test_the_same_text_is_a_repetition_for_24_hours(
     text: str, previous: str | None, seconds: float, expected: bool
 ) -> None:
     assert is_duplicate(text, previous, 1000.0, 1000.0 + seconds) is expected
-    assert not is_duplicate(text, previous, 1000.0, 1000.0 + seconds, has_media=True)
     assert not is_duplicate(text, previous, None, 1000.0 + seconds)

@@ -69,17 +69,6 @@ def test_an_owner_must_be_provably_one_person(owner: str) -> None:
     assert resolve(target="owner", owners=(owner,)) == (None, None, Reason.NO_ROUTE)
 
 
-def test_a_wake_request_from_a_place_is_answered_there() -> None:
-    found = resolve_heartbeat_target(
-        TargetQuestion(target="owner", default="none", channels=CHANNELS, owners=("slack:user:U1",), origin=FROM_GROUP)
-    )
-    assert (found.channel, found.place, found.account) == ("telegram", GROUP, "ops")
-    blocked = TargetQuestion(
-        target="owner", default="none", channels=CHANNELS, origin=FROM_GROUP, direct_policy="block"
-    )
-    assert resolve_heartbeat_target(blocked).deliverable
-
-
 # -------------------------------------------------------------------- whom
 
 

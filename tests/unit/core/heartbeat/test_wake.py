@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.for_each import for_each
-from trunkline.core.heartbeat.schedule import Plan, first_active, next_due, plan_at_start
+from trunkline.core.heartbeat.schedule import first_active, next_due, plan_at_start
 from trunkline.core.heartbeat.wake import (
     CoolDown,
     WakeKind,
@@ -12,7 +12,7 @@ from trunkline.core.heartbeat.wake import (
     cool_down,
     finished,
     request,
-    take,
+    take_due,
 )
 from trunkline.core.reasons import Reason
 
@@ -29,7 +29,7 @@ def queued(*requests: WakeRequest) -> WakeQueue:
 
 
 def taken(queue: WakeQueue, now: float) -> list[str]:
-    return [f"{one.agent} {one.reason}" for one in take(queue, now)[1]]
+    return [f"{one.agent} {one.reason}" for one in take_due(queue, now)[1]]
 
 
 def test_ten_requests_within_250_ms_are_one_run() -> None:
@@ -41,7 +41,7 @@ def test_ten_requests_within_250_ms_are_one_run() -> None:
 def test_agents_and_sessions_have_runs_of_their_own() -> None:
     queue = queued(wake(WakeKind.WAKE), wake(WakeKind.WAKE, agent="other"))
     queue = request(queue, WakeRequest(agent="main", session="agent:main:x", kind=WakeKind.WAKE, at=0.1))
-    assert len(take(queue, 1.0)[1]) == 3
+    assert len(take_due(queue, 1.0)[1]) == 3
 
 
 @for_each(
@@ -64,7 +64,7 @@ def test_the_more_important_request_counts(first: WakeKind, second: WakeKind, co
 
 
 def test_a_request_during_a_pass_is_a_pass_of_its_own() -> None:
-    queue, first = take(queued(wake(WakeKind.WAKE)), 0.25)
+    queue, first = take_due(queued(wake(WakeKind.WAKE)), 0.25)
     assert [one.kind for one in first] == [WakeKind.WAKE]
     queue = request(queue, wake(WakeKind.MANUAL, 0.3))
     assert taken(queue, 10.0) == []
@@ -75,7 +75,7 @@ def test_a_request_during_a_pass_is_a_pass_of_its_own() -> None:
 
 
 def test_a_busy_agent_is_tried_after_a_second_and_nothing_pulls_that_forward() -> None:
-    queue, busy = take(queued(wake(WakeKind.CRON, detail="daily")), 1.0)
+    queue, busy = take_due(queued(wake(WakeKind.CRON, detail="daily")), 1.0)
     queue = finished(queue, 1.0, busy)
     queue = request(queue, wake(WakeKind.MANUAL, 1.1, agent="other"))
     assert taken(queue, 1.99) == []
@@ -84,7 +84,7 @@ def test_a_busy_agent_is_tried_after_a_second_and_nothing_pulls_that_forward() -
 
 def test_a_newer_request_replaces_the_one_that_found_its_agent_busy_only_if_it_is_as_important() -> None:
     for kind, expected in ((WakeKind.INTERVAL, "main wake"), (WakeKind.MANUAL, "main manual")):
-        queue, busy = take(queued(wake(WakeKind.WAKE)), 0.25)
+        queue, busy = take_due(queued(wake(WakeKind.WAKE)), 0.25)
         queue = finished(request(queue, wake(kind, 0.5)), 1.0, busy)
         assert taken(queue, 2.0) == [expected]
 
@@ -137,25 +137,25 @@ def test_a_heartbeat_keeps_its_phase(phase: float, now: float, due: float) -> No
     ("stored", "stored_every", "plan"),
     [
         # The first of all: a multiple of the interval.
-        (None, None, Plan(next_at=1020.0)),
-        (1030.0, 60.0, Plan(next_at=1030.0)),
-        (1000.0, 60.0, Plan(next_at=1000.0, missed=True)),
+        (None, None, 1020.0),
+        (1030.0, 60.0, 1030.0),
+        (1000.0, 60.0, 1000.0),
         # Missed often, and run once.
-        (10.0, 60.0, Plan(next_at=10.0, missed=True)),
+        (10.0, 60.0, 10.0),
         # Another interval counts from when it was due last.
-        (1030.0, 90.0, Plan(next_at=1000.0, missed=True)),
-        (1030.0, 45.0, Plan(next_at=1045.0)),
+        (1030.0, 90.0, 1000.0),
+        (1030.0, 45.0, 1045.0),
         # The clock was set back by a year.
-        (4000.0, 60.0, Plan(next_at=1060.0)),
-        (1030.0, 0.0, Plan(next_at=1020.0)),
+        (4000.0, 60.0, 1060.0),
+        (1030.0, 0.0, 1020.0),
     ],
 )
-def test_a_restart_neither_repeats_nor_forgets(stored: float | None, stored_every: float | None, plan: Plan) -> None:
+def test_a_restart_neither_repeats_nor_forgets(stored: float | None, stored_every: float | None, plan: float) -> None:
     assert plan_at_start(60.0, 1000.0, stored=stored, stored_every=stored_every) == plan
 
 
 def test_an_interval_of_0_is_never_due() -> None:
-    assert plan_at_start(0.0, 1000.0, stored=10.0, stored_every=60.0) == Plan(next_at=None)
+    assert plan_at_start(0.0, 1000.0, stored=10.0, stored_every=60.0) is None
 
 
 @for_each(

@@ -1,7 +1,5 @@
 """The accounts of a gateway over HTTP: which are connected, since when, and what failed last."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

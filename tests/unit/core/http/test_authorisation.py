@@ -14,66 +14,64 @@ from tests.support.http import ALL, SETTINGS, Api, api, authorised, over_socket
 from trunkline.app.serve.server import streams
 from trunkline.core.http.app import build_app
 from trunkline.core.http.auth import Tokens
-from trunkline.core.http.clients import Caller, Scope
+from trunkline.core.http.clients import Caller, Reach, Scope
 from trunkline.core.http.endpoint import Endpoint
 from trunkline.core.http.settings import Token
 
 pytestmark = pytest.mark.anyio
 
 READ, SEND, OPERATE = Scope.READ, Scope.SEND, Scope.OPERATE
+WHOLE, PLACE = Reach.GATEWAY, Reach.PLACE
 
-#: the scope that each endpoint needs; none: open to everybody
-EXPECTED: dict[tuple[str, str], Scope | None] = {
+#: the scope that each endpoint needs, and what a bound token gets there; none: open to everybody
+EXPECTED: dict[tuple[str, str], tuple[Scope, Reach] | None] = {
     ("GET", "/openapi.json"): None,
     ("GET", "/v1/health/live"): None,
     ("GET", "/v1/health/ready"): None,
-    ("GET", "/v1/accounts"): READ,
+    ("GET", "/v1/accounts"): (READ, WHOLE),
     ("GET", "/v1/platforms/{channel}/{account}"): None,
     ("POST", "/v1/platforms/{channel}/{account}"): None,
     ("GET", "/v1/platforms/{channel}/{account}/{tail}"): None,
     ("POST", "/v1/platforms/{channel}/{account}/{tail}"): None,
-    ("POST", "/v1/messages"): SEND,
-    ("POST", "/v1/messages/broadcast"): SEND,
-    ("GET", "/v1/sessions"): READ,
-    ("GET", "/v1/sessions/{session}"): READ,
-    ("GET", "/v1/sessions/{session}/transcript"): READ,
-    ("POST", "/v1/sessions/{session}/reset"): OPERATE,
-    ("GET", "/v1/bindings"): READ,
-    ("POST", "/v1/bindings"): OPERATE,
-    ("DELETE", "/v1/bindings/{binding}"): OPERATE,
-    ("GET", "/v1/queue"): READ,
-    ("GET", "/v1/queue/{intent}"): READ,
-    ("POST", "/v1/queue/retry"): OPERATE,
-    ("POST", "/v1/queue/purge"): OPERATE,
-    ("POST", "/v1/queue/{intent}/resolve"): OPERATE,
-    ("GET", "/v1/hands"): READ,
-    ("GET", "/v1/hands/{delegation}"): READ,
-    ("POST", "/v1/hands"): OPERATE,
-    ("POST", "/v1/hands/take"): OPERATE,
-    ("POST", "/v1/hands/{delegation}/answer"): OPERATE,
-    ("POST", "/v1/hands/{delegation}/progress"): OPERATE,
-    ("POST", "/v1/hands/{delegation}/cancel"): OPERATE,
-    ("POST", "/v1/hands/{delegation}/retry-callback"): OPERATE,
-    ("POST", "/v1/hands/{delegation}/discard"): OPERATE,
-    ("POST", "/v1/agents/{agent}/wake"): OPERATE,
-    ("POST", "/v1/agents/{agent}/heartbeat"): OPERATE,
-    ("POST", "/v1/explain/route"): READ,
-    ("POST", "/v1/explain/send"): READ,
-    ("POST", "/v1/explain/policy"): READ,
-    ("GET", "/metrics"): READ,
-    ("POST", "/v1/admin/reload"): OPERATE,
-    ("POST", "/v1/chat/inbound"): SEND,
-    ("GET", "/v1/chat/inbound/{inbound}"): SEND,
-    ("GET", "/v1/chat/outbox"): READ,
+    ("POST", "/v1/messages"): (SEND, WHOLE),
+    ("POST", "/v1/messages/broadcast"): (SEND, WHOLE),
+    ("GET", "/v1/sessions"): (READ, WHOLE),
+    ("GET", "/v1/sessions/{session}"): (READ, WHOLE),
+    ("GET", "/v1/sessions/{session}/transcript"): (READ, WHOLE),
+    ("POST", "/v1/sessions/{session}/reset"): (OPERATE, WHOLE),
+    ("POST", "/v1/erasures"): (OPERATE, WHOLE),
+    ("GET", "/v1/erasures"): (READ, WHOLE),
+    ("GET", "/v1/bindings"): (READ, WHOLE),
+    ("POST", "/v1/bindings"): (OPERATE, WHOLE),
+    ("DELETE", "/v1/bindings/{binding}"): (OPERATE, WHOLE),
+    ("GET", "/v1/queue"): (READ, WHOLE),
+    ("GET", "/v1/queue/{intent}"): (READ, WHOLE),
+    ("POST", "/v1/queue/retry"): (OPERATE, WHOLE),
+    ("POST", "/v1/queue/purge"): (OPERATE, WHOLE),
+    ("POST", "/v1/queue/{intent}/resolve"): (OPERATE, WHOLE),
+    ("GET", "/v1/hands"): (READ, WHOLE),
+    ("GET", "/v1/hands/{delegation}"): (READ, WHOLE),
+    ("POST", "/v1/hands"): (OPERATE, WHOLE),
+    ("POST", "/v1/hands/take"): (OPERATE, WHOLE),
+    ("POST", "/v1/hands/{delegation}/answer"): (OPERATE, WHOLE),
+    ("POST", "/v1/hands/{delegation}/progress"): (OPERATE, WHOLE),
+    ("POST", "/v1/hands/{delegation}/cancel"): (OPERATE, WHOLE),
+    ("POST", "/v1/hands/{delegation}/retry-callback"): (OPERATE, WHOLE),
+    ("POST", "/v1/hands/{delegation}/discard"): (OPERATE, WHOLE),
+    ("POST", "/v1/agents/{agent}/wake"): (OPERATE, WHOLE),
+    ("POST", "/v1/agents/{agent}/heartbeat"): (OPERATE, WHOLE),
+    ("POST", "/v1/explain/route"): (READ, WHOLE),
+    ("POST", "/v1/explain/send"): (READ, WHOLE),
+    ("POST", "/v1/explain/policy"): (READ, WHOLE),
+    ("GET", "/metrics"): (READ, WHOLE),
+    ("POST", "/v1/admin/reload"): (OPERATE, WHOLE),
+    ("POST", "/v1/chat/inbound"): (SEND, PLACE),
+    ("GET", "/v1/chat/inbound/{inbound}"): (SEND, PLACE),
+    ("GET", "/v1/chat/outbox"): (READ, PLACE),
 }
 
 #: the same of what is no endpoint: streams, pages and WebSockets
-STREAMS: dict[str, Scope | None] = {
-    "/v1/events": READ,
-    "/v1/chat/ws": SEND,
-    "/": None,
-    "/chat": None,
-}
+STREAMS: dict[str, Scope | None] = {"/v1/events": READ, "/v1/chat/ws": SEND, "/": None, "/chat": None}
 
 
 def endpoints_of(one: Api) -> tuple[Endpoint, ...]:
@@ -91,25 +89,32 @@ async def ask(one: Api, endpoint: Endpoint, secret: str | None) -> tuple[int, st
 
 async def test_the_table_has_every_endpoint_and_no_other(tmp_path: Path) -> None:
     async with api(tmp_path / "gateway.db") as one:
-        found = {(endpoint.method, endpoint.path): endpoint.scope for endpoint in endpoints_of(one)}
+        found = {
+            (endpoint.method, endpoint.path): None if endpoint.scope is None else (endpoint.scope, endpoint.reach)
+            for endpoint in endpoints_of(one)
+        }
         assert found == EXPECTED
 
 
 async def test_each_endpoint_asks_for_its_scope_and_no_other(tmp_path: Path) -> None:
     async with api(tmp_path / "gateway.db") as one:
         for endpoint in endpoints_of(one):
-            needed = EXPECTED[endpoint.method, endpoint.path]
+            rule = EXPECTED[endpoint.method, endpoint.path]
             where = f"{endpoint.method} {endpoint.path}"
-            if needed is None:
+            if rule is None:
                 for secret in (None, "wrong", *(f"token-{scope}" for scope in Scope)):
                     assert (await ask(one, endpoint, secret))[0] not in (401, 403), where
                 continue
+            needed, reach = rule
             for secret in (None, "wrong", "token-rea", "token-readx"):
                 assert await ask(one, endpoint, secret) == (401, "unauthorized"), where
             for scope in Scope:
                 refused = await ask(one, endpoint, f"token-{scope}") == (403, "missing-scope")
                 assert refused == (scope is not needed), f"{where} with {scope}"
-            assert (await ask(one, endpoint, ALL))[1] not in ("unauthorized", "missing-scope"), where
+            assert (await ask(one, endpoint, ALL))[1] not in ("unauthorized", "missing-scope", "bound-token"), where
+            # With every scope, and the request is not about its person: an empty one, or one of the whole gateway.
+            refused = await ask(one, endpoint, "token-ana")
+            assert (refused == (403, "bound-token")) == (reach is WHOLE), f"{where} with a bound token"
 
 
 async def test_the_table_has_every_other_route(tmp_path: Path) -> None:
@@ -125,7 +130,7 @@ async def test_each_stream_asks_for_its_scope_and_no_other(tmp_path: Path) -> No
             for path, needed in STREAMS.items():
                 if path == "/v1/chat/ws":
                     continue
-                for secret in (None, "wrong", *(f"token-{scope}" for scope in Scope), ALL):
+                for secret in (None, "wrong", "token-ana", *(f"token-{scope}" for scope in Scope), ALL):
                     given = {"Authorization": ""} if secret is None else authorised(secret)
                     async with client.stream("GET", path, headers=given) as answer:
                         status = answer.status_code
@@ -137,9 +142,27 @@ async def test_each_stream_asks_for_its_scope_and_no_other(tmp_path: Path) -> No
                         assert status == (200 if right else 403 if lacking else 401), (path, secret)
 
 
-@pytest.mark.parametrize("secret", [None, "wrong", *(f"token-{scope}" for scope in Scope), ALL])
-async def test_the_web_socket_asks_for_its_scope_and_no_other(tmp_path: Path, secret: str | None) -> None:
-    hello = {"type": "hello", "peer": {"id": "ana"}, **({} if secret is None else {"token": secret})}
+#: who says hello as whom, and what that answers; none: they are let in
+HELLOS = {
+    (None, "ana"): "unauthorized",
+    ("wrong", "ana"): "unauthorized",
+    ("token-read", "ana"): "missing-scope",
+    ("token-operate", "ana"): "missing-scope",
+    # It may hand in messages of anybody, and not read what anybody is told.
+    ("token-send", "ana"): "unbound-token",
+    ("token-ana", "ana"): None,
+    ("token-ana", "ben"): "bound-token",
+    (ALL, "ana"): None,
+    (ALL, "ben"): None,
+}
+
+
+@pytest.mark.parametrize(("secret", "person"), HELLOS)
+async def test_the_web_socket_asks_for_its_scope_and_its_person(
+    tmp_path: Path, secret: str | None, person: str
+) -> None:
+    refused = HELLOS[secret, person]
+    hello = {"type": "hello", "peer": {"id": person}, **({} if secret is None else {"token": secret})}
     async with web_chat(tmp_path / "gateway.db") as one:
         app = build_app(one.served, SETTINGS, more=streams(one.served))
         async with (
@@ -148,8 +171,9 @@ async def test_the_web_socket_asks_for_its_scope_and_no_other(tmp_path: Path, se
         ):
             await socket.send(json.dumps(hello))
             first = json.loads(await socket.recv())
-            let_in = secret in (ALL, f"token-{STREAMS['/v1/chat/ws']}")
-            assert first["type"] == ("ready" if let_in else "problem")
+            assert first["type"] == ("ready" if refused is None else "problem")
+            if refused is not None:
+                assert first["problem"]["type"].endswith(f":{refused}")
 
 
 async def test_a_refusal_names_what_is_missing(tmp_path: Path) -> None:

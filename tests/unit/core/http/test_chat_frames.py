@@ -1,7 +1,5 @@
 """Who may open a socket of the web chat, and which frames it refuses."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -28,7 +26,7 @@ pytestmark = pytest.mark.anyio
 async def test_the_token_may_come_in_the_header(tmp_path: Path) -> None:
     async with (
         web_chat(tmp_path / "gateway.db") as chat,
-        client(chat.url, "ana", headers=authorised("token-send"), token=None) as ana,
+        client(chat.url, "ana", headers=authorised("token-ana"), token=None) as ana,
     ):
         assert (await ana.next())["type"] == "ready"
 

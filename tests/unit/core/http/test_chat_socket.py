@@ -1,7 +1,5 @@
 """The WebSocket of the web chat over real sockets: its frames, what it refuses, and what a client misses: nothing."""
 
-from __future__ import annotations
-
 import json
 from contextlib import AsyncExitStack
 from pathlib import Path

@@ -3,12 +3,13 @@
 import threading
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from tests.support.factories import direct
-from trunkline.core.events import EventLog, decode_event
+from trunkline.core.events import Event, EventLog, decode_event
 from trunkline.core.events.gateway import InboundAckFailed, InboundReceived
-from trunkline.core.http.event_feed import BATCH, UNREAD, Lagged, RecentEvents
+from trunkline.core.http.event_stream import BATCH, UNREAD, Lagged, RecentEvents
 from trunkline.core.values import Peer
 
 pytestmark = pytest.mark.anyio
@@ -43,6 +44,46 @@ async def test_before_its_first_reader_it_keeps_a_few_events_only() -> None:
         sink.record(body(str(n)))
     feed.open()
     assert (feed.oldest, feed.newest) == (UNREAD * 2 + 1, UNREAD * 3)
+
+
+async def test_while_nobody_reads_an_event_is_neither_encoded_nor_handed_to_the_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    encoded: list[Event] = []
+    monkeypatch.setattr("trunkline.core.http.event_stream.line_of", lambda event: encoded.append(event) or b"{}")
+    log = EventLog(lambda: 1.0, keep=False)
+    feed, sink = RecentEvents(log, "p"), log.recorder("gateway")
+    sink.record(body())
+    await anyio.lowlevel.checkpoint()
+    assert encoded == []
+    feed.open()
+    assert len(encoded) == 1
+
+
+async def test_what_nobody_has_read_for_a_while_is_no_longer_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trunkline.core.http.event_stream.UNUSED", 0.05)
+    log = EventLog(lambda: 1.0, keep=False)
+    feed, sink = RecentEvents(log, "p"), log.recorder("gateway")
+    feed.open()
+    with feed.reading():
+        for _ in range(UNREAD * 2):
+            sink.record(body())
+        await taken(feed, UNREAD * 2)
+        await anyio.sleep(0.2)
+        assert feed.oldest == 1, "there is a reader"
+    while feed.size:  # noqa: ASYNC110 (nothing tells)
+        await anyio.sleep(0.01)
+    for _ in range(UNREAD + 5):
+        sink.record(body())
+    await anyio.lowlevel.checkpoint()
+    assert feed.size == 0
+    feed.open()
+    sink.record(body())
+    await taken(feed, UNREAD * 3 + 6)
+    assert feed.oldest == UNREAD * 2 + 6
+    with pytest.raises(Lagged):
+        feed.read(UNREAD * 2)
+    assert feed.read(UNREAD * 2 + 5)[0].seq == UNREAD * 2 + 6
 
 
 class _ClosingLoop:
@@ -131,7 +172,7 @@ async def test_readers_share_the_lines_and_are_woken_by_events_of_threads() -> N
 
 
 async def test_a_loop_that_is_blocked_for_long_loses_the_oldest_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trunkline.core.http.event_feed.WAITING", 10)
+    monkeypatch.setattr("trunkline.core.http.event_stream.WAITING", 10)
     log = EventLog(lambda: 1.0, keep=False)
     feed, sink = RecentEvents(log, "p"), log.recorder("gateway")
     feed.open()

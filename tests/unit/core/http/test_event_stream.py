@@ -20,8 +20,7 @@ from trunkline.core.events import EventLog, decode_event
 from trunkline.core.events.gateway import InboundAckFailed
 from trunkline.core.http import event_stream
 from trunkline.core.http.auth import Tokens
-from trunkline.core.http.event_feed import RecentEvents
-from trunkline.core.http.event_stream import EventStreams
+from trunkline.core.http.event_stream import EventStreams, RecentEvents
 from trunkline.core.http.settings import HttpLimits
 
 pytestmark = pytest.mark.anyio
@@ -66,7 +65,7 @@ class Stage:
 
     async def until_open(self, count: int) -> None:
         with anyio.fail_after(30):
-            while self.streams.open != count:  # noqa: ASYNC110 (nothing tells)
+            while self.feed.readers != count:  # noqa: ASYNC110 (nothing tells)
                 await anyio.sleep(0.01)
 
 
@@ -171,7 +170,7 @@ async def test_a_reader_that_never_reads_is_cut_and_holds_no_memory_meanwhile(tm
             raw.sendall(f"GET {PATH} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {ALL}\r\n\r\n".encode())
             await s.until_open(1)
             with anyio.fail_after(60):
-                while s.streams.open:
+                while s.feed.readers:
                     # 1 MB each time: far more than the buffers of a connection hold.
                     s.record(200, "y" * 5_000)
                     await anyio.sleep(0.01)
@@ -282,4 +281,4 @@ async def test_it_needs_a_token_that_may_read(tmp_path: Path) -> None:
         for secret, status in (("wrong", 401), ("token-send", 403), ("token-operate", 403)):
             assert (await s.http.get(PATH, headers=authorised(secret))).status_code == status
         assert (await s.http.get(PATH, params={"befor": "1"})).status_code == 422
-        assert s.streams.open == 0
+        assert s.feed.readers == 0

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.http import SETTINGS, Api, api, authorised, over_socket
 from tests.support.notes_api import Notes
-from trunkline.core.http.guard.guard import RateLimit
+from trunkline.core.http.guard import RateLimit
 from trunkline.core.http.problems import Problem
 from trunkline.core.http.settings import HttpLimits, HttpSettings, Rate
 

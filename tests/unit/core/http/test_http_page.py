@@ -11,15 +11,12 @@ import pytest
 from tests.support.pages import DOCS, Block, blocks
 from tests.support.paths import ROOT
 from tests.support.served import served_on_thread
+from tools.doc_http import HTTP_TABLE
 from trunkline.core.errors import TrunklineError
-from trunkline.core.http.problems import HTTP_TABLE, TABLE, problem_of
+from trunkline.core.http.problems import TABLE, problem_of
 
 PAGE = DOCS / "http.md"
-EXAMPLES = [
-    pytest.param(block, id=f"line {block.line}")
-    for block in blocks(PAGE.read_text("utf-8"))
-    if block.language == "sh" and "curl" in block.text
-]
+EXAMPLES = [block for block in blocks(PAGE.read_text("utf-8")) if block.language == "sh" and "curl" in block.text]
 #: curl as the page has it, but an answer with an error ends the example
 CURL = 'set -eu\ncurl() { command curl --silent --show-error --fail-with-body --max-time 20 "$@"; }\n'
 
@@ -37,9 +34,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[str, str
         yield str(client.base_url), client.headers["Authorization"].removeprefix("Bearer ")
 
 
-@pytest.mark.skipif(shutil.which("curl") is None or shutil.which("bash") is None, reason="there is no curl, or no bash")
-@pytest.mark.parametrize("block", EXAMPLES)
-def test_an_example_is_answered(block: Block, server: tuple[str, str], tmp_path: Path) -> None:
+def run_example(block: Block, server: tuple[str, str], folder: Path) -> str | None:
+    """What is wrong with the answer to an example, or None."""
     url, token = server
     streams = "/v1/events" in block.text
     curl = CURL.replace("--max-time 20", "--max-time 2") if streams else CURL
@@ -47,22 +43,37 @@ def test_an_example_is_answered(block: Block, server: tuple[str, str], tmp_path:
     script = re.sub(r"^TOKEN=.*$", f"TOKEN={token}", script, flags=re.MULTILINE)
     done = subprocess.run(
         ["bash", "-c", f"{curl}URL={url}\nTOKEN={token}\n{script}"],
-        cwd=tmp_path,
+        cwd=folder,
         capture_output=True,
         text=True,
         check=False,
         timeout=60,
     )
     # A stream goes on until the reader has enough: here, curl's own time limit.
-    allowed = (0, 28) if streams else (0,)
-    assert done.returncode in allowed, f"{done.stdout}\n{done.stderr}"
-    assert done.stdout.strip(), "an example shows something"
+    if done.returncode not in ((0, 28) if streams else (0,)):
+        return f"{done.stdout}\n{done.stderr}"
+    return None if done.stdout.strip() else "an example shows something"
+
+
+@pytest.fixture(scope="module")
+def problems(server: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> dict[int, str | None]:
+    """What is wrong with each example, by its line. A reader tries them from the top: later ones need earlier ones."""
+    folder = tmp_path_factory.mktemp("reader")
+    return {block.line: run_example(block, server, folder) for block in EXAMPLES}
+
+
+@pytest.mark.skipif(shutil.which("curl") is None or shutil.which("bash") is None, reason="there is no curl, or no bash")
+@pytest.mark.parametrize("line", [block.line for block in EXAMPLES], ids="line {}".format)
+def test_an_example_is_answered(line: int, problems: dict[int, str | None]) -> None:
+    assert problems[line] is None
 
 
 def test_every_problem_that_http_makes_is_in_the_table() -> None:
     found: dict[str, int] = {}
     for path in sorted((ROOT / "core" / "http").rglob("*.py")):
-        for status, slug in re.findall(r"\bProblem\(\s*(\d{3}),\s*\"([\w-]+)\"", path.read_text("utf-8")):
+        text = path.read_text("utf-8")
+        made = re.findall(r"\bProblem\(\s*(\d{3}),\s*\"([\w-]+)\"", text)
+        for status, slug in [*made, *(("503", slug) for slug in re.findall(r"\bunavailable\(\s*\"([\w-]+)\"", text))]:
             assert found.setdefault(slug, int(status)) == int(status), f"{slug} has two statuses"
     known = {slug: status for slug, (status, _) in HTTP_TABLE.items()}
     known |= {slug: status for status, slug in TABLE.values()}

@@ -8,8 +8,7 @@ import jsonschema_rs
 
 from tests.support.for_each import for_each
 from tests.support.notes_api import Notes
-from trunkline.core.http.api import ENDPOINTS
-from trunkline.core.http.openapi import document, document_endpoint
+from trunkline.core.http.app import ENDPOINTS, document, document_endpoint
 
 EVERY = (*ENDPOINTS, document_endpoint(ENDPOINTS))
 DOCUMENT = document(EVERY)

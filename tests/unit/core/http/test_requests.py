@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.http import Api, api
 from tests.support.notes_api import Notes
-from trunkline.core.http.api import ENDPOINTS
+from trunkline.core.http.app import ENDPOINTS
 
 pytestmark = pytest.mark.anyio
 
@@ -47,7 +47,6 @@ async def test_a_body_is_decoded_and_answered(one: Api, notes: Notes) -> None:
         b"nonsense",
         b'{"text": "x"} more',
         b'{"text": "\xff\xfe"}',
-        b'{"text": "\\ud800"}',
         b'{"text": "\x00"}',
         b"[" * 100_000,
         b'{"a":' * 50_000,

@@ -17,10 +17,9 @@ from tests.support.http import authorised
 from tests.support.notes_api import Note, Notes
 from tests.support.scale import run_all
 from tests.support.served import api_on_thread, served_on_thread
-from trunkline.core.http.api import ENDPOINTS
+from trunkline.core.http.app import ENDPOINTS, document, document_endpoint
 from trunkline.core.http.clients import Scope
 from trunkline.core.http.endpoint import Call, Endpoint
-from trunkline.core.http.openapi import document, document_endpoint
 
 EVERY = (*ENDPOINTS, document_endpoint(ENDPOINTS))
 EXAMPLES = 60 if run_all() else 8

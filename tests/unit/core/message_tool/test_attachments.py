@@ -5,9 +5,9 @@ import base64
 import pytest
 
 from trunkline import InvalidAction, MessageParts
-from trunkline.core.delivery.mirror_text import media_name, mirror_text
 from trunkline.core.message_tool.attachments import attachment_url
 from trunkline.core.reasons import Reason
+from trunkline.core.text.mirror_text import media_name, mirror_text
 
 HELLO = base64.b64encode(b"hello").decode()
 
@@ -29,7 +29,7 @@ def test_a_file_keeps_its_type_and_its_name(parts: MessageParts | None, head: st
     url = attachment_url(HELLO, parts, 5)
     assert url == f"{head}{HELLO}"
     assert media_name(url) == name
-    assert mirror_text("the caption", [url]) == name
+    assert mirror_text(None, [url]) == name
 
 
 def test_base64_for_urls_and_without_padding_is_base64_too() -> None:

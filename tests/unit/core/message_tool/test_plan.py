@@ -8,7 +8,7 @@ from tests.support.for_each import for_each
 from trunkline.core.action_names import Action
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import InvalidAction
-from trunkline.core.message_tool.calls import CallContext, ChannelSource, PlannedCall, TargetSource
+from trunkline.core.message_tool.calls import CallContext, PlannedCall, TargetSource
 from trunkline.core.message_tool.planning.plan import check_call, plan_call
 from trunkline.core.profile_rules import Profile
 from trunkline.core.reasons import Reason
@@ -36,29 +36,26 @@ def error(*served: str, **call: Any) -> InvalidAction:
 
 @pytest.mark.parametrize("config", [CONFIG, UPSTREAM])
 def test_the_channel_is_the_named_one_else_the_current_one_else_the_only_one(config: GatewayConfig) -> None:
-    explicit = planned("slack", "telegram", channel=" Telegram ", target="1", config=config).channel
-    assert (explicit.name, explicit.source) == ("telegram", ChannelSource.EXPLICIT)
-    current = planned("telegram", "slack", config=config).channel
-    assert (current.name, current.source) == ("slack", ChannelSource.CURRENT)
-    only = planned("telegram", target="1", context=CallContext(), config=config).channel
-    assert (only.name, only.source) == ("telegram", ChannelSource.ONLY)
+    assert planned("slack", "telegram", channel=" Telegram ", target="1", config=config).channel == "telegram"
+    assert planned("telegram", "slack", config=config).channel == "slack"
+    assert planned("telegram", target="1", context=CallContext(), config=config).channel == "telegram"
 
 
 @for_each("current", [None, "", "webchat", "cron", "heartbeat"])
 @for_each("config", [CONFIG, UPSTREAM])
 def test_a_turn_without_a_channel_takes_the_only_one(current: str | None, config: GatewayConfig) -> None:
     context = CallContext(target="1", channel=current)
-    assert planned("telegram", context=context, config=config).channel.name == "telegram"
+    assert planned("telegram", context=context, config=config).channel == "telegram"
     if current != "webchat" or config.profile is not Profile.TRUNKLINE:
-        assert planned("telegram", "webchat", context=context, config=config).channel.name == "telegram"
+        assert planned("telegram", "webchat", context=context, config=config).channel == "telegram"
 
 
 def test_a_web_chat_that_is_served_is_a_channel() -> None:
     """Upstream cannot send to its own; here it has people who read it."""
     here = CallContext(target="1", channel="webchat")
-    assert planned("telegram", "webchat", context=here).channel.name == "webchat"
-    assert planned("webchat", context=CallContext(), target="1").channel.name == "webchat"
-    assert planned("telegram", "webchat", channel="webchat", target="1").channel.name == "webchat"
+    assert planned("telegram", "webchat", context=here).channel == "webchat"
+    assert planned("webchat", context=CallContext(), target="1").channel == "webchat"
+    assert planned("telegram", "webchat", channel="webchat", target="1").channel == "webchat"
     sentence = "Channel is required (no configured channels detected)."
     assert error("webchat", context=CallContext(), target="1", config=UPSTREAM).sentence == sentence
 
@@ -82,8 +79,8 @@ def test_a_channel_that_is_missing_or_wrong_is_refused(
 
 
 def test_upstream_accepts_a_channel_that_nothing_serves() -> None:
-    assert planned("slack", channel="telegram", target="1", config=UPSTREAM).channel.name == "telegram"
-    assert planned("telegram", "discord", config=UPSTREAM).channel.name == "slack"
+    assert planned("slack", channel="telegram", target="1", config=UPSTREAM).channel == "telegram"
+    assert planned("telegram", "discord", config=UPSTREAM).channel == "slack"
     assert error("slack", channel="pigeon", target="1", config=UPSTREAM).sentence == "Unknown channel: pigeon"
 
 
@@ -132,8 +129,8 @@ def test_a_dry_run_is_planned_like_any_other() -> None:
 
 def test_a_broadcast_goes_to_every_target_on_every_channel() -> None:
     plan = planned("slack", "telegram", action="broadcast", targets=["a", "b"], message="x", silent=True)
-    assert (plan.channel.name, plan.channels) == ("slack", ("slack", "telegram"))
-    sends = [(one.channel.name, one.target.text) for one in plan.sends]
+    assert (plan.channel, plan.channels) == ("slack", ("slack", "telegram"))
+    sends = [(one.channel, one.target.text) for one in plan.sends]
     assert sends == [("slack", "a"), ("slack", "b"), ("telegram", "a"), ("telegram", "b")]
     assert {one.action for one in plan.sends} == {Action.SEND}
     assert all(one.call.message == "x" and one.call.parts == plan.call.parts for one in plan.sends)

@@ -9,7 +9,7 @@ from tests.support.for_each import for_each
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionPart
 from trunkline.core.errors import InvalidAction
-from trunkline.core.message_tool.places import account_place, is_conversation, server_place
+from trunkline.core.message_tool.conversations import account_place, is_conversation, server_place
 from trunkline.core.message_tool.references import (
     MessageReference,
     decide_reference,
@@ -19,7 +19,7 @@ from trunkline.core.message_tool.references import (
 )
 from trunkline.core.reasons import Reason
 from trunkline.core.records.messages import NO_MESSAGE_ID, KnownMessage, OwnMessage
-from trunkline.core.values import Address, InboundId, IntentId, IntentState, Receipt
+from trunkline.core.values import Address, ChatKind, InboundId, IntentId, IntentState, Receipt
 
 HERE = room()
 ELSEWHERE = room("501")
@@ -34,6 +34,33 @@ def ours(*ids: str, at: Address = HERE, **fields: Any) -> KnownMessage:
     """A message of ours in `HERE`: delivered, with these ids."""
     defaults: dict[str, Any] = {"state": IntentState.DELIVERED, "chunks": len(ids), "receipts": receipts(*ids, at=at)}
     return KnownMessage(ours=OwnMessage(intent=ONE, agent="main", address=HERE, **{**defaults, **fields}))
+
+
+SIGNAL_GROUP = Address(channel="signal", account="default", kind=ChatKind.GROUP, conversation="q=")
+SIGNAL_PERSON = Address(channel="signal", account="default", kind=ChatKind.DIRECT, conversation="+15551")
+
+
+@for_each(
+    ("name", "place", "found", "author", "words"),
+    [
+        ("m1", SIGNAL_PERSON, KnownMessage(), None, "time in milliseconds"),
+        ("17x", SIGNAL_GROUP, KnownMessage(), "+15551", "time in milliseconds"),
+        ("1700000000000", SIGNAL_GROUP, KnownMessage(), None, "targetAuthor"),
+        ("1700000000000", SIGNAL_GROUP, KnownMessage(), "+15551", ""),
+        ("1700000000000:+15551", SIGNAL_GROUP, KnownMessage(), None, ""),
+        ("1700000000000", SIGNAL_GROUP, KnownMessage(inbound=InboundId("m7")), None, ""),
+        ("1700000000000", SIGNAL_PERSON, KnownMessage(), None, ""),
+    ],
+)
+def test_a_reaction_on_signal_that_would_fail_is_refused_before_it_is_queued(
+    name: str, place: Address, found: KnownMessage, author: str | None, words: str
+) -> None:
+    if not words:
+        assert decide_reference(Action.REACT, name, place, found, author=author).message_id == name
+        return
+    with pytest.raises(InvalidAction, match=words) as caught:
+        decide_reference(Action.REACT, name, place, found, author=author)
+    assert caught.value.reason is Reason.UNKNOWN_MESSAGE
 
 
 PERSON = KnownMessage(inbound=InboundId("m7"))

@@ -160,12 +160,7 @@ def test_a_send_may_also_have_a_buffer_or_components(params: dict[str, Any]) -> 
         ("msteams", "react", {}, "Message action react not supported for channel msteams."),
         ("slack", "poll", {"pollQuestion": "q", "pollOption": ["a", "b"]}, "Unsupported poll channel: slack"),
         ("bluebubbles", "renameGroup", {}, "BlueBubbles renameGroup requires displayName or name parameter."),
-        (
-            "bluebubbles",
-            "addParticipant",
-            {},
-            "BlueBubbles addParticipant requires address or participant parameter.",
-        ),
+        ("bluebubbles", "addParticipant", {}, "BlueBubbles addParticipant requires address or participant parameter."),
         (
             "bluebubbles",
             "edit",

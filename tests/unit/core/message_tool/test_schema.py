@@ -118,11 +118,7 @@ def test_the_forms() -> None:
     schema = tool("slack")
     openai = schema.form()
     assert openai["type"] == "function"
-    assert openai["function"] == {
-        "name": "message",
-        "description": schema.description,
-        "parameters": schema.parameters,
-    }
+    assert openai["function"] == {"name": "message", "description": schema.description, "parameters": schema.parameters}
     anthropic = schema.form(SchemaForm.ANTHROPIC)
     assert anthropic == {"name": "message", "description": schema.description, "input_schema": schema.parameters}
     assert schema.form(SchemaForm.PLAIN) == schema.parameters

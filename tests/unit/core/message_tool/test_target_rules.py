@@ -158,27 +158,6 @@ def test_the_current_conversation_is_not_taken_to_another_channel() -> None:
     assert chosen(Action.SEND, {**params, "channel": " Slack"}).text == "channel:C1"
 
 
-# -------------------------------------------------------------------- turns that must name a target
-
-
-EXPLICIT = "Explicit message target required for this run. Provide target/targets (and channel when needed)."
-
-
-@for_each("action", ["send", "reply", "thread-reply", "sendAttachment", "sendWithEffect", "broadcast"])
-def test_some_turns_must_name_the_target_of_a_message(action: str) -> None:
-    context = CallContext(target="C1", channel="slack", explicit_target=True)
-    with pytest.raises(InvalidAction) as raised:
-        plan_call({"action": action, "message": "x"}, context, GatewayConfig(), ["slack"])
-    assert raised.value.sentence == EXPLICIT
-    name, value = ("targets", ["a"]) if action == "broadcast" else ("target", "a")
-    plan_call({"action": action, "message": "x", name: value}, context, GatewayConfig(), ["slack"])
-
-
-def test_other_actions_may_still_concern_the_current_conversation() -> None:
-    context = CallContext(target="C1", channel="slack", explicit_target=True)
-    assert plan_call({"action": "read"}, context, GatewayConfig(), ["slack"]).target.text == "C1"
-
-
 def test_the_modes_of_the_catalogue() -> None:
     modes = {mode: {action for action in Action if SPECS[action].target is mode} for mode in TargetMode}
     assert modes[TargetMode.CHANNEL_ID] == {

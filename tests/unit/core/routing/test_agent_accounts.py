@@ -8,7 +8,7 @@ from tests.support.factories import binding, direct, room
 from tests.support.for_each import for_each
 from trunkline import Address, GatewayConfig
 from trunkline.core.config import RouteRuleConfig
-from trunkline.core.routing.agent_accounts import account_of_agent, other_agent_at
+from trunkline.core.routing.inbound import account_of_agent, other_agent_at
 
 AGENTS: Any = ({"id": "main", "default": True}, {"id": "ops"}, {"id": "desk"})
 

@@ -133,13 +133,7 @@ def test_a_resting_lane_blocks_no_other_and_not_its_own_order(workers: int) -> N
         await anyio.sleep(100)
 
     play(test)
-    assert done == [
-        ("other", 1, 0.0),
-        ("other", 2, 10.0),
-        ("rests", 1, 50.0),
-        ("rests", 2, 50.0),
-        ("rests", 3, 50.0),
-    ]
+    assert done == [("other", 1, 0.0), ("other", 2, 10.0), ("rests", 1, 50.0), ("rests", 2, 50.0), ("rests", 3, 50.0)]
 
 
 def test_many_resting_lanes_wake_each_at_its_time() -> None:

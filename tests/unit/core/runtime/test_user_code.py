@@ -176,7 +176,7 @@ def test_no_method_of_a_port_is_missed():
 
 
 def test_the_helpers_call_behind_the_border():
-    for path, call in (("bindings/platform_requests.py", "call()"), ("outbound/hook_runner.py", "call(message)")):
+    for path, call in (("bindings/service.py", "call()"), ("outbound/hook_runner.py", "call(message)")):
         text = (ROOT / "core" / "runtime" / path).read_text()
         before, _, _ = text.partition(f"return await {call}")
         line = before.rstrip().splitlines()[-1]

@@ -17,7 +17,7 @@ from trunkline.core.events.gateway import SessionCreated, SessionReset
 from trunkline.core.keys import SessionKey
 from trunkline.core.records.rows import SessionRow
 from trunkline.core.routing import session_key_for
-from trunkline.core.store.sqlite import Db
+from trunkline.core.store.sqlite.connection import Db
 from trunkline.core.values import Address
 from trunkline.sim.loop import run
 from trunkline.sim.run.env import SimIds, sim_env

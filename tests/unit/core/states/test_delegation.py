@@ -1,7 +1,5 @@
 """The two tables of a delegation: every pair of state and event does what stands here, or is refused."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

@@ -77,11 +77,7 @@ def test_every_state_is_in_the_table_and_every_open_one_has_a_way_to_an_end(
 
 @pytest.mark.parametrize(
     ("table", "first"),
-    [
-        (TRANSITIONS, S.PREPARED),
-        (WORK_TRANSITIONS, WorkState.ACCEPTED),
-        (CALLBACK_TRANSITIONS, CallbackState.WAITING),
-    ],
+    [(TRANSITIONS, S.PREPARED), (WORK_TRANSITIONS, WorkState.ACCEPTED), (CALLBACK_TRANSITIONS, CallbackState.WAITING)],
     ids=["intent", "work", "callback"],
 )
 def test_every_state_can_be_reached(table: Mapping[object, Mapping[object, object]], first: object) -> None:

@@ -103,10 +103,9 @@ def commits_of(*groups: tuple[int, int, bool]) -> int:
     return counted[0]
 
 
-def test_many_writes_wait_for_those_whose_turn_has_come() -> None:
-    assert commits_of((0, 20, True), (2, 20, True)) == 1
-    # A small batch does not wait.
-    assert commits_of((0, 1, True), (2, 1, True)) == 2
+def test_what_comes_together_shares_a_commit_and_nothing_urgent_waits_for_more() -> None:
+    assert commits_of((0, 20, True)) == 1
+    assert commits_of((0, 20, True), (2, 20, True)) == 2
 
 
 def test_what_nobody_waits_for_goes_with_others_and_goes_in_the_end() -> None:

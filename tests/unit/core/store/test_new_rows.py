@@ -25,7 +25,7 @@ from trunkline.core.store.sqlite.connection import _transact, pending  # pyright
 from trunkline.core.store.sqlite.handlers import HANDLERS, ask, execute
 from trunkline.core.store.sqlite.migrate import migrate
 from trunkline.core.store.sqlite.sql.intent_columns import INTENT_COLUMNS, values_of
-from trunkline.core.values import Identity, IntentKind, Peer, Piece, Poll, SessionId, Transport, TurnId
+from trunkline.core.values import Identity, IntentId, IntentKind, Peer, Piece, Poll, SessionId, Transport, TurnId
 
 NOW = 9.0
 E = DeliveryEvent
@@ -138,13 +138,7 @@ def test_what_operators_do_leaves_the_row_that_is_said(acked: int) -> None:
         again.progress.doubt_at,
         again.progress.marked,
         again.progress.transport,
-    ) == (
-        0,
-        None,
-        None,
-        False,
-        None,
-    )
+    ) == (0, None, None, False, None)
     assert (again.created_at, again.progress.acked) == (NOW, acked)
     over = resolved(changed(parked, state=E_UNKNOWN), E.ABANDON, Reason.ABANDONED)
     assert (over.progress.doubt_at, over.progress.reason) == (None, Reason.ABANDONED)
@@ -172,6 +166,7 @@ NEW: dict[str, Any] = {
     "action": ActionPart(action=Action.EDIT, message_id="5"),
     "recipient": Peer(id="u1", name="Ana"),
     "best_effort": True,
+    "unless": (IntentId("i7"),),
     "hooks_pending": True,
     "binding": "b1",
     "identity": Identity(id="w", name="n"),

@@ -14,8 +14,7 @@ from trunkline.sim.attach.profile_files import (
     profile_path,
     shipped_profiles,
 )
-from trunkline.sim.attach.rendering import render
-from trunkline.sim.attach.slots import COMMON, OF_PLATFORM
+from trunkline.sim.attach.rendering import COMMON, OF_PLATFORM, render
 from trunkline.sim.wire.servers import ON_THE_WIRE
 
 SMALL = "profile: 1\nname: mine\ncommand: [run]\nplatforms: {telegram: {}}\n"

@@ -1,10 +1,8 @@
 """The verdicts of several tries: k of n, flaky, not exercised."""
 
-from __future__ import annotations
-
 import pytest
 
-from trunkline.sim.attach.tries import MIN_TRIES, JudgedTry, PromiseOverTries, over_tries
+from trunkline.sim.attach.tries import JudgedTry, PromiseOverTries, over_tries
 from trunkline.sim.invariants import Status, Verdict, Violation
 
 BAD, GOOD, IDLE = Status.VIOLATED, Status.OK, Status.NOT_EXERCISED
@@ -51,11 +49,6 @@ def test_a_try_whose_fault_did_not_strike_does_not_count_as_held():
 def test_what_such_a_try_violates_counts():
     (found,) = over_tries([one_try(BAD, whole=False)])
     assert (found.status, found.violated) == (BAD, (0,))
-
-
-def test_a_finding_needs_enough_tries_in_which_it_was_judged():
-    assert over(*[BAD] * MIN_TRIES).claimable
-    assert not over(*[BAD] * (MIN_TRIES - 1), IDLE).claimable
 
 
 def test_the_status_of_all_tries_is_the_worst():

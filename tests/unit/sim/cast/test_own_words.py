@@ -55,3 +55,20 @@ def test_a_word_that_a_template_could_make_up_is_no_mark():
 def test_an_agent_that_works_as_a_hand_says_its_own_words():
     assert words().marks("sparrows", "scout") == ("sparrows",)
     assert words().marks("sparrows", "main") == ()
+
+
+@for_each(
+    ("text", "hidden"),
+    [
+        ("<think>zebra</think>fine", ("zebra",)),
+        ("<THINKING>zebra</thinking>", ("zebra",)),
+        ("<thought>zebra quagga", ("zebra", "quagga")),
+        # it says the word aloud, too; or somebody else does; or it may be text
+        ("<think>zebra</think>a zebra", ()),
+        ("<think>count the animals</think>fine", ()),
+        ("`<think>zebra</think>`", ()),
+        ("zebra", ()),
+    ],
+)
+def test_words_that_only_reasoning_has_are_for_nobody(text: str, hidden: tuple[str, ...]) -> None:
+    assert words().hidden(text, "main") == hidden

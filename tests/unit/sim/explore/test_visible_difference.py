@@ -6,12 +6,12 @@ import msgspec
 import pytest
 
 from trunkline.core.events import Event
-from trunkline.core.events.delivery import AttemptStarted, ChunkAcked, IntentPrepared, IntentSettled
+from trunkline.core.events.delivery import AttemptStarted, ChunkAcked, IntentPrepared, IntentSettled, OperatorActed
 from trunkline.core.events.gateway import InboundAdmitted, TranscriptAppended
 from trunkline.core.events.hands import DelegationFinished
 from trunkline.core.reasons import Reason
 from trunkline.core.states.delegation import HandOutcome
-from trunkline.core.values import IntentState
+from trunkline.core.values import IntentKind, IntentState
 from trunkline.sim import ScenarioFile, run_scenario
 from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.wire import WireAccepted, WireRefused
@@ -123,6 +123,27 @@ FAILED = {"state": IntentState.FAILED}
 )
 def test_a_chunk_that_nobody_sees_is_parked_where_nobody_can_tell(name, settled, cause):
     assert found(edited(gone(ACCEPTED[name]), changed(SETTLED[name], **settled))) == {name: cause}
+
+
+@pytest.mark.parametrize(("attempts", "cause"), [(1, None), (2, DifferenceCause.PARKED)])
+def test_a_notice_is_parked_only_after_it_was_sent_again(attempts, cause):
+    notice = changed(about("m2.reply", IntentPrepared), intent_kind=IntentKind.NOTICE)
+    tried = about("m2.reply", AttemptStarted)
+    events = edited(notice, gone(ACCEPTED["m2.reply"]), changed(SETTLED["m2.reply"], **UNKNOWN))
+    again = [copy for event in events for copy in [event] * (attempts if tried(event) else 1)]
+    assert found(again) == {"m2.reply": cause}
+
+
+def test_a_second_notice_about_one_end_is_never_explained():
+    def as_notice(event: Event) -> Event:
+        return msgspec.structs.replace(event, intent="m2.reply.notice")
+
+    failed = changed(SETTLED["m2.reply"], **FAILED)
+    prepared = about("m2.reply", IntentPrepared)
+    for times, explained in ((1, True), (2, False)):
+        events = [*edited(failed), *[as_notice(event) for event in SOUND if prepared(event)] * times]
+        taken = [as_notice(event) for event in SOUND if ACCEPTED["m2.reply"](event)] * times
+        assert (found([*events, *taken])["m2.reply.notice"] is not None) is explained
 
 
 def test_said_twice_is_never_explained():
@@ -291,3 +312,23 @@ def test_the_answer_to_a_command_about_hands_depends_on_the_time():
     other = changed(about("m1.reply", IntentPrepared, WireAccepted), text="yes")
     (plain_reply,) = truth.differences([other(event) or event for event in sound])
     assert (plain_reply.intent, plain_reply.cause) == ("m1.reply", None)
+
+
+def test_a_report_that_was_not_repeated_is_not_excused_by_a_configuration_that_nobody_changed():
+    """An operator had it repeated; in the other run nobody was there to do so, or the repeat is lost."""
+    name = "m3.hand1.back.reply"
+    again = [
+        msgspec.structs.replace(event, intent="m3.hand1.back+2.reply", inbound="m3.hand1.back+2")
+        for event in SOUND
+        if event.intent == name
+    ]
+    acted = Event(
+        seq=0, at=9.0, node="gateway", delegation="m3.hand1", body=OperatorActed(verb="retry-callback", detail="")
+    )
+    truth = CrashFreeRun(FILE, [*SOUND, acted, *again])
+
+    def causes(events: Sequence[Event]) -> list[DifferenceCause | None]:
+        return [difference.cause for difference in truth.differences(events)]
+
+    assert causes([*SOUND, acted]) == [None]
+    assert causes(SOUND) == [DifferenceCause.NOT_ASKED]

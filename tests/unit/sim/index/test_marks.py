@@ -9,6 +9,7 @@ from trunkline.sim.index.marks import (
     mark_of,
     question_text,
     questions_in,
+    shown_words,
     unique_marks,
     without_marks,
 )
@@ -39,3 +40,19 @@ def test_a_text_without_marks_is_what_was_said():
     assert without_marks("Done\\. AZa1-g1 AZa2-g1") == "Done."
     assert without_marks("hello QZa1") == "hello"
     assert answer_text("", [AnswerMark("a1", 1)]) == "AZa1-g1"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("It is *done*", "It is done", True),
+        ("<b>It is</b>  done\n", "It is d\u200bone", True),
+        ("see [the page](https://a.b/c)", "see the page", True),
+        ("caf\u00e9", "cafe\u0301", True),
+        ("It is done!", "It is done", False),
+        ("It is done", "it is done", False),
+        ("1 < 2", "1 2", False),
+    ],
+)
+def test_two_texts_are_the_same_words_if_people_read_the_same_in_them(one: str, other: str, same: bool) -> None:
+    assert (shown_words(one) == shown_words(other)) is same

@@ -1,5 +1,7 @@
 """L4 and L5: readiness, attempt numbers, and limits."""
 
+from typing import Any
+
 import pytest
 
 from tests.support.event_stories import Story
@@ -8,8 +10,8 @@ from tests.support.invariants.attempt_trace import ELSEWHERE, ERROR
 from trunkline.core.events.gateway import StoreFailed
 from trunkline.core.events.leases import AdapterInstalled
 from trunkline.core.reasons import Reason
-from trunkline.core.values import IntentState
-from trunkline.sim.events.world import PlatformConnected, WorldLimits
+from trunkline.core.values import IntentKind, IntentState, Peer
+from trunkline.sim.events.world import PlatformConnected, WorldAccount, WorldLimits
 from trunkline.sim.invariants import Status
 
 # ---------------------------------------------------------------- L4
@@ -333,8 +335,9 @@ def test_a_retry_keeps_the_limits_by_which_it_was_planned(lowered):
 
 @pytest.mark.parametrize(("asked", "wait", "wrong"), [(None, 25, 0), (None, 90, 1), (90, 90, 0)])
 def test_a_retry_waits_no_longer_than_the_operator_or_the_platform_says(asked, wait, wrong):
-    story = Story("L5")
-    story.tell(WorldLimits(max_attempts=5, max_age=3600.0, backoff=25.0), node="sim")
+    story = Story("W2")
+    story.tell(WorldLimits(max_attempts=5, max_age=3600.0, waits=(25.0,)), node="sim")
+    story.tell(WorldAccount(channel="discord", account="default", bot=Peer(id="9"), idempotency=None), node="sim")
     story.prepared()
     story.started()
     story.refused(reason=Reason.RATE_LIMITED, retry_after=asked)
@@ -372,3 +375,71 @@ def test_the_other_transport_is_no_further_attempt():
     story.ended(Reason.NOT_SENT, "retry", attempt=2)
     story.started(3)
     assert len(story.wrong) == 1
+
+
+# ---------------------------------------------------------------- closed places
+
+
+def at_closed(times: int, story: Story, *, refused: bool = True) -> Story:
+    """A message that finds its place closed so often. Only the first of these attempts counts."""
+    for number in range(times):
+        attempt = min(number + 1, 2)
+        story.started(attempt)
+        if refused:
+            story.refused(attempt=attempt, reason=Reason.PLACE_CLOSED)
+        story.ended(Reason.PLACE_CLOSED, "retry", attempt=attempt)
+    return story
+
+
+def limited(*only: str) -> Story:
+    story = Story(*only)
+    story.tell(WorldLimits(max_attempts=3, max_age=600), node="sim")
+    return story
+
+
+def test_the_refusals_of_a_closed_place_use_up_one_attempt():
+    story = limited("L4", "L5")
+    story.prepared()
+    at_closed(9, story)
+    for attempt in (2, 3):
+        story.started(attempt)
+        story.ended(Reason.NOT_SENT, "retry", attempt=attempt)
+    assert story.wrong == []
+    story.started(4)
+    assert story.wrong == ["i1 was attempted 4 times"]
+
+
+def test_a_place_that_was_not_closed_is_no_excuse_for_more_attempts():
+    story = limited("L5")
+    story.prepared()
+    assert at_closed(4, story, refused=False).wrong == ["i1 was attempted 4 times"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "after", "wrong"),
+    [
+        ({}, 10, ["i1 was given up after 10 s, as its place was closed"]),
+        ({}, 601, []),
+        ({"intent_kind": IntentKind.NOTICE}, 10, []),
+        ({"best_effort": True}, 10, []),
+    ],
+)
+def test_what_waits_for_a_closed_place_is_not_given_up_before_it_is_too_old(
+    fields: dict[str, Any], after: float, wrong: list[str]
+):
+    story = limited("L5")
+    story.prepared(**fields)
+    at_closed(1, story)
+    story.settled(IntentState.FAILED, reason=Reason.PLACE_CLOSED, after=after)
+    assert story.wrong == wrong
+
+
+def test_a_message_that_failed_for_another_reason_was_not_given_up_for_its_place():
+    story = limited("L5")
+    story.prepared()
+    at_closed(1, story)
+    story.started(2)
+    story.refused(attempt=2)
+    story.ended(Reason.REFUSED, "fail", attempt=2)
+    story.settled(IntentState.FAILED, reason=Reason.REFUSED)
+    assert story.wrong == []

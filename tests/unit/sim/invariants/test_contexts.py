@@ -90,12 +90,7 @@ def test_what_is_no_call_of_the_tool_or_names_no_target_is_not_judged() -> None:
 
 @pytest.mark.parametrize(
     ("place", "settings", "wrong"),
-    [
-        (ELSEWHERE, {}, 0),
-        (ELSEWHERE, {"within": False}, 1),
-        (BEYOND, {}, 1),
-        (BEYOND, {"across": True}, 0),
-    ],
+    [(ELSEWHERE, {}, 0), (ELSEWHERE, {"within": False}, 1), (BEYOND, {}, 1), (BEYOND, {"across": True}, 0)],
 )
 def test_a_decision_follows_the_configuration(place: Address, settings: dict[str, Any], wrong: int) -> None:
     story = turn("P3", **settings)
@@ -107,12 +102,7 @@ def test_a_decision_follows_the_configuration(place: Address, settings: dict[str
 
 @pytest.mark.parametrize(
     ("settings", "wrong"),
-    [
-        ({}, 0),
-        ({"reach": "none"}, 1),
-        ({"reach": "none", "targets": ("telegram",)}, 0),
-        ({"reach": "last"}, 1),
-    ],
+    [({}, 0), ({"reach": "none"}, 1), ({"reach": "none", "targets": ("telegram",)}, 0), ({"reach": "last"}, 1)],
 )
 def test_a_turn_that_works_nowhere_reaches_what_is_configured(settings: dict[str, Any], wrong: int) -> None:
     story = turn("P3", WorkKind.HEARTBEAT, **settings)
@@ -163,12 +153,7 @@ def test_traces_of_earlier_versions_are_not_judged() -> None:
 
 @pytest.mark.parametrize(
     ("texts", "wrong"),
-    [
-        (("[from #ops] hello",), 0),
-        (("hello",), 1),
-        (("[from #o", "ps] hello"), 0),
-        (("hello [from #ops]",), 1),
-    ],
+    [(("[from #ops] hello",), 0), (("hello",), 1), (("[from #o", "ps] hello"), 0), (("hello [from #ops]",), 1)],
 )
 def test_a_mark_is_seen_before_the_text(texts: tuple[str, ...], wrong: int) -> None:
     story = turn("P4", across=True)
@@ -237,8 +222,7 @@ def test_a_later_allowance_counts() -> None:
 
 @for_each("first", ["denied", "seen"])
 @for_each(
-    ("texts", "wrong"),
-    [(("a secret",), 1), (("a ", "secret"), 1), (("I may not say: a secret",), 0), (("secret",), 0)],
+    ("texts", "wrong"), [(("a secret",), 1), (("a ", "secret"), 1), (("I may not say: a secret",), 0), (("secret",), 0)]
 )
 def test_a_denied_text_is_seen_nowhere_else(texts: tuple[str, ...], wrong: int, first: str) -> None:
     """An answer may speak of it."""

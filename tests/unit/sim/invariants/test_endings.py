@@ -5,11 +5,7 @@ import pytest
 from tests.support.event_stories import PLACE, Story
 from tests.support.for_each import for_each
 from tests.support.invariants.status_trace import CANCELLED, DELIVERED, UNKNOWN
-from trunkline.core.events.delivery import (
-    IntentReopened,
-    SendRequested,
-    TargetResolved,
-)
+from trunkline.core.events.delivery import IntentReopened, SendRequested, TargetResolved
 from trunkline.core.events.gateway import InboundReceived, TurnStarted
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentKind, IntentState, Peer, WorkKind

@@ -1,7 +1,5 @@
 """Runs that are judged from the middle, as a watched gateway is: no false alarm, and defects are still found."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path

@@ -4,11 +4,7 @@ import pytest
 
 from tests.support.event_stories import PLACE, Story
 from tests.support.invariants.status_trace import DELIVERED, outcome
-from trunkline.core.events.delivery import (
-    HookSending,
-    IntentSuppressed,
-    MirrorRefused,
-)
+from trunkline.core.events.delivery import HookSending, IntentSuppressed, MirrorRefused, OperatorActed
 from trunkline.core.events.gateway import InboundReceived, StoreFailed, TurnEnded
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentKind, IntentState, Peer
@@ -151,3 +147,12 @@ def test_a_turn_that_replied_has_an_answer_or_the_end_of_one(answer):
         else ["m1 ended as replied, and no event explains its answer"]
     )
     assert story.end().wrong == wrong
+
+
+@pytest.mark.parametrize(("verb", "lost"), [("discard", False), ("retry-callback", True), ("cancel", True)])
+def test_only_the_operator_who_discards_a_report_explains_a_turn_without_an_answer(verb: str, lost: bool) -> None:
+    story = Story("V1")
+    story.tell(OperatorActed(verb=verb, detail=""), delegation="d1")
+    story.tell(TurnEnded(outcome="silent", reason=Reason.DISCARDED), turn="t1", delegation="d1")
+    story.end()
+    assert bool(story.wrong) is lost

@@ -37,6 +37,13 @@ def test_a_notice_is_not_sent_again_after_an_answer_or_beside_the_first_attempt(
     assert a_notice_twice(between).wrong == ["“hello” was accepted 2 times"]
 
 
+def test_a_third_time_is_one_too_many():
+    story = a_notice_twice("a lost answer")
+    story.ended(Reason.RESPONSE_LOST, "retry")
+    story.accepted(attempt=3, provider_id="p3", cause=story.started(3))
+    assert story.wrong == ["“hello” was accepted 3 times"]
+
+
 def test_an_accept_that_comes_after_the_crash_leaves_the_notice_in_doubt():
     story = Story("D1", "D4")
     story.world()

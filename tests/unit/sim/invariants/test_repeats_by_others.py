@@ -66,21 +66,33 @@ def test_a_notice_is_no_announcement(kind: IntentKind, wrong: int) -> None:
 # ---------------------------------------------------------------- D3
 
 
+TOOL, REPLY = IntentKind.TOOL, IntentKind.REPLY
+
+
 def said(story: Story, *kinds: IntentKind, text: str = "hello") -> None:
     for number, kind in enumerate(kinds):
         story.delivered(f"i{number}", text, turn="t1", intent_kind=kind)
 
 
-TOOL, REPLY = IntentKind.TOOL, IntentKind.REPLY
-
-
-@pytest.mark.parametrize("by", ["agent main", "hook censor"])
-def test_what_the_cast_repeats_is_not_the_gateways_doing(by: str) -> None:
+@pytest.mark.parametrize(
+    ("by", "second", "wrong"), [("agent main", TOOL, 0), ("agent main", REPLY, 1), ("hook censor", REPLY, 0)]
+)
+def test_two_sends_of_an_agent_and_what_hooks_make_equal_are_not_the_gateways_doing(
+    by: str, second: IntentKind, wrong: int
+) -> None:
     story = Story("D3")
     names: dict[str, Any] = {"turn": "t1"} if by.startswith("agent") else {"intent": "i1"}
     story.tell(SaidTwice(by=by, text="hello"), node="sim", **names)
-    said(story, TOOL, REPLY)
-    assert story.wrong == []
+    said(story, TOOL, second)
+    assert len(story.wrong) == wrong
+
+
+@pytest.mark.parametrize("again", ["hello", "**hello**", "hello\u200b ", "\ufeffhello"])
+def test_marks_and_blanks_make_no_other_text(again: str) -> None:
+    story = Story("D3")
+    story.delivered("i0", "hello", turn="t1", intent_kind=TOOL)
+    story.delivered("i1", again, turn="t1", intent_kind=REPLY)
+    assert len(story.wrong) == 1
 
 
 def test_one_repeat_explains_one_copy() -> None:

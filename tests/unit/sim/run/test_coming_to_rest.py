@@ -4,8 +4,9 @@ import pytest
 
 from tests.support.paths import FIXTURES, SCENARIO_FILES
 from trunkline.core.events.base import RunEnded
-from trunkline.sim import BUGS, INVARIANTS, Status, load_scenario, run_scenario
+from trunkline.sim import Status, load_scenario, run_scenario
 from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.plugins import OURS
 from trunkline.sim.run import runner
 from trunkline.sim.run.result import RunResult
 
@@ -28,11 +29,41 @@ script:
   - {at: 1s, as: ana, in: "@ana", say: three}
 """
 
+CLOSED_FOR_LONG = """
+scenario: 1
+title: The clock begins many turns while an answer waits for its place
+gateway:
+  delivery: {max_age: 1h}
+  channels: {discord: {auto_thread: true}}
+  cron: [{id: c0, text: job, cron: "* * * * *"}]
+world: {people: [ben], discord: {rooms: {ops: {}}}}
+cast: {agents: {main: [{do: [{reply: "re: {text}"}]}]}}
+script:
+  - {as: ben, in: "discord:default/ops", say: mute}
+  - {at: 1s, as: ben, in: "discord:default/ops/m1", say: think}
+  - {in: "discord:default/ops/m1", archive: true}
+"""
+
+SPOKEN_INTO_A_CLOSED_PLACE = """
+scenario: 1
+title: A schedule speaks into a place that stays closed
+gateway:
+  delivery: {max_age: 10m}
+  channels: {discord: {auto_thread: true}}
+  cron: [{id: c0, text: job, every: 2m, target: discord}]
+world: {people: [ben], discord: {rooms: {ops: {}}}}
+cast: {agents: {main: [{when: {cron: "*"}, do: [{reply: "round {n}"}]}, {do: [{think: 5s}, {reply: "re: {text}"}]}]}}
+script:
+  - {as: ben, in: "discord:default/ops", say: mute}
+  - {at: 10s, as: ben, in: "discord:default/ops/m1", say: think}
+  - {at: 11s, in: "discord:default/ops/m1", archive: true}
+"""
+
 
 def played(tmp_path, text: str) -> RunResult:
     path = tmp_path / "made.yaml"
     path.write_text(text)
-    return run_scenario(load_scenario(path, known_bugs=BUGS, known_invariants=INVARIANTS))
+    return run_scenario(load_scenario(path, names=OURS))
 
 
 def end(result: RunResult) -> RunEnded:
@@ -46,6 +77,18 @@ def test_the_chunks_of_a_message_are_no_circle(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "_PER_CHUNK", 4)
     result = played(tmp_path, MANY_CHUNKS)
     assert (end(result).at_rest, end(result).cut, result.violations, result.unmet) == (True, "", (), ())
+
+
+def test_turns_that_the_clock_begins_are_no_circle(tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "MOST_EVENTS", 0)
+    result = played(tmp_path, CLOSED_FOR_LONG)
+    assert (end(result).at_rest, end(result).cut, result.violations, result.unmet) == (True, "", (), ())
+
+
+def test_what_waits_as_long_as_it_may_is_held_against_nobody(tmp_path):
+    result = played(tmp_path, SPOKEN_INTO_A_CLOSED_PLACE)
+    assert result.violations == ()
+    assert end(result).cut.endswith(runner.STILL_FED)
 
 
 @pytest.fixture
@@ -73,14 +116,14 @@ def test_what_only_the_end_can_break_is_not_judged_then(cut):
 
 def test_what_waits_for_an_announced_time_has_until_then():
     path = FIXTURES / "reported/verdict/L1-waits-beyond-the-bound.yaml"
-    result = run_scenario(load_scenario(path, known_bugs=BUGS, known_invariants=INVARIANTS))
+    result = run_scenario(load_scenario(path, names=OURS))
     assert (end(result).at_rest, result.virtual_seconds > runner.REST_BOUND) == (True, True)
 
 
 def test_nothing_rightly_waits_for_longer_than_it_may_live():
     """The defect announces a retry in eleven days, which is as good as never."""
     (path,) = [path for path in SCENARIO_FILES if path.stem == "B032-rest-is-dropped"]
-    file = load_scenario(path, known_bugs=BUGS, known_invariants=INVARIANTS)
+    file = load_scenario(path, names=OURS)
     result = run_scenario(file, bugs=["timeout-drops-the-rest"])
     assert (end(result).at_rest, end(result).cut) == (False, "")
     assert "L1" in result.violated

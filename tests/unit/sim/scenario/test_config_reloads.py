@@ -16,7 +16,8 @@ from trunkline.core.store.sqlite.sql.sessions import lane_text
 from trunkline.core.values import ChatKind
 from trunkline.sim.scenario import ScenarioError, load_text
 from trunkline.sim.scenario.config_reloads import agents_of, merged
-from trunkline.sim.scenario.model.scenario import PreloadedSession, ReloadStep
+from trunkline.sim.scenario.model.steps import ReloadStep
+from trunkline.sim.scenario.model.world import PreloadedSession
 from trunkline.sim.scenario.place_refs import is_session_key
 from trunkline.sim.store.preloaded import write_stored
 

@@ -12,6 +12,7 @@ from tests.support.for_each import for_each
 from tests.support.paths import FIXTURES
 from trunkline.core.errors import UsageError
 from trunkline.sim.scenario import ScenarioError, load_scenario, load_text
+from trunkline.sim.scenario.names import Names
 
 BAD = FIXTURES / "scenarios_bad"
 MARK = "# error: "
@@ -21,7 +22,7 @@ INVARIANTS = {"D1", "D2", "R3"}
 
 def refused(path: str | Path) -> ScenarioError:
     with pytest.raises(ScenarioError) as caught:
-        load_scenario(path, known_bugs=BUGS, known_invariants=INVARIANTS)
+        load_scenario(path, names=Names(bugs=BUGS, invariants=INVARIANTS))
     return caught.value
 
 
@@ -117,6 +118,13 @@ def test_a_file_that_is_wrong_throughout_is_not_read_on() -> None:
     problems = refused_text("script:\n" + "  - {say: x}\n" * 5000)
     assert len(problems) == 501
     assert "x.yaml: only the first 500 problems are listed" in problems[-1]
+
+
+def test_an_invariant_that_is_part_of_another_one_now_names_it() -> None:
+    text = (BAD / "unknown_bug.yaml").read_text().replace("D77", "D6").replace("bugs: [double-replay]", "bugs: []")
+    with pytest.raises(ScenarioError) as caught:
+        load_text(text, "x.yaml", names=Names(bugs=BUGS, invariants=INVARIANTS))
+    assert "expected an invariant, found 'D6' (D4 judges its promise now)" in str(caught.value)
 
 
 def test_names_of_bugs_and_invariants_are_free_where_none_are_known() -> None:

@@ -3,9 +3,8 @@
 import pytest
 
 from tests.support.for_each import for_each
-from trunkline.sim.scenario import PlaceError, PlaceRef, resolve_place
-from trunkline.sim.scenario.model.scenario import WorldSpec
-from trunkline.sim.scenario.place_refs import all_places, is_person, with_threads
+from trunkline.sim.scenario.model.world import WorldSpec
+from trunkline.sim.scenario.place_refs import PlaceError, PlaceRef, all_places, is_person, resolve_place, with_threads
 
 WORLD = WorldSpec.model_validate(
     {

@@ -7,7 +7,9 @@ from tests.support.paths import DOCS
 from tools.doc_scenarios import described, fields_reference
 from trunkline.core.config.files.model_fields import fields_of, homes_of, walk
 from trunkline.sim.scenario import load_text, schema_text
-from trunkline.sim.scenario.model.scenario import AgentAction, Scenario, ScriptStep
+from trunkline.sim.scenario.model.agent_actions import AgentAction
+from trunkline.sim.scenario.model.scenario import Scenario
+from trunkline.sim.scenario.model.steps import ScriptStep
 from trunkline.sim.scenario.step_rules import AGENT_ACTIONS, STEP_ACTIONS
 from trunkline.sim.scenario.templates import SLOTS, fill, template_problem
 
@@ -44,8 +46,8 @@ def test_the_schema_is_for_editors() -> None:
 
 
 def test_every_action_is_a_field() -> None:
-    companions = {"at", "after", "as", "in", "id", "secret", "reply_chain", "bot", "via", "proxy", "locked"}
-    companions |= {"of", "remove", "when"}
+    companions = {"at", "after", "as", "in", "id", "secret", "files", "reply_chain", "bot", "via", "proxy", "locked"}
+    companions |= {"of", "remove", "when", "may_miss"}
     assert set(STEP_ACTIONS) | companions == set(fields_of(ScriptStep))
     assert set(AGENT_ACTIONS) == set(fields_of(AgentAction))
 
@@ -59,7 +61,7 @@ def test_it_is_known_where_else_a_field_is() -> None:
 def test_the_examples_of_the_reference_load() -> None:
     text = (DOCS / "scenarios.md").read_text(encoding="utf-8")
     blocks = [block.partition("```")[0] for block in text.split("```yaml\n")[1:]]
-    whole = [block for block in blocks if "scenario: 1" in block]
+    whole = [block for block in blocks if "scenario: 2" in block]
     assert whole
     for block in whole:
         load_text(block)

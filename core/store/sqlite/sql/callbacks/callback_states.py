@@ -1,13 +1,11 @@
 """The SQL that moves the callback of a delegation along its table."""
 
-from __future__ import annotations
-
 import sqlite3
 
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.hands.callback_fold import ReportMessage, can_resume, event_of_messages
 from trunkline.core.reasons import Reason
-from trunkline.core.records.rows import CallbackChange
+from trunkline.core.records.rows import CallbackChange, IntentRow
 from trunkline.core.states.delegation import CALLBACK_TRANSITIONS, CallbackEvent, CallbackState, next_callback_state
 from trunkline.core.store.delegations import BeginCallback, CallbackBegun, ChangeCallback
 from trunkline.core.store.sqlite.sql.callbacks import posts, results
@@ -18,16 +16,6 @@ _OVER = frozenset({CallbackState.DELIVERED, CallbackState.SUPPRESSED})
 #: these come with a turn or a message, which has a command of its own
 _WITH_MORE = frozenset({CallbackEvent.ADMIT, CallbackEvent.POST, CallbackEvent.ENQUEUE, CallbackEvent.RERUN})
 
-#: the turns of one callback: the first one, and those that operators had run again. Not by their ids: what such a turn
-#: delegates itself has an id that begins with that of the turn
-TURNS = "(identity = ? OR (identity > ? AND identity < ?))"
-
-
-def turns_of(delegation: str) -> tuple[str, str, str]:
-    """The values for `TURNS`."""
-    first = f"callback/{delegation}"
-    return first, f"{first}+", f"{first},"
-
 
 def state_of(c: sqlite3.Connection, delegation: str) -> CallbackState | None:
     """The callback of a delegation; none: it is not stored, or cannot be read."""
@@ -36,6 +24,13 @@ def state_of(c: sqlite3.Connection, delegation: str) -> CallbackState | None:
         return None if found is None else CallbackState(found[0].decode())
     except ValueError:
         return None
+
+
+def is_discarded(c: sqlite3.Connection, delegation: str) -> bool:
+    """Handle `IsDiscarded`. A withheld report is suppressed too, but its notice is still to be sent."""
+    values = (delegation, CallbackState.SUPPRESSED.value, Reason.DISCARDED.value)
+    found = c.execute("SELECT 1 FROM delegations WHERE id = ? AND callback = ? AND callback_reason = ?", values)
+    return found.fetchone() is not None
 
 
 def move(
@@ -56,20 +51,15 @@ def move(
 
 
 def change(c: sqlite3.Connection, command: ChangeCallback) -> CallbackChange | None:
-    """Handle `ChangeCallback`."""
     if command.event in _WITH_MORE:
         raise IllegalTransition(f"{command.event.value!r} is no change of a callback alone")
-    if not posts.take(c, command.post):
+    if not posts.take_post(c, command.post):
         return None
     before = state_of(c, command.delegation)
     if before is None or command.event not in CALLBACK_TRANSITIONS[before]:
         return None
     if command.event is CallbackEvent.PARK and _is(c, command.delegation, before, command.reason):
         return None
-    if command.event is CallbackEvent.DISCARD:
-        # Its turn, if it is due, has nothing left to report.
-        sql = f"UPDATE inbox SET state = 'done' WHERE state = 'pending' AND {TURNS}"  # noqa: S608 -- fixed texts
-        c.execute(sql, turns_of(command.delegation))
     return move(c, command.delegation, before, command.event, command.reason)
 
 
@@ -79,6 +69,10 @@ def begin(c: sqlite3.Connection, command: BeginCallback) -> CallbackBegun:
     if due is None:
         return CallbackBegun(due=False)
     name, before = command.delegation, state_of(c, command.delegation)
+    if is_discarded(c, name):
+        # The turn itself records its end, in whichever process it comes up: a discarded report ends no turn unseen.
+        c.execute("UPDATE inbox SET state = 'done' WHERE id = ?", (command.work.id,))
+        return CallbackBegun(due=False)
     change = None
     # A turn that runs again changes nothing.
     if before not in (None, CallbackState.IN_TURN) and CallbackEvent.BEGIN in CALLBACK_TRANSITIONS[before]:
@@ -88,7 +82,6 @@ def begin(c: sqlite3.Connection, command: BeginCallback) -> CallbackBegun:
 
 
 def _is(c: sqlite3.Connection, delegation: str, state: CallbackState, reason: Reason | None) -> bool:
-    """Whether a callback is parked for this reason already."""
     (stored,) = c.execute("SELECT callback_reason FROM delegations WHERE id = ?", (delegation,)).fetchone()
     return state is CallbackState.PARKED and stored == (None if reason is None else reason.value)
 
@@ -100,7 +93,7 @@ def after_turn(
     before, messages = state_of(c, delegation), messages_of(c, delegation)
     if before is None or event not in CALLBACK_TRANSITIONS[before]:
         return None
-    if event is CallbackEvent.SUPPRESS and any(not message.says_failure for message in messages):
+    if event is CallbackEvent.SUPPRESS and any(not message.is_notice for message in messages):
         # It returned nothing, because it has sent its messages during the turn.
         event, reason = CallbackEvent.ENQUEUE, None
     return _with_messages(c, move(c, delegation, before, event, reason), messages)
@@ -133,8 +126,9 @@ def follow(c: sqlite3.Connection, delegation: DelegationId | None) -> CallbackCh
     return None if after is before else move(c, delegation, before, found.event, found.reason)
 
 
-def resume(c: sqlite3.Connection, delegation: DelegationId | None, reason: Reason) -> CallbackChange | None:
-    """Change a callback whose message is sent again; returns the change."""
+def resume(c: sqlite3.Connection, intent: IntentRow, reason: Reason) -> CallbackChange | None:
+    """Change a callback whose message is sent again; returns the change. A notice is no message of its report."""
+    delegation = None if intent.kind is IntentKind.NOTICE else intent.delegation
     before = None if delegation is None else state_of(c, delegation)
     if delegation is None or before is None or not can_resume(before):
         return None
@@ -144,7 +138,7 @@ def resume(c: sqlite3.Connection, delegation: DelegationId | None, reason: Reaso
 def without_messages(c: sqlite3.Connection, delegation: str) -> CallbackChange | None:
     """Change a callback whose messages an operator has removed; returns the change."""
     before, left = state_of(c, delegation), messages_of(c, delegation)
-    if before is not CallbackState.PARKED or any(not message.says_failure for message in left):
+    if before is not CallbackState.PARKED or any(not message.is_notice for message in left):
         return follow(c, DelegationId(delegation))
     # The outcome of the removed messages cannot be known any more.
     return move(c, delegation, before, CallbackEvent.DISCARD, Reason.DISCARDED)

@@ -3,8 +3,6 @@
 A post is removed by the transaction that applies it. So a crash loses none, and none is applied twice.
 """
 
-from __future__ import annotations
-
 import hmac
 import sqlite3
 
@@ -24,13 +22,11 @@ _INSERT = "INSERT INTO hand_posts (delegation_id, verb, outcome, text, by, ticke
 
 
 def leave(c: sqlite3.Connection, post: HandPost) -> None:
-    """Store a post."""
     outcome = None if post.outcome is None else post.outcome.value
     c.execute(_INSERT, (post.delegation, post.verb.value, outcome, post.text, post.by, post.ticket, post.at))
 
 
 def post_to_gateway(c: sqlite3.Connection, command: PostToGateway) -> bool:
-    """Handle `PostToGateway`."""
     post = command.post
     row = c.execute(
         "SELECT state, callback, callback_reason, kind, ticket, max_result FROM delegations WHERE id = ?",
@@ -117,16 +113,11 @@ def check_length(delegation: str, text: str, most: int | None) -> None:
         raise AnswerRefused(facts, Reason.RESULT_TOO_LARGE)
 
 
-# -------------------------------------------------------------------- the process that works the store
-
-
 def has_posts(c: sqlite3.Connection, _: HasPosts) -> bool:
-    """Handle `HasPosts`."""
     return c.execute("SELECT 1 FROM hand_posts LIMIT 1").fetchone() is not None
 
 
 def read_posts(c: sqlite3.Connection, query: ReadPosts) -> tuple[HandPost, ...]:
-    """Handle `ReadPosts`."""
     asked = query.delegation
     which, values = ("", ()) if asked is None else ("AND delegation_id = ?", (asked,))
     found: list[HandPost] = []
@@ -172,8 +163,7 @@ def _post_of(row: tuple[int, bytes, bytes, bytes | None, bytes, bytes, bytes | N
 
 
 def drop_post(c: sqlite3.Connection, command: DropPost) -> bool:
-    """Handle `DropPost`."""
-    return take(c, command.n)
+    return take_post(c, command.n)
 
 
 def is_there(c: sqlite3.Connection, post: int | None) -> bool:
@@ -181,6 +171,6 @@ def is_there(c: sqlite3.Connection, post: int | None) -> bool:
     return post is None or c.execute("SELECT 1 FROM hand_posts WHERE n = ?", (post,)).fetchone() is not None
 
 
-def take(c: sqlite3.Connection, post: int | None) -> bool:
+def take_post(c: sqlite3.Connection, post: int | None) -> bool:
     """Remove the post that a command applies; whether it still applies. A command without one always does."""
     return post is None or c.execute("DELETE FROM hand_posts WHERE n = ?", (post,)).rowcount == 1

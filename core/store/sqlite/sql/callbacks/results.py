@@ -1,11 +1,9 @@
 """The SQL of results: long texts by their content with a count of references, and results that came too late."""
 
-from __future__ import annotations
-
 import sqlite3
 
 from trunkline.core.errors import UnknownName
-from trunkline.core.hands.long_results import SHOWN, beginning_of
+from trunkline.core.hands.result_limits import SHOWN, beginning_of
 from trunkline.core.records.delegations import HandResult
 from trunkline.core.states.delegation import CLOSED_CALLBACK, OPEN_WORK
 from trunkline.core.store.delegations import ReadResult
@@ -15,7 +13,7 @@ _MOST_LATE = 50
 
 
 def hold(c: sqlite3.Connection, ref: str, text: str) -> None:
-    """Store a text under its hash for one more delegation."""
+    """Store a text under the hash for another delegation."""
     c.execute(
         "INSERT INTO results (hash, text, refs) VALUES (?, ?, 1) ON CONFLICT (hash) DO UPDATE SET refs = refs + 1",
         (ref, text),
@@ -44,22 +42,21 @@ def drop(c: sqlite3.Connection, ref: str) -> None:
 
 
 def find(c: sqlite3.Connection, ref: str) -> str | None:
-    """The text that is stored under a hash."""
+    """The text stored under a hash."""
     row = c.execute("SELECT CAST(text AS BLOB) FROM results WHERE hash = ?", (ref,)).fetchone()
     return None if row is None else row[0].decode("utf-8", "replace")
 
 
 def read_result(c: sqlite3.Connection, query: ReadResult) -> str:
-    """Handle `ReadResult`."""
     text = find(c, query.ref)
     if text is None:
         raise UnknownName(f"no result is stored under {query.ref}")
     return text
 
 
-def prune(c: sqlite3.Connection, cutoff: float, most: int) -> int:
-    """Remove old delegations that have ended in both columns, with their late results; how many."""
-    old = c.execute(_PRUNABLE, (cutoff, cutoff, most)).fetchall()
+def prune(c: sqlite3.Connection, span: tuple[int, int], cutoff: float) -> int:
+    """Remove the delegations of a span of numbers that have long ended in both columns, with late results; how many."""
+    old = c.execute(_PRUNABLE, (*span, cutoff)).fetchall()
     for delegation, ref in old:
         if ref is not None:
             drop(c, ref)
@@ -72,12 +69,11 @@ _CLOSED = ", ".join(f"'{state.value}'" for state in sorted(CLOSED_CALLBACK))
 _OPEN = ", ".join(f"'{state.value}'" for state in sorted(OPEN_WORK))
 # A delegation whose parent is still open is a part of it.
 _PRUNABLE = (
-    "SELECT id, result_ref FROM delegations d WHERE n < coalesce((SELECT n FROM delegations WHERE accepted_at >= ?"  # noqa: S608 -- fixed texts
-    " ORDER BY n LIMIT 1), (SELECT max(n) + 1 FROM delegations)) AND finished_at < ?"
+    "SELECT id, result_ref FROM delegations d WHERE n > ? AND n <= ? AND finished_at < ?"  # noqa: S608 -- fixed texts
     f" AND state NOT IN ({_OPEN}) AND callback IN ({_CLOSED})"
     " AND NOT EXISTS (SELECT 1 FROM hand_posts p WHERE p.delegation_id = d.id)"
     f" AND NOT EXISTS (SELECT 1 FROM delegations o WHERE o.id = d.parent AND o.state IN ({_OPEN}))"
-    " ORDER BY n LIMIT ?"
+    " ORDER BY n"
 )
 
 

@@ -4,8 +4,6 @@ An own message is looked for in the sessions of its place, whose transcripts nam
 intents, since not every message is mirrored there.
 """
 
-from __future__ import annotations
-
 import sqlite3
 
 import msgspec
@@ -39,7 +37,6 @@ _RECENT = (
 
 
 def find_message(c: sqlite3.Connection, query: FindMessage) -> KnownMessage:
-    """Handle `FindMessage`."""
     named, _ = read_intents(c, (IntentId(query.name),))
     if named:
         _, row, receipts = named[0]
@@ -54,7 +51,12 @@ def _own(c: sqlite3.Connection, query: FindMessage, place: Address) -> OwnMessag
     """The own message with a platform's id: that of the place, else one of another conversation of the account."""
     found: list[OwnMessage] = []
     for ids in (_recent, _mirrored):
-        found += _with_id(c, ids(c, query, place), query.name, place)
+        found += [
+            _sent(row, receipts, chunk)
+            for _, row, receipts in reversed(read_intents(c, ids(c, query, place))[0])
+            for chunk, receipt in enumerate(receipts)
+            if receipt.provider_id == query.name and _of_account(row.address, place) and row.extra.action is None
+        ]
         here = next(
             (message for message in found if place.lane in (message.address.lane, place_of(message).lane)), None
         )
@@ -64,7 +66,6 @@ def _own(c: sqlite3.Connection, query: FindMessage, place: Address) -> OwnMessag
 
 
 def _recent(c: sqlite3.Connection, query: FindMessage, _place: Address) -> list[IntentId]:
-    """The newest intents that may have the id."""
     rows = c.execute(_RECENT, {"id": _json(query.name).decode(), "most": _MOST, "newest": _NEWEST})
     return [IntentId(name) for (name,) in rows]
 
@@ -75,16 +76,6 @@ def _mirrored(c: sqlite3.Connection, query: FindMessage, place: Address) -> list
     keys = [key for (key,) in c.execute(_KEYS, (agents, lane_text(place), more))]
     rows = c.execute(_MIRRORED, {"keys": _json(keys).decode(), "id": _json(query.name).decode(), "most": _MOST})
     return [IntentId(name) for (name,) in rows]
-
-
-def _with_id(c: sqlite3.Connection, intents: list[IntentId], name: str, place: Address) -> list[OwnMessage]:
-    """The messages of an account that have an id, newest first."""
-    return [
-        _sent(row, receipts, chunk)
-        for _, row, receipts in reversed(read_intents(c, intents)[0])
-        for chunk, receipt in enumerate(receipts)
-        if receipt.provider_id == name and _of_account(row.address, place) and row.extra.action is None
-    ]
 
 
 def _of_account(place: Address, other: Address) -> bool:

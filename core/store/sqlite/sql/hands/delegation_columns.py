@@ -1,73 +1,60 @@
-"""The columns of a delegation, and how a row of them is read."""
+"""The columns of a delegation: the values of a new row, and how a row is read."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import msgspec
 
-from trunkline.core.reasons import Reason
-from trunkline.core.records.delegations import DelegationRow, HandKind
-from trunkline.core.records.origin import Origin
-from trunkline.core.states.delegation import CallbackState, HandOutcome, WorkState
-from trunkline.core.values import Address, DelegationId, InboundId, SessionId, TurnId
+from trunkline.core.records.delegations import DelegationRow
+from trunkline.core.records.rows import BrokenRow
 
 T = TypeVar("T")
-_address = msgspec.json.Decoder(Address).decode
-_origin = msgspec.json.Decoder(Origin).decode
+_json = msgspec.json.Encoder().encode
 
-
-def _number(value: object) -> float:
-    if not isinstance(value, int | float):
-        raise TypeError("a number is none")
-    return value
-
-
-def _text(value: bytes) -> str:
-    return value.decode()
-
-
-#: field, column, and how its value is read. Texts are read as bytes: invalid text would stop the whole statement
-_FIELDS: tuple[tuple[str, str, Callable[[Any], object]], ...] = (
-    ("id", "id", lambda value: DelegationId(_text(value))),
-    ("state", "state", lambda value: WorkState(_text(value))),
-    ("callback", "callback", lambda value: CallbackState(_text(value))),
-    ("callback_reason", "callback_reason", lambda value: Reason(_text(value))),
-    ("kind", "kind", lambda value: HandKind(_text(value))),
-    ("hand", "hand", _text),
-    ("task", "task", _text),
-    ("label", "label", _text),
-    ("agent", "agent_id", _text),
-    ("session_key", "session_key", _text),
-    ("session", "session_id", lambda value: SessionId(_text(value))),
-    ("turn", "turn_id", lambda value: TurnId(_text(value))),
-    ("inbound", "inbound_id", lambda value: InboundId(_text(value))),
-    ("reply_to", "reply_to", _address),
-    ("open_on", "open_on", _text),
-    ("origin", "origin", _origin),
-    ("parent", "parent", lambda value: DelegationId(_text(value))),
-    ("depth", "depth", lambda value: int(_number(value))),
-    ("outcome", "outcome", lambda value: HandOutcome(_text(value))),
-    ("result", "result", _text),
-    ("result_ref", "result_ref", _text),
-    ("progress", "progress", _text),
-    ("worker", "worker", _text),
-    ("ticket", "ticket", _text),
-    ("child_key", "child_key", _text),
-    ("accepted_at", "accepted_at", _number),
-    ("started_at", "started_at", _number),
-    ("finished_at", "finished_at", _number),
-    ("deadline", "deadline", _number),
-    ("timeout", "timeout", _number),
-    ("max_result", "max_result", lambda value: int(_number(value))),
-)
+#: columns that are not named like their fields
+_OTHER_NAMES = {"agent": "agent_id", "session": "session_id", "turn": "turn_id", "inbound": "inbound_id"}
 _NUMBERS = frozenset({"max_result", "depth", "accepted_at", "started_at", "finished_at", "deadline", "timeout"})
-#: the columns of a select, in the order that `delegation_of` expects
-DELEGATION_COLUMNS = ", ".join(column if column in _NUMBERS else f"CAST({column} AS BLOB)" for _, column, _ in _FIELDS)
+#: fields that are stored as JSON
+_VALUES = frozenset({"reply_to", "origin"})
+_COLUMNS = {field: _OTHER_NAMES.get(field, field) for field in DelegationRow.__struct_fields__}
+
+#: the columns of a select, in the order that `delegation_of` expects. Texts are read as bytes: invalid text would stop
+#: the whole statement
+DELEGATION_COLUMNS = ", ".join(
+    column if column in _NUMBERS else f"CAST({column} AS BLOB)" for column in _COLUMNS.values()
+)
+_MARKS = ", ".join("?" * len(_COLUMNS))
+#: takes `values_of` a delegation
+INSERT = f"INSERT INTO delegations ({', '.join(_COLUMNS.values())}) VALUES ({_MARKS}) ON CONFLICT (id) DO NOTHING"  # noqa: S608 -- names only
+
+
+def values_of(row: DelegationRow) -> tuple[object, ...]:
+    values = (getattr(row, field) for field in _COLUMNS)
+    return tuple(_json(value).decode() if isinstance(value, msgspec.Struct) else value for value in values)
 
 
 def delegation_of(row: Sequence[Any]) -> DelegationRow:
     """A delegation from its columns. Raises `ValueError` or `TypeError` for a row that cannot be read."""
-    values = {name: read(value) for (name, _, read), value in zip(_FIELDS, row, strict=True) if value is not None}
-    return DelegationRow(**{"reply_to": None, **values})  # pyright: ignore[reportArgumentType]
+    values = {field: _read(field, value) for field, value in zip(_COLUMNS, row, strict=True) if value is not None}
+    return msgspec.convert({"reply_to": None, **values}, DelegationRow)
+
+
+def _read(field: str, value: Any) -> object:
+    if field in _VALUES:
+        return msgspec.json.decode(value)
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def read_rows(
+    rows: Iterable[tuple[Any, ...]], read: Callable[[tuple[Any, ...]], T]
+) -> tuple[tuple[T, ...], tuple[BrokenRow, ...]]:
+    """What rows hold that begin with number and id; and the rows that cannot be read."""
+    found: list[T] = []
+    broken: list[BrokenRow] = []
+    for row in rows:
+        try:
+            found.append(read(row))
+        except (ValueError, TypeError) as error:
+            name = (row[1] or b"").decode("utf-8", "replace")
+            broken.append(BrokenRow(n=row[0], id=name, problem=f"{type(error).__name__}: {error}"))
+    return tuple(found), tuple(broken)

@@ -1,6 +1,4 @@
-"""The SQL of an operator's retry of a report that has failed."""
-
-from __future__ import annotations
+"""The SQL of an operator's retry of a failed report."""
 
 import sqlite3
 
@@ -25,9 +23,8 @@ _work = msgspec.json.Decoder(Work).decode
 
 
 def retry_callback(c: sqlite3.Connection, command: RetryCallback) -> CallbackRetry:
-    """Handle `RetryCallback`."""
     name = command.delegation
-    if not posts.take(c, command.post):
+    if not posts.take_post(c, command.post):
         raise IllegalTransition(f"{name}: this retry was applied before")
     if c.execute("SELECT 1 FROM delegations WHERE id = ?", (name,)).fetchone() is None:
         raise posts.unknown(c, name)
@@ -37,7 +34,7 @@ def retry_callback(c: sqlite3.Connection, command: RetryCallback) -> CallbackRet
         raise IllegalTransition(
             f"{name}: only a report that is undeliverable or parked is tried again, and this one {now}"
         )
-    messages = [message for message in callback_states.messages_of(c, name) if not message.says_failure]
+    messages = [message for message in callback_states.messages_of(c, name) if not message.is_notice]
     if any(message.state is IntentState.UNKNOWN for message in messages):
         raise IllegalTransition(f"{name}: a message of it is in doubt; say first what became of it (queue resolve)")
     if any(message.state in OPEN for message in messages):
@@ -51,7 +48,10 @@ def retry_callback(c: sqlite3.Connection, command: RetryCallback) -> CallbackRet
     return CallbackRetry(change=change, intents=tuple(IntentId(intent) for intent in again))
 
 
-_LAST = f"SELECT work, session_id FROM inbox WHERE {callback_states.TURNS} ORDER BY n DESC LIMIT 1"  # noqa: S608 -- fixed texts
+#: the turns of one callback: the first one, and those that operators had run again. Not by their ids: what such a turn
+#: delegates itself has an id that begins with that of the turn
+_TURNS = "(identity = ? OR (identity > ? AND identity < ?))"
+_LAST = f"SELECT work, session_id FROM inbox WHERE {_TURNS} ORDER BY n DESC LIMIT 1"  # noqa: S608 -- fixed texts
 
 
 def _read(name: str, stored: bytes) -> Work:
@@ -64,7 +64,8 @@ def _read(name: str, stored: bytes) -> Work:
 def _run_again(c: sqlite3.Connection, command: RetryCallback, before: CallbackState) -> CallbackRetry:
     """Have the callback turn run again, as new work: nothing of the former one is sent again unnoticed."""
     name = command.delegation
-    row = c.execute(_LAST, callback_states.turns_of(name)).fetchone()
+    first = f"callback/{name}"
+    row = c.execute(_LAST, (first, f"{first}+", f"{first},")).fetchone()
     if row is None:
         raise IllegalTransition(f"{name}: its turn is no longer stored")
     work, session = _read(name, row[0]), find_by_id(c, SessionId(row[1] or ""))

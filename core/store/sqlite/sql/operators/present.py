@@ -1,7 +1,5 @@
 """The SQL of the present of a gateway: the newest lines and everything that is open, in one transaction."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections import defaultdict
 from collections.abc import Sequence
@@ -19,12 +17,12 @@ from trunkline.core.store.queries import ListBindings, LoadUnfinished
 from trunkline.core.store.sqlite.sql import bindings
 from trunkline.core.store.sqlite.sql.hands.reads import list_delegations
 from trunkline.core.store.sqlite.sql.intent_reads import read_intents
+from trunkline.core.store.sqlite.sql.queue import readable_place
 from trunkline.core.store.sqlite.sql.transcript import texts
 from trunkline.core.store.sqlite.sql.unfinished import load_unfinished
-from trunkline.core.values import Address, IntentId, SessionId, TranscriptLine
+from trunkline.core.values import IntentId, SessionId, TranscriptLine
 
 T = TypeVar("T")
-_address = msgspec.json.Decoder(Address).decode
 _LINES = (
     "SELECT session_id, role, text, ref, partial, at, was, deleted FROM transcript"
     " WHERE n > (SELECT coalesce(max(n), 0) FROM transcript) - ? ORDER BY n DESC"
@@ -43,7 +41,6 @@ _OPEN_REPORTS = (CallbackState.PENDING_TURN, CallbackState.IN_TURN, CallbackStat
 
 
 def read_present(c: sqlite3.Connection, query: ReadPresent) -> Present:
-    """Handle `ReadPresent`."""
     c.execute("BEGIN")
     try:
         return _read(c, query)
@@ -108,19 +105,11 @@ def _sessions(
             id=SessionId(session),
             agent=agent,
             generation=generation,
-            address=_place(address),
+            address=None if address is None else readable_place(address),
             lines=tuple(lines.get(SessionId(session), ())),
         )
         for key, session, agent, generation, address in rows
     )
-
-
-def _place(text: bytes | None) -> Address | None:
-    try:
-        return None if text is None else _address(text)
-    except ValueError:
-        # A row that cannot be read does not stop the others.
-        return None
 
 
 def _delegations(c: sqlite3.Connection, limit: int) -> tuple[DelegationRow, ...]:

@@ -1,7 +1,5 @@
 """The SQL of the queue for operators."""
 
-from __future__ import annotations
-
 import sqlite3
 
 import msgspec
@@ -11,23 +9,12 @@ from trunkline.core.reasons import Reason
 from trunkline.core.records.rows import IntentRow
 from trunkline.core.states.intent import TRANSITIONS, DeliveryEvent
 from trunkline.core.store.commands import ResolveIntent, RetryIntent
+from trunkline.core.store.operators import queue as overview
 from trunkline.core.store.operators.cursors import cursor_of, read_cursor
-from trunkline.core.store.operators.queue import (
-    OPERATOR_EVENTS,
-    RETRYABLE,
-    ChangeQueue,
-    InspectIntent,
-    IntentInspection,
-    QueueChange,
-    QueueChanges,
-    QueueOverview,
-    ReadQueueOverview,
-    SkippedIntent,
-)
 from trunkline.core.store.queries import CountIntents, ListIntents, ShowIntent
 from trunkline.core.store.queue_admin import IntentDetails, QueueFilter
+from trunkline.core.store.sqlite.lease import holder_of
 from trunkline.core.store.sqlite.sql import queue
-from trunkline.core.store.sqlite.sql.operators.holder import holder_of
 from trunkline.core.values import IntentId
 
 
@@ -37,13 +24,12 @@ class _Behind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     intent: int
 
 
-def read_overview(c: sqlite3.Connection, query: ReadQueueOverview) -> QueueOverview:
-    """Handle `ReadQueueOverview`."""
+def read_overview(c: sqlite3.Connection, query: overview.ReadQueueOverview) -> overview.QueueOverview:
     which, after = query.which, read_cursor(query.cursor, _Behind).intent if query.cursor else 0
     rows = queue.list_intents(c, ListIntents(which=which, after=after, limit=query.limit))
     # A page that is not full is the last one.
     more = queue.count_behind(c, which, rows[-1].n) if rows and len(rows) == query.limit else 0
-    return QueueOverview(
+    return overview.QueueOverview(
         counts=queue.count_intents(c, CountIntents(which=QueueFilter())),
         rows=rows,
         more=more,
@@ -53,8 +39,7 @@ def read_overview(c: sqlite3.Connection, query: ReadQueueOverview) -> QueueOverv
     )
 
 
-def inspect(c: sqlite3.Connection, query: InspectIntent) -> IntentInspection:
-    """Handle `InspectIntent`."""
+def inspect(c: sqlite3.Connection, query: overview.InspectIntent) -> overview.IntentInspection:
     holder, now = holder_of(c, query.now), query.now
     details, problem = None, ""
     try:
@@ -63,25 +48,25 @@ def inspect(c: sqlite3.Connection, query: InspectIntent) -> IntentInspection:
         problem = error.facts
     [row] = queue.list_intents(c, ListIntents(which=QueueFilter(ids=(query.intent,)), limit=1))
     if details is None:
-        return IntentInspection(row=row, details=None, problem=problem, holder=holder, at=now)
-    return IntentInspection(row=row, details=details, can=_possible(details), holder=holder, at=now)
+        return overview.IntentInspection(row=row, details=None, problem=problem, holder=holder, at=now)
+    return overview.IntentInspection(row=row, details=details, can=_possible(details), holder=holder, at=now)
 
 
 def _possible(shown: IntentDetails) -> tuple[DeliveryEvent, ...]:
-    """The events that the state table allows an operator."""
     row = shown.intent
-    if shown.replaced_by is not None and row.progress.state in RETRYABLE:
+    if shown.replaced_by is not None and row.progress.state in overview.RETRYABLE:
         return ()
     last = row.progress.acked + 1 == len(row.content.chunks)
     other = DeliveryEvent.RESOLVE_CHUNK if last else DeliveryEvent.RESOLVE_LAST
     never = (other, DeliveryEvent.ABANDON) if row.progress.reason is Reason.ABANDONED else (other,)
-    return tuple(event for event in OPERATOR_EVENTS if event in TRANSITIONS[row.progress.state] and event not in never)
+    return tuple(
+        event for event in overview.OPERATOR_EVENTS if event in TRANSITIONS[row.progress.state] and event not in never
+    )
 
 
-def change_queue(c: sqlite3.Connection, command: ChangeQueue) -> QueueChanges:
-    """Handle `ChangeQueue`."""
-    changes: list[QueueChange] = []
-    skipped: list[SkippedIntent] = []
+def change_queue(c: sqlite3.Connection, command: overview.ChangeQueue) -> overview.QueueChanges:
+    changes: list[overview.QueueChange] = []
+    skipped: list[overview.SkippedIntent] = []
     for change in command.changes:
         try:
             changes.append(_change(c, change))
@@ -89,14 +74,14 @@ def change_queue(c: sqlite3.Connection, command: ChangeQueue) -> QueueChanges:
             if not command.skip:
                 raise
             # It is refused before anything of it is written.
-            skipped.append(SkippedIntent(id=IntentId(change.intent), why=error.facts))
-    return QueueChanges(changes=tuple(changes), skipped=tuple(skipped), holder=holder_of(c, command.now))
+            skipped.append(overview.SkippedIntent(id=IntentId(change.intent), why=error.facts))
+    return overview.QueueChanges(changes=tuple(changes), skipped=tuple(skipped), holder=holder_of(c, command.now))
 
 
-def _change(c: sqlite3.Connection, command: RetryIntent | ResolveIntent) -> QueueChange:
+def _change(c: sqlite3.Connection, command: RetryIntent | ResolveIntent) -> overview.QueueChange:
     before: IntentRow = queue.retry(c, command) if isinstance(command, RetryIntent) else queue.resolve(c, command)
     after = queue.show_intent(c, ShowIntent(intent=before.id)).intent
-    return QueueChange(
+    return overview.QueueChange(
         id=before.id,
         before=before.progress.state,
         after=after.progress.state,

@@ -1,7 +1,5 @@
 """The SQL of sessions and transcripts for operators. It reads stores of earlier versions too."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -12,17 +10,8 @@ import msgspec
 
 from trunkline.core.errors import BadCursor, KeyFormatError, UnknownName
 from trunkline.core.keys import canonical_key
+from trunkline.core.store.operators import sessions
 from trunkline.core.store.operators.cursors import cursor_of, read_cursor
-from trunkline.core.store.operators.sessions import (
-    DescribeSession,
-    ReadSessions,
-    ReadTranscriptPage,
-    SessionHeader,
-    SessionsPage,
-    SessionSummary,
-    SpokenLine,
-    TranscriptPage,
-)
 from trunkline.core.store.sqlite.migrate import check_ours
 from trunkline.core.store.sqlite.sql.session_lookup import find_moved
 from trunkline.core.store.sqlite.sql.transcript import texts
@@ -33,17 +22,16 @@ _NEAR = 500
 _PAGE = 100_000
 _TODAY = "SELECT session_key, session_id, generation, NULL AS reason FROM session_map"
 _ENDED = "SELECT session_key, session_id, generation, reason FROM session_history"
+# Both read the index alone, and of the table one line: the newest is the one that was stored last.
 _COUNTED = (
     "(SELECT count(*) FROM transcript WHERE transcript.session_id = s.session_id),"
-    " (SELECT max(at) FROM transcript WHERE transcript.session_id = s.session_id)"
+    " (SELECT at FROM transcript WHERE n = (SELECT max(n) FROM transcript WHERE transcript.session_id = s.session_id))"
 )
 #: version of the tables from which on lines are edited and deleted
 _WITH_CHANGES = 6
 
 
 class _BehindSession(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A position in the list of sessions."""
-
     key: str
     generation: int
 
@@ -61,8 +49,7 @@ def _all(c: sqlite3.Connection) -> str:
     return _TODAY if check_ours(c) == 1 else f"{_TODAY} UNION ALL {_ENDED}"
 
 
-def read_sessions(c: sqlite3.Connection, query: ReadSessions) -> SessionsPage:
-    """Handle `ReadSessions`."""
+def read_sessions(c: sqlite3.Connection, query: sessions.ReadSessions) -> sessions.SessionsPage:
     behind = read_cursor(query.cursor, _BehindSession) if query.cursor else _BehindSession("", -1)
     sql = (
         f"SELECT s.*, {_COUNTED} FROM ({_all(c)}) s"  # noqa: S608 -- the texts above only
@@ -70,17 +57,18 @@ def read_sessions(c: sqlite3.Connection, query: ReadSessions) -> SessionsPage:
     )
     rows = c.execute(sql, (behind.key, behind.generation, query.limit + 1)).fetchall()
     found = tuple(
-        SessionSummary(session=_header(row), lines=row[4], last_at=_number(row[5])) for row in rows[: query.limit]
+        sessions.SessionSummary(session=_header(row), lines=row[4], last_at=_number(row[5]))
+        for row in rows[: query.limit]
     )
     if len(rows) <= query.limit:
-        return SessionsPage(sessions=found)
+        return sessions.SessionsPage(sessions=found)
     last = found[-1].session
-    return SessionsPage(sessions=found, next=cursor_of(_BehindSession(last.session_key, last.generation)))
+    return sessions.SessionsPage(sessions=found, next=cursor_of(_BehindSession(last.session_key, last.generation)))
 
 
-def _header(row: Iterable[Any]) -> SessionHeader:
+def _header(row: Iterable[Any]) -> sessions.SessionHeader:
     key, session, generation, ended, *_ = row
-    return SessionHeader(session_key=key, session_id=session, generation=generation, ended=ended)
+    return sessions.SessionHeader(session_key=key, session_id=session, generation=generation, ended=ended)
 
 
 def _number(value: object) -> float | None:
@@ -88,15 +76,14 @@ def _number(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
-def describe_session(c: sqlite3.Connection, query: DescribeSession) -> SessionSummary:
-    """Handle `DescribeSession`."""
+def describe_session(c: sqlite3.Connection, query: sessions.DescribeSession) -> sessions.SessionSummary:
     header = find_session(c, query.name)
     sql = f"SELECT {_COUNTED} FROM (SELECT ? AS session_id) s"  # noqa: S608 -- the text above only
     lines, last = c.execute(sql, (header.session_id,)).fetchone()
-    return SessionSummary(session=header, lines=lines, last_at=_number(last))
+    return sessions.SessionSummary(session=header, lines=lines, last_at=_number(last))
 
 
-def find_session(c: sqlite3.Connection, name: str) -> SessionHeader:
+def find_session(c: sqlite3.Connection, name: str) -> sessions.SessionHeader:
     """The session with a name; see `DescribeSession`."""
     found = _named(c, name.strip())
     if found is not None:
@@ -106,17 +93,17 @@ def find_session(c: sqlite3.Connection, name: str) -> SessionHeader:
     raise UnknownName(f"there is no session {name!r}; {hint}")
 
 
-def _named(c: sqlite3.Connection, name: str) -> SessionHeader | None:
+def _named(c: sqlite3.Connection, name: str) -> sessions.SessionHeader | None:
     return _with(c, "session_key", name) or _with(c, "session_id", name) or _renamed(c, name)
 
 
-def _with(c: sqlite3.Connection, column: str, name: str) -> SessionHeader | None:
+def _with(c: sqlite3.Connection, column: str, name: str) -> sessions.SessionHeader | None:
     table = _TODAY if column == "session_key" else _all(c)
     found = c.execute(f"SELECT * FROM ({table}) WHERE {column} = ?", (name,)).fetchone()  # noqa: S608 -- fixed texts
     return None if found is None else _header(found)
 
 
-def _renamed(c: sqlite3.Connection, name: str) -> SessionHeader | None:
+def _renamed(c: sqlite3.Connection, name: str) -> sessions.SessionHeader | None:
     moved = None if check_ours(c) == 1 else find_moved(c, name)
     if moved is not None:
         return _with(c, "session_key", moved.key)
@@ -138,8 +125,7 @@ def _near(c: sqlite3.Connection, name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*found, *close)))[:3]
 
 
-def read_transcript_page(c: sqlite3.Connection, query: ReadTranscriptPage) -> TranscriptPage:
-    """Handle `ReadTranscriptPage`."""
+def read_transcript_page(c: sqlite3.Connection, query: sessions.ReadTranscriptPage) -> sessions.TranscriptPage:
     session = find_session(c, query.name)
     at = _position(c, session, query)
     order, compare = ("DESC", "<") if query.backwards else ("", ">")
@@ -148,7 +134,7 @@ def read_transcript_page(c: sqlite3.Connection, query: ReadTranscriptPage) -> Tr
     numbers = f"SELECT n FROM transcript WHERE session_id = ? AND n {compare} ?{until} ORDER BY n {order} LIMIT ?"  # noqa: S608 -- fixed texts
     wanted = [n for (n,) in c.execute(numbers, (session.session_id, at.line, query.limit + 1))]
     spoken = _SPOKEN if check_ours(c) >= _WITH_CHANGES else _UNCHANGED
-    lines: list[tuple[int, SpokenLine]] = []
+    lines: list[tuple[int, sessions.SpokenLine]] = []
     size = 0
     for n in wanted[: query.limit]:
         if lines and size > _PAGE:
@@ -165,7 +151,7 @@ def read_transcript_page(c: sqlite3.Connection, query: ReadTranscriptPage) -> Tr
     return _page(session, lines, at, more=more, backwards=query.backwards)
 
 
-def _position(c: sqlite3.Connection, session: SessionHeader, query: ReadTranscriptPage) -> _AtLine:
+def _position(c: sqlite3.Connection, session: sessions.SessionHeader, query: sessions.ReadTranscriptPage) -> _AtLine:
     if query.cursor:
         at = read_cursor(query.cursor, _AtLine)
         if at.session != session.session_id:
@@ -179,14 +165,19 @@ def _position(c: sqlite3.Connection, session: SessionHeader, query: ReadTranscri
 
 
 def _page(
-    session: SessionHeader, lines: list[tuple[int, SpokenLine]], at: _AtLine, *, more: bool, backwards: bool
-) -> TranscriptPage:
+    session: sessions.SessionHeader,
+    lines: list[tuple[int, sessions.SpokenLine]],
+    at: _AtLine,
+    *,
+    more: bool,
+    backwards: bool,
+) -> sessions.TranscriptPage:
     found = tuple(line for _, line in lines)
     if not lines:
         here = None if at.line in (0, 2**63 - 1) else cursor_of(_AtLine(at.session, at.line))
-        return TranscriptPage(session=session, lines=(), more=False, older=here, newer=here)
+        return sessions.TranscriptPage(session=session, lines=(), more=False, older=here, newer=here)
     until = at.until if more and not backwards else None
-    return TranscriptPage(
+    return sessions.TranscriptPage(
         session=session,
         lines=found,
         more=more,
@@ -200,9 +191,9 @@ _SPOKEN = "SELECT role, text, ref, partial, at, was, deleted FROM transcript WHE
 _UNCHANGED = "SELECT role, text, ref, partial, at, NULL, 0 FROM transcript WHERE n = ?"
 
 
-def _spoken(row: tuple[str, str, str, int, float, str | None, int]) -> SpokenLine:
+def _spoken(row: tuple[str, str, str, int, float, str | None, int]) -> sessions.SpokenLine:
     role, text, ref, partial, at, was, deleted = row
-    return SpokenLine(
+    return sessions.SpokenLine(
         role=role,
         text=text,
         ref=ref,

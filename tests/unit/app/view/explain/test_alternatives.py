@@ -2,7 +2,7 @@
 
 from tests.support.app.bound_runs import bound_threads
 from tests.support.app.traces import bound_completion
-from trunkline.app.view.explain.alternatives import why_not
+from trunkline.app.view.explain.resolver import why_not
 from trunkline.app.view.index.run_index import RunView
 from trunkline.core.events.bindings import RouterDecided
 from trunkline.sim.events.wire import WireAccepted

@@ -1,10 +1,7 @@
 """What `y` offers, without a screen."""
 
-from __future__ import annotations
-
 from tests.support.app.listed_runs import ENTRIES, ListedRuns
-from trunkline.app.view.explain.copy_choices import as_text, copy_choices, event_line, ids_of
-from trunkline.app.view.explain.explanation import explain, reproduction
+from trunkline.app.view.explain.explanation import as_text, copy_choices, event_line, explain, ids_of, reproduction
 from trunkline.app.view.index.run_index import RunView
 from trunkline.core.events.delivery import IntentPrepared
 from trunkline.sim.events.script import RunPhase

@@ -4,15 +4,14 @@ import msgspec
 
 from tests.support.app.author import ANA, OPS, Author
 from tests.support.app.changes import MAIN, OWN, changed_sessions
-from tests.support.app.traces import DEFECT, bound_completion, foreign_mirror, verdicts
+from tests.support.app.traces import bound_completion, foreign_mirror, verdicts
 from tests.support.for_each import for_each
 from trunkline.app.report.summary import blocks
 from trunkline.app.runs.model import Run, UnmetExpectation
 from trunkline.app.text.fact import Tone
-from trunkline.app.view.explain.copy_choices import copy_choices
-from trunkline.app.view.explain.explanation import explain, reproduction
+from trunkline.app.view.explain.explanation import copy_choices, explain, reproduction
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.timeline.status_line import PlaybackMode, status_line, verdict_chip
+from trunkline.app.view.timeline.status_line import PlaybackMode, run_source, verdict_chip
 from trunkline.core.events import TraceHeader
 from trunkline.core.events.delivery import (
     HookFailed,
@@ -296,18 +295,17 @@ def test_green_never_hides_an_expectation_or_an_idle_run():
     assert verdict_chip(RunView(idle), 1).text == "nothing exercised"
 
 
-def test_the_status_says_where_one_is():
+def test_the_status_says_which_run_it_is():
     view = RunView(bound_completion())
-    status = status_line(view, seq=12, head=50, mode=PlaybackMode.REWOUND)
-    assert (status.scenario, status.seed, status.seq, status.last) == ("bound-completion-twice", 7, 12, view.last)
-    assert (status.behind, status.at, status.bugs) == (38, 0.1, (DEFECT,))
+    assert run_source(view, PlaybackMode.REWOUND) == "seed 7"
+    assert run_source(view, PlaybackMode.WAITING) == ""
 
 
 def test_what_a_gateway_did_has_no_seed_and_no_command_repeats_it():
     made = bound_completion()
     header = msgspec.structs.replace(made.trace.header, of_gateway=True)
     view = RunView(Run(trace=msgspec.structs.replace(made.trace, header=header), verdicts=made.verdicts))
-    assert status_line(view, seq=1, head=1, mode=PlaybackMode.PLAYING).seed is None
+    assert run_source(view, PlaybackMode.PLAYING) == ""
     lines = [*explain(view, 1).lines, *explain(view, view.last).lines]
     assert not [line for line in lines if line.label == "repro"]
     assert "command" not in [choice.title for choice in copy_choices(view, 1)]

@@ -1,12 +1,10 @@
 """Bars over time: what each cell means, at any width."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.app.hand_runs import side_by_side
 from trunkline.app.text.cells import ASCII
-from trunkline.app.view.hands.bars import CHARS, SpanPart, run_bar, span_of
+from trunkline.app.view.hands.cells import CHARS, SpanPart, run_bar, span_of
 from trunkline.app.view.hands.runs import HandRuns
 from trunkline.app.view.index.messages import MessageHistories
 from trunkline.app.view.index.run_index import RunView

@@ -1,32 +1,30 @@
 """Both columns of a delegation at every event, its place in the list, and the counts."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from tests.support.app.author import Author
 from tests.support.app.hand_runs import many_hands, side_by_side
 from tests.support.app.message_views import small
 from trunkline.app.runs.model import Run
-from trunkline.app.view.hands.columns import CALLBACK_LOOKS, ENDED_AS, OPEN_WORK, WORK_LOOKS, WorkPhase
+from trunkline.app.view.hands.columns import ENDED_AS, OPEN_WORK, WORK_LOOKS, WorkPhase
 from trunkline.app.view.hands.runs import HandRuns
 from trunkline.app.view.index.messages import MessageHistories
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.kinds.hands import CALLBACK_TEXTS
+from trunkline.app.view.kinds.gateway import CALLBACK_LOOKS
 from trunkline.core.events.hands import CallbackChanged, DelegationAccepted
 from trunkline.core.reasons import Reason
 from trunkline.core.states.delegation import CallbackState, HandOutcome, WorkState
 
 
 def test_every_state_has_a_look_and_words():
-    assert set(CALLBACK_LOOKS) == set(CALLBACK_TEXTS) == set(CallbackState)
+    assert set(CALLBACK_LOOKS) == set(CallbackState)
     assert set(WORK_LOOKS) == set(WorkPhase)
     assert set(ENDED_AS) == set(HandOutcome)
     assert len(WorkState) == len(WorkPhase) - len((WorkPhase.LATER, WorkPhase.ORPHANED))
 
 
 def test_no_two_states_of_a_column_look_the_same():
-    shapes = [shape for shape, _, _ in CALLBACK_LOOKS.values()]
+    shapes = [shape for shape, *_ in CALLBACK_LOOKS.values()]
     assert len(set(shapes)) == len(shapes)
 
 

@@ -1,7 +1,5 @@
 """Rows of delegations in traces that do not record the callback: what can be derived of it."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.app.author import ANA, OPS, Author

@@ -1,7 +1,5 @@
 """The record of a delegation: its chain, origin, relations and late results."""
 
-from __future__ import annotations
-
 from tests.support.app.author import OPS, Author
 from tests.support.app.message_views import small
 from trunkline.app.view.hands.cells import hand_cells

@@ -1,12 +1,10 @@
 """S36: for any delegation without a visible message, one sentence says why."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 
 from trunkline.app.view.hands.columns import WorkPhase
-from trunkline.app.view.hands.silence import why_unseen
+from trunkline.app.view.hands.facts import why_unseen
 from trunkline.core.reasons import Reason
 from trunkline.core.states.delegation import CallbackState
 

@@ -4,8 +4,6 @@ Events of real runs are moved about. Some kinds may come at any time (a mirror b
 before its message); of the others, none comes before what made it happen.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from random import Random
@@ -23,7 +21,7 @@ from tests.support.scale import scaled
 from tests.unit.app.view.index.test_growth import SCENARIOS, at_once, check, trace_of, view_answers
 from trunkline.app.runs.model import Run
 from trunkline.app.tui.state.open_run import OpenRun
-from trunkline.app.view.index.message import MessageHistory
+from trunkline.app.view.index.messages import MessageHistory
 from trunkline.app.view.index.run_index import RunView
 from trunkline.core.events import Body, Event, Trace
 from trunkline.core.events.bindings import BindingBound, BindingEnded, RouterDecided

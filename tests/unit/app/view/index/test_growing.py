@@ -1,7 +1,5 @@
 """The growing list: row by row, in whatever order, it is the list that is made at once; and it says what changed."""
 
-from __future__ import annotations
-
 from collections import Counter
 from operator import itemgetter
 
@@ -26,7 +24,9 @@ PIECES = st.lists(st.lists(ROWS, min_size=1, max_size=3), max_size=8)
 
 
 def listed(rows: list[Row] | None = None) -> GrowingRows[Row]:
-    return GrowingRows(itemgetter(0), rows or [])
+    listed: GrowingRows[Row] = GrowingRows(itemgetter(0))
+    listed.add(*rows or [])
+    return listed
 
 
 def grown(pieces: list[list[Row]]) -> tuple[GrowingRows[Row], list[Row]]:
@@ -98,7 +98,8 @@ def test_what_is_known_of_an_event(pieces: list[list[Row]], seq: int):
 
 @given(st.lists(st.integers(1, 50), unique=True))
 def test_a_row_may_be_the_event_itself(seqs: list[int]):
-    growing = GrowingRows[int](rows=seqs)
+    growing = GrowingRows[int]()
+    growing.add(*seqs)
     assert growing == sorted(seqs)
     assert all(seq in growing for seq in seqs) and 51 not in growing
 

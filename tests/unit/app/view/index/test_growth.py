@@ -1,7 +1,5 @@
 """A run that grew, in pieces of whatever size, and the same run opened at once: every view model tells the same."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path

@@ -7,16 +7,10 @@ from tests.support.app.author import DEPLOY, KEYS, OPS
 from tests.support.app.changes import BOS, FIRST, OWN, SECOND, changed_sessions
 from tests.support.app.traces import bound_completion
 from trunkline.app.view.index.growing import FRAME_EVERY
-from trunkline.app.view.index.session_states import SessionStates
+from trunkline.app.view.index.transcripts import SessionStates
 from trunkline.core.events import Body, Event, EventLog
 from trunkline.core.events.delivery import IntentPrepared, MirrorAppended
-from trunkline.core.events.gateway import (
-    ProcessStarted,
-    SessionCreated,
-    SessionMoved,
-    SessionReset,
-    TranscriptAppended,
-)
+from trunkline.core.events.gateway import ProcessStarted, SessionCreated, SessionMoved, SessionReset, TranscriptAppended
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentKind
 from trunkline.sim.events.world import WorldSession

@@ -9,8 +9,7 @@ from trunkline.app.view.hands.runs import HandRuns
 from trunkline.app.view.index.messages import MessageHistories
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.sessions.alignment_index import TranscriptDifference
-from trunkline.app.view.sessions.transcripts import Sessions
-from trunkline.app.view.sessions.violations import SessionViolations
+from trunkline.app.view.sessions.transcripts import Sessions, SessionViolations
 from trunkline.core.events.delivery import IntentPrepared, MirrorAppended
 from trunkline.core.events.gateway import InboundAdmitted, SessionCreated, SessionMoved, TranscriptAppended
 from trunkline.core.events.hands import DelegationAccepted
@@ -97,7 +96,7 @@ def test_a_repeat_that_says_so_is_no_copy():
     assert sides(repeated("yes"), KEYS[OPS])[-1][1:] == (TranscriptDifference.COPY, "yes")
 
 
-def test_file_names_stand_for_files_without_text():
+def test_file_names_stand_below_the_caption_of_files():
     def mirrored(text: str) -> TranscriptDifference:
         author = room()
         author.say(OPS, ANA, "hello")
@@ -116,8 +115,8 @@ def test_file_names_stand_for_files_without_text():
         author.gateway.record(MirrorAppended(session_id="s", session_key=KEYS[OPS], text=text), intent=intent)
         return finish(author).pairs(KEYS[OPS])[-1].difference
 
-    assert mirrored("plan.png, b.pdf") is TranscriptDifference.NONE
-    assert mirrored("plan.png") is TranscriptDifference.TEXT
+    assert mirrored("the plan\nplan.png, b.pdf") is TranscriptDifference.NONE
+    assert mirrored("plan.png, b.pdf") is TranscriptDifference.TEXT
 
 
 def test_a_mirror_of_a_message_that_was_never_accepted():

@@ -1,7 +1,5 @@
 """Session keys that are almost the same stand together, and what differs is known."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.for_each import for_each
@@ -50,12 +48,7 @@ def test_similar_keys_are_grouped_at_the_first_of_them():
 
 @pytest.mark.parametrize(
     ("room", "text", "marked"),
-    [
-        (60, "a:dc:main:channel:OPS:thread:7", "OPS"),
-        (13, "…nel:OPS:thr…", "OPS"),
-        (5, "a:…:7", "…"),
-        (1, "…", "…"),
-    ],
+    [(60, "a:dc:main:channel:OPS:thread:7", "OPS"), (13, "…nel:OPS:thr…", "OPS"), (5, "a:…:7", "…"), (1, "…", "…")],
 )
 def test_a_cut_key_still_shows_where_it_differs(room, text, marked):
     shown, there = cut_around("a:dc:main:channel:OPS:thread:7", range(18, 21), room)

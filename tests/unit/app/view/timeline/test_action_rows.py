@@ -1,15 +1,12 @@
 """Rows of changes on the timeline: an edit points at what it edits."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.factories import direct
 from trunkline.app.runs.model import Run
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.kinds import describe
-from trunkline.app.view.rows.lanes import TimelineLanes
-from trunkline.app.view.rows.row import Look, TimelineRow
+from trunkline.app.view.kinds.registry import describe
+from trunkline.app.view.rows.lanes import Look, TimelineLanes, TimelineRow
 from trunkline.app.view.timeline.timeline import Timeline
 from trunkline.core.action_names import Action
 from trunkline.core.events import Event, Trace, TraceHeader

@@ -4,8 +4,14 @@ import pytest
 
 from tests.support.app.listed_runs import ENTRIES, ListedRuns
 from trunkline.app.tui.state.workspace import Workspace
-from trunkline.app.view.timeline.breakpoints import Breakpoint, BreakpointKind, Breakpoints, BreakpointTargets
-from trunkline.app.view.timeline.seek_syntax import read_moment, read_speed
+from trunkline.app.view.timeline.filters import (
+    Breakpoint,
+    BreakpointKind,
+    Breakpoints,
+    BreakpointTargets,
+    read_moment,
+    read_speed,
+)
 from trunkline.app.view.timeline.status_line import PlaybackMode
 from trunkline.core.errors import UsageError
 
@@ -28,7 +34,7 @@ def play(one: Workspace) -> None:
 
 def test_it_stops_at_a_kind():
     one = workspace()
-    one.search.toggle(Breakpoint(BreakpointKind.KIND, "turn.started"))
+    one.search.breakpoints.toggle(Breakpoint(BreakpointKind.KIND, "turn.started"))
     play(one)
     playback = one.run.playback
     assert playback.mode is PlaybackMode.BREAKPOINT
@@ -51,7 +57,7 @@ def test_it_stops_at_a_lane_at_a_filter_and_at_an_invariant():
         hits = field.hits(point)
         assert hits, point
         one.search.breakpoints = Breakpoints()
-        one.search.toggle(point)
+        one.search.breakpoints.toggle(point)
         one.seek(0)
         play(one)
         assert one.cursor == min(hits)
@@ -73,7 +79,7 @@ def test_broken_invariants_stop_it_unless_switched_off():
 
 def test_they_stay_when_another_run_is_opened():
     one = workspace()
-    one.search.toggle(Breakpoint(BreakpointKind.KIND, "turn.started"))
+    one.search.breakpoints.toggle(Breakpoint(BreakpointKind.KIND, "turn.started"))
     one.rerun(bugs=())
     play(one)
     assert one.run.playback.mode is PlaybackMode.BREAKPOINT

@@ -1,7 +1,5 @@
 """The filter of a run that grows: a row that a violation names is judged anew at once, all others when it rests."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +10,7 @@ from tests.support.app.traces import PLACES
 from tests.support.for_each import for_each
 from trunkline.app.runs.model import Run
 from trunkline.app.tui.state.open_run import OpenRun
-from trunkline.app.tui.state.search import Search
+from trunkline.app.tui.state.workspace import Search
 from trunkline.core.events import Trace
 from trunkline.core.events.base import RunEnded
 from trunkline.core.events.delivery import Fallback

@@ -5,8 +5,7 @@ import pytest
 from tests.support.app.bound_runs import bound_threads
 from tests.support.app.traces import bound_completion
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.rows.lanes import TimelineLanes
-from trunkline.app.view.rows.row import Look
+from trunkline.app.view.rows.lanes import Look, TimelineLanes
 from trunkline.app.view.timeline.filters import FilterMatcher, TimelineFilter, parse_filter
 from trunkline.app.view.timeline.timeline import Timeline
 from trunkline.core.errors import UsageError

@@ -2,7 +2,7 @@
 
 from tests.support.app.listed_runs import ENTRIES, ListedRuns
 from tests.support.app.traces import bound_completion
-from trunkline.app.tui.state.playback import LONGEST, Playback
+from trunkline.app.tui.state.open_run import LONGEST, Playback
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.rows.lanes import TimelineLanes

@@ -7,11 +7,10 @@ from tests.support.app.changes import changed_sessions
 from tests.support.app.traces import bound_completion, foreign_mirror, verdicts
 from tests.support.for_each import for_each
 from trunkline.app.runs.model import Run
-from trunkline.app.view.index.causality import Causes
+from trunkline.app.view.index.evidence import Causes
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.kinds import describe
-from trunkline.app.view.rows.lanes import TimelineLanes
-from trunkline.app.view.rows.row import Look
+from trunkline.app.view.kinds.registry import describe
+from trunkline.app.view.rows.lanes import Look, TimelineLanes
 from trunkline.app.view.timeline.timeline import Timeline, is_delivery
 from trunkline.core.events import EventLog, Trace, TraceHeader
 from trunkline.core.events.base import RunEnded
@@ -131,10 +130,7 @@ def test_a_message_taken_twice_is_marked_where_it_arrives():
     )
     _, timeline = opened(Run(trace=author.trace("twice", title=""), verdicts=verdicts(twice)))
     tagged = [(row.text, row.look, row.tags) for row in timeline.rows if row.tags]
-    assert tagged == [
-        ("“once please”", Look.FIRST, ("1×",)),
-        ("again “once please”", Look.COPY, ("2×",)),
-    ]
+    assert tagged == [("“once please”", Look.FIRST, ("1×",)), ("again “once please”", Look.COPY, ("2×",))]
 
 
 def test_a_delivery_elsewhere_by_configuration_is_a_fallback():
@@ -154,12 +150,9 @@ def test_a_delivery_elsewhere_by_configuration_is_a_fallback():
         (WireRefused(address=OPS, reason=Reason.PLACE_GONE, chunk=0, attempt=1), Look.DEAD, "refused: place-gone"),
         (WireRefused(address=OPS, reason=Reason.RATE_LIMITED, chunk=0, attempt=1), Look.RETRY, "rate-limited"),
         (WireResponseLost(address=OPS, chunk=0, attempt=1), Look.UNKNOWN, "response lost"),
-        (
-            WireDeduplicated(address=OPS, provider_id="p", key="k", chunk=0, attempt=2),
-            Look.SUPPRESSED,
-            "kept one",
-        ),
+        (WireDeduplicated(address=OPS, provider_id="p", key="k", chunk=0, attempt=2), Look.SUPPRESSED, "kept one"),
         (InboundDropped(reason=Reason.DUPLICATE_REPLAY), Look.SUPPRESSED, "dropped: duplicate-replay"),
+        (InboundDropped(reason=Reason.PART_OF_ACT, first="m1"), Look.NOTE, "taken with the message before it"),
         (IntentSuppressed(reason=Reason.NO_REPLY), Look.SUPPRESSED, "no-reply"),
         (ProcessCrashed(why="crash before ack"), Look.ALARM, "CRASH before ack"),
         (FaultFired(fault="send/slow", detail="3 s"), Look.ALARM, "fault: send/slow 3 s"),
@@ -195,11 +188,7 @@ def test_a_delivery_elsewhere_by_configuration_is_a_fallback():
             Look.NOTE,
             "client: “news” to discord/ops",
         ),
-        (
-            SendJoined(key="k1", reason=Reason.IDEMPOTENT_REPEAT, ended=True),
-            Look.SUPPRESSED,
-            "same key, one send: k1",
-        ),
+        (SendJoined(key="k1", reason=Reason.IDEMPOTENT_REPEAT, ended=True), Look.SUPPRESSED, "same key, one send: k1"),
         (SendRefused(key="k", reason=Reason.BAD_TARGET, detail="x"), Look.DEAD, "send refused: bad-target"),
         (
             SendPreviewed(key="k", address=OPS, session_key="s", chunks=("news", "more"), reason=Reason.DRY_RUN),
@@ -295,10 +284,7 @@ def test_what_the_platform_put_elsewhere_is_a_bad_end():
     author.gateway.record(settled, intent=intent)
     _, timeline = opened(Run(trace=author.trace("elsewhere", title=""), verdicts=verdicts()))
     rows = [(row.look, row.tags, row.text) for row in timeline.rows if row.tags]
-    assert rows == [
-        (Look.MISPLACED, ("!!",), "“hello”"),
-        (Look.DEAD, ("!!",), "ended: misplaced"),
-    ]
+    assert rows == [(Look.MISPLACED, ("!!",), "“hello”"), (Look.DEAD, ("!!",), "ended: misplaced")]
 
 
 @pytest.mark.parametrize(

@@ -1,27 +1,21 @@
 """What is shown of a gateway of which only the wire is known: questions, requests, places, and what nobody can know."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 
 from tests.support.app.wire_runs import ALL, GROWING, KILLED, NEXT_DOOR, RESENT, wire_run
-from trunkline.app.report.run_text import report
+from trunkline.app.report.sections import report
 from trunkline.app.report.summary import run_line
 from trunkline.app.runs.model import Run
-from trunkline.app.view.diff.compare import Diff
-from trunkline.app.view.diff.text import run_name
+from trunkline.app.view.diff.compare import Diff, run_name
 from trunkline.app.view.explain.explanation import explain, reproduction
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.rows.lanes import LaneKind, TimelineLanes
-from trunkline.app.view.rows.row import Look
+from trunkline.app.view.rows.lanes import LaneKind, Look, TimelineLanes
 from trunkline.app.view.sessions.alignment_index import TranscriptDifference
-from trunkline.app.view.timeline.status_line import PlaybackMode, status_line
+from trunkline.app.view.timeline.status_line import PlaybackMode, run_source
 from trunkline.app.view.timeline.timeline import Timeline
-from trunkline.app.view.wire_side.facts import question_rows
+from trunkline.app.view.wire_side.facts import RequestRows, SentOnWire, question_rows
 from trunkline.app.view.wire_side.places import WirePlaces
-from trunkline.app.view.wire_side.requests import RequestRows
-from trunkline.app.view.wire_side.sent import SentOnWire
 from trunkline.core.events import Body, Trace, TraceHeader
 from trunkline.sim.events.attach import GatewayLaunched
 from trunkline.sim.events.model import ModelAnswered, ModelAsked
@@ -210,8 +204,7 @@ def test_a_command_repeats_it_and_the_status_names_the_gateway():
         == "trunkline attach tests/attach/toy/topic-deleted.yaml --gateway toy"
     )
     assert "toy 1.0" in run_line(run)
-    status = status_line(RunView(run), seq=1, head=1, mode=PlaybackMode.PAUSED)
-    assert (status.seed, status.gateway) == (None, "toy 1.0")
+    assert run_source(RunView(run), PlaybackMode.PAUSED) == "toy 1.0"
 
 
 def test_a_request_without_an_outcome_is_on_its_way_until_the_run_or_the_gateway_ends():

@@ -9,7 +9,7 @@ import pytest
 from tests.support.for_each import for_each
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
-from trunkline.core.adapters.discord.actions.changes import CHANGES, WantedChange, call_of, presence_of
+from trunkline.core.adapters.discord.actions.action_desk import CHANGES, WantedChange, call_of, presence_of
 from trunkline.core.adapters.discord.actions.questions import QUESTIONS, permissions_in
 from trunkline.core.adapters.discord.bodies import message_body
 from trunkline.core.adapters.discord.calls import RestCall, UploadFile, at, nonce_of

@@ -1,15 +1,14 @@
 """The contents of events that are sent, and polls."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
 
 from tests.support.for_each import for_each
+from tools.doc_platforms import adapter_of
 from trunkline.core.adapters.matrix.adapter import KEY_SECONDS, capabilities_of, transaction
 from trunkline.core.adapters.matrix.config import MatrixConfig
-from trunkline.core.adapters.matrix.content import check_form, edit_content, file_content, relation, text_content
+from trunkline.core.adapters.matrix.content import edit_content, file_content, relation, text_content
 from trunkline.core.adapters.matrix.polls import (
     chosen_answers,
     count_votes,
@@ -25,6 +24,7 @@ from trunkline.core.values import Address, ChatKind, IntentId, Poll, SendRequest
 
 _CONFIG = MatrixConfig.model_validate({"homeserver": "https://x.org", "user": "@bot:x.org", "token": {"env": "TOKEN"}})
 _CAN = capabilities_of(_CONFIG)
+_ADAPTER: Any = adapter_of("matrix")
 _POLL = Poll(question="Which?", options=("red", "green"), max_selections=1)
 
 
@@ -41,21 +41,17 @@ def test_the_capabilities_are_consistent() -> None:
 
 @for_each(
     "fields",
-    [
-        {"poll": _POLL, "media": ("https://x.org/a.png",)},
-        {"text": "x" * 16_001},
-        {"text": "\U0001f4a1" * 8001},
-    ],
+    [{"poll": _POLL, "media": ("https://x.org/a.png",)}, {"text": "x" * 16_001}, {"text": "\U0001f4a1" * 8001}],
 )
 def test_what_cannot_be_sent_whole_is_refused(fields: dict[str, Any]) -> None:
     with pytest.raises(Refused):
-        check_form(_request(**fields))
+        _ADAPTER.check_sendable(_request(**fields))
 
 
 def test_what_can_be_sent() -> None:
-    check_form(_request(text="\U0001f4a1" * 8000))
-    check_form(_request(poll=_POLL))
-    check_form(_request(media=("a", "b"), parts=MessageParts(file_name="x", as_voice=True)))
+    _ADAPTER.check_sendable(_request(text="\U0001f4a1" * 8000))
+    _ADAPTER.check_sendable(_request(poll=_POLL))
+    _ADAPTER.check_sendable(_request(media=("a", "b"), parts=MessageParts(file_name="x", as_voice=True)))
 
 
 def test_contents() -> None:

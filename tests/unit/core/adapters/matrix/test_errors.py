@@ -1,13 +1,11 @@
 """What the responses of a homeserver prove."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
 
 from tests.support.for_each import for_each
-from trunkline.core.adapters.matrix.errors import MatrixRefused, error_of
+from trunkline.core.adapters.matrix.api import MatrixRefused, error_of
 from trunkline.core.errors import Ambiguous, PlatformError, RateLimited, Refused, Unauthorized
 
 

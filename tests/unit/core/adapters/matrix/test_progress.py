@@ -1,7 +1,5 @@
 """Which token of a sync may be saved."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

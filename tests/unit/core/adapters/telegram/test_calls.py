@@ -1,7 +1,5 @@
 """From chunks and changes to calls of the Bot API."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec
@@ -10,9 +8,8 @@ import pytest
 from tests.support.for_each import for_each
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
-from trunkline.core.adapters.telegram.changes import after_refusal, change_of, receipt_of
-from trunkline.core.adapters.telegram.errors import BotApiAnswer
-from trunkline.core.adapters.telegram.sends import call_of, file_id, kind_of
+from trunkline.core.adapters.telegram.adapter import after_refusal, change_of, receipt_of
+from trunkline.core.adapters.telegram.sends import BotApiAnswer, call_of, file_id, kind_of
 from trunkline.core.errors import PlaceGone, Refused
 from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.values import Address, ChatKind, Identity, IntentId, Poll, SendRequest
@@ -48,6 +45,20 @@ def test_a_text_in_a_topic_with_everything() -> None:
             "inline_keyboard": [[{"text": "Yes", "callback_data": "y"}, {"text": "Page", "url": "https://e.org"}]]
         },
     }
+
+
+@for_each(
+    ("media", "method"),
+    [((), "send_message"), (("a.pdf",), "send_document"), (("a.pdf", "a.pdf"), "send_media_group")],
+    ids=["text", "file", "album"],
+)
+def test_an_answer_to_a_person_who_wrote_to_a_channel_names_their_topic(media: tuple[str, ...], method: str) -> None:
+    place = msgspec.structs.replace(GROUP, thread="dm55")
+    call = call_of(request(place, media=media), {"a.pdf": "content"})
+    assert (call.method, call.more["direct_messages_topic_id"]) == (method, 55)
+    assert "message_thread_id" not in call.more
+    with pytest.raises(Refused, match="no polls"):
+        call_of(request(place, text="", poll=Poll(question="q", options=("a", "b"))), {})
 
 
 @for_each(

@@ -1,7 +1,5 @@
 """What an answer without success proves."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -10,8 +8,7 @@ import pytest
 from telegram.error import NetworkError, TimedOut
 
 from tests.support.for_each import for_each
-from trunkline.core.adapters.telegram.errors import read_answer
-from trunkline.core.adapters.telegram.requests import evidence_of
+from trunkline.core.adapters.telegram.sends import evidence_of, read_answer
 from trunkline.core.errors import (
     Ambiguous,
     NotSent,

@@ -1,11 +1,9 @@
 """Which updates may be confirmed."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trunkline.core.adapters.telegram.open_updates import OpenUpdates
+from trunkline.core.adapters.telegram.webhook import OpenUpdates
 from trunkline.core.values import Address, ChatKind, Envelope, Peer
 
 PLACE = Address(channel="telegram", account="default", kind=ChatKind.DIRECT, conversation="77")

@@ -1,7 +1,5 @@
 """What the poll loop asks for, and how it survives an answer that cannot be read."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time
@@ -11,7 +9,7 @@ from typing import Any
 from tests.support.for_each import for_each
 from trunkline.core.adapters.account_events import AccountEvents
 from trunkline.core.adapters.port import AdapterHost
-from trunkline.core.adapters.telegram.polling import LongPolling
+from trunkline.core.adapters.telegram.adapter import LongPolling
 from trunkline.core.env import system_env
 from trunkline.core.errors import Ambiguous, NotSent
 from trunkline.core.events import EventLog
@@ -73,7 +71,7 @@ def play(
     )
 
     async def read() -> tuple[list[Envelope], Exception]:
-        polling, found = LongPolling(script, host, AccountEvents(host, "telegram"), 999), list[Envelope]()  # type: ignore[arg-type] -- a double
+        polling, found = LongPolling(script, host, AccountEvents(host, "telegram")), list[Envelope]()  # type: ignore[arg-type] -- a double
         try:
             await polling.open()
             async for envelope in polling.envelopes():

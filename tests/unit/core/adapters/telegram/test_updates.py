@@ -1,20 +1,24 @@
 """From updates to envelopes."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.for_each import for_each
+from tests.support.own_names import own_names
 from trunkline.core.adapters.telegram.updates import BadUpdate, number_in, read_batch, read_body, read_update
+from trunkline.core.channels.acts import LONG_TEXT
+from trunkline.core.config import SessionConfig
+from trunkline.core.routing.session_keys import session_key_for
 from trunkline.core.untrusted import check_envelope
 from trunkline.core.values import ChatKind, Envelope
 
 BOT = 999
+OWN = own_names("telegram", str(BOT))
 ANA = {"id": 77, "is_bot": False, "first_name": "Ana", "last_name": "Lima"}
 PRIVATE = {"id": 77, "type": "private", "first_name": "Ana"}
 GROUP = {"id": -1001, "type": "supergroup", "title": "Team"}
@@ -26,7 +30,7 @@ def message(**fields: Any) -> dict[str, Any]:
 
 
 def envelope_of(said: dict[str, Any], kind: str = "message") -> Envelope:
-    found = read_update({"update_id": 1, kind: said}, "default", BOT, 0).content
+    found = read_update({"update_id": 1, kind: said}, "default", OWN, 0).content
     assert isinstance(found, Envelope), found
     assert check_envelope(found, "telegram", "default", stable=True) == ""
     return found
@@ -37,6 +41,23 @@ def test_a_text_in_a_private_chat() -> None:
     assert (found.address.kind, found.address.conversation, found.address.thread) == (ChatKind.DIRECT, "77", None)
     assert (found.peer.id, found.peer.name, found.message_id, found.text) == ("77", "Ana Lima", "3", "hello")
     assert (found.sent_at, found.bot, found.threaded) == (10.0, False, True)
+
+
+@for_each(
+    ("fields", "act"),
+    [
+        ({"text": "x" * 3_999}, None),
+        ({"text": "x" * 4_000}, LONG_TEXT),
+        ({"text": "\N{GRINNING FACE}" * 2_000}, LONG_TEXT),
+        ({"photo": [{"file_id": "a"}], "media_group_id": "m"}, "m"),
+        ({"photo": [{"file_id": "a"}], "caption": "x" * 4_000}, None),
+        ({"text": "x" * 4_000, "reply_to_message": {"message_id": 2, "text": "why?"}}, LONG_TEXT),
+        ({"text": "x" * 4_000, "forward_origin": {"type": "hidden_user", "sender_user_name": "Ben"}}, None),
+    ],
+    ids=["a text", "a text that may go on", "one of emoji", "an album", "a caption", "an answer", "a forward"],
+)
+def test_what_may_be_part_of_an_act_names_it(fields: Any, act: str | None) -> None:
+    assert envelope_of(message(**fields)).act == act
 
 
 @for_each(
@@ -71,22 +92,33 @@ def test_a_quote_is_no_message_that_opened_a_topic(fields: Any, quoted: str | No
     assert envelope_of(message(text="x", **fields)).reply_to == quoted
 
 
-@for_each(
-    ("fields", "text"),
-    [
-        ({"photo": [{"file_id": "small"}, {"file_id": "large"}], "caption": "look"}, "look\nMEDIA:telegram-file:large"),
-        ({"document": {"file_id": "d"}}, "MEDIA:telegram-file:d"),
-        ({"animation": {"file_id": "a"}, "document": {"file_id": "a"}}, "MEDIA:telegram-file:a"),
-        ({"voice": {"file_id": "v"}}, "MEDIA:telegram-file:v"),
-        ({"video_note": {"file_id": "n"}}, "MEDIA:telegram-file:n"),
-        ({"sticker": {"file_id": "s", "emoji": "👍"}}, "👍\nMEDIA:telegram-file:s"),
-        ({"location": {"latitude": 52.5, "longitude": 13.4}}, "[location: 52.500000, 13.400000]"),
-        ({"contact": {"phone_number": "+49", "first_name": "Bo"}}, "[contact: Bo +49]"),
-        ({"new_chat_title": "x"}, ""),
-    ],
-)
-def test_what_is_no_text_becomes_lines(fields: Any, text: str) -> None:
-    assert envelope_of(message(**fields)).text == text
+CHANNEL_DMS = {"id": -100999, "type": "supergroup", "title": "news", "is_direct_messages": True}
+
+
+def test_each_person_who_writes_to_a_channel_has_a_conversation() -> None:
+    ana, ben = (
+        envelope_of(
+            message(text="x", chat=CHANNEL_DMS, direct_messages_topic={"topic_id": topic, "user": {"id": topic}})
+        )
+        for topic in (55, 56)
+    )
+    assert (ana.address.conversation, ana.address.thread, ana.threaded) == ("-100999", "dm55", True)
+    assert ana.address.lane != ben.address.lane
+    keys = {session_key_for("main", found.address, SessionConfig()) for found in (ana, ben)}
+    # What all of them shared is continued by none.
+    shared = session_key_for("main", msgspec.structs.replace(ana.address, thread=None), SessionConfig())
+    assert len(keys) == 2 and shared not in keys
+
+
+def test_a_press_in_the_direct_messages_of_a_channel_is_in_its_topic() -> None:
+    below = message(chat=CHANNEL_DMS, text="choose", direct_messages_topic={"topic_id": 55})
+    found = envelope_of({"id": "4382", "from": ANA, "message": below, "data": "yes"}, "callback_query")
+    assert found.address.thread == "dm55"
+
+
+def test_a_direct_message_of_a_channel_without_its_topic_is_in_nobodys_conversation() -> None:
+    found = read_update({"update_id": 1, "message": message(chat=CHANNEL_DMS, text="x")}, "default", OWN, 0).content
+    assert isinstance(found, BadUpdate) and "topic" in found.detail
 
 
 def test_authors_that_are_no_people() -> None:
@@ -100,12 +132,12 @@ def test_authors_that_are_no_people() -> None:
 
 def test_a_message_of_its_own_is_none() -> None:
     own = {"update_id": 1, "message": message(text="x", **{"from": {"id": BOT, "is_bot": True}})}
-    assert read_update(own, "default", BOT, 0).content is None
+    assert read_update(own, "default", OWN, 0).content is None
 
 
 @pytest.mark.parametrize("kind", ["edited_message", "poll", "message_reaction", "my_chat_member", "of_next_year"])
 def test_what_is_no_message_is_none(kind: str) -> None:
-    assert read_update({"update_id": 1, kind: message(text="x")}, "default", BOT, 0).content is None
+    assert read_update({"update_id": 1, kind: message(text="x")}, "default", OWN, 0).content is None
 
 
 def test_a_press_has_its_value_and_its_message() -> None:
@@ -123,14 +155,14 @@ def test_a_press_has_its_value_and_its_message() -> None:
 
 def test_updates_are_read_in_the_order_of_their_numbers() -> None:
     body = json.dumps({"ok": True, "result": [{"update_id": n, "message": message(text=str(n))} for n in (7, 5, 6)]})
-    found = read_batch(body.encode(), "default", BOT)
+    found = read_batch(body.encode(), "default", OWN)
     assert found is not None
     assert [one.number for one in found] == [5, 6, 7]
 
 
 @for_each("body", [b"", b"{}", b'{"result": 1}', b'{"result": null}', b"[" * 100_000, b"\xff\xff"])
 def test_a_batch_that_cannot_be_read_is_none(body: bytes) -> None:
-    assert read_batch(body, "default", BOT) is None
+    assert read_batch(body, "default", OWN) is None
 
 
 def test_the_number_of_an_update_that_is_no_json() -> None:
@@ -150,9 +182,9 @@ _json = st.recursive(
 
 @given(st.dictionaries(st.sampled_from(["update_id", "message", "callback_query", "channel_post"]), _json))
 def test_whatever_comes_is_an_envelope_that_can_be_stored_or_a_bad_update(update: dict[str, Any]) -> None:
-    found = read_update(update, "default", BOT, 0)
+    found = read_update(update, "default", OWN, 0)
     if isinstance(found.content, Envelope):
         assert check_envelope(found.content, "telegram", "default", stable=True) == ""
     else:
         assert found.content is None or isinstance(found.content, BadUpdate)
-    assert read_body(json.dumps(update).encode(), "default", BOT).number == found.number
+    assert read_body(json.dumps(update).encode(), "default", OWN).number == found.number

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.model_server import piece
 from trunkline.core.agents.openai.answer import AnswerReader, EndpointError, ModelAnswer, quoted
 from trunkline.core.agents.openai.endpoint import EventReader, EventTooLong
 from trunkline.core.errors import AgentFailed
 from trunkline.core.reasons import Reason
-from trunkline.sim.wire.model.replies import piece
 
 #: no half characters: no JSON on the wire has them
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)

@@ -8,14 +8,19 @@ import anyio
 import pytest
 
 from tests.support.model_server import (
+    DONE,
     Break,
     Hang,
     Reply,
     Send,
     Wait,
+    breaks_off,
     ends_early,
+    event,
     events,
     fails,
+    piece,
+    raw,
     says,
     tool_call,
     wants,
@@ -24,7 +29,6 @@ from tests.support.model_turns import Served, asking
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.gateway import TurnEnded
 from trunkline.core.reasons import Reason
-from trunkline.sim.wire.model.replies import DONE, event, piece, raw
 
 pytestmark = pytest.mark.anyio
 
@@ -50,7 +54,7 @@ FAILURES: dict[str, tuple[Reply, Reason, str]] = {
     "the answer breaks off": (ends_early("half an ans", Break()), Reason.AGENT_BROKE_OFF, "middle of the answer"),
     "the answer just ends": (ends_early("half an ans"), Reason.AGENT_BROKE_OFF, "broke off after 11"),
     "a call breaks off": (
-        events(piece({"tool_calls": [tool_call("message", '{"action": "se')]}), done=False),
+        breaks_off(piece({"tool_calls": [tool_call("message", '{"action": "se')]})),
         Reason.AGENT_BROKE_OFF,
         "broke off",
     ),

@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from tests.support.for_each import for_each
 from trunkline.core.agents.openai.agent import OpenAIAgent
-from trunkline.core.agents.openai.client import MISSING, LateClient
 from trunkline.core.agents.openai.config import OpenAIConfig
+from trunkline.core.agents.openai.endpoint import MISSING, LateClient
 from trunkline.core.errors import ConfigError
 
 

@@ -323,7 +323,8 @@ async def test_what_was_delegated_is_not_delegated_again(path: Path) -> None:
 
 
 async def test_a_message_that_did_not_arrive_is_noted(path: Path) -> None:
-    async with asking(path, [says("lost"), says("found")]) as served:
+    quiet = {"delivery": {"failed_notice": ""}}
+    async with asking(path, [says("lost"), says("found")], gateway=quiet) as served:
         served.platform.errors.append(Refused("no"))
         await served.say("one")
         await served.running.until(IntentSettled)

@@ -133,8 +133,8 @@ async def test_a_reused_manager_uses_the_newest_token_after_rotation() -> None:
 @pytest.mark.parametrize("blank", [None, "", "  "])
 async def test_a_blank_token_replaces_nothing(blank: str | None) -> None:
     managers = ThreadManagers(Rest())
-    assert managers.create("default", "t1").tokens.current == "t1"
-    assert managers.create("default", blank).tokens.current == "t1"
+    assert managers.create("default", "t1").token == "t1"
+    assert managers.create("default", blank).token == "t1"
 
 
 async def test_each_account_has_its_own_manager_and_a_stopped_one_has_no_token() -> None:
@@ -142,7 +142,7 @@ async def test_each_account_has_its_own_manager_and_a_stopped_one_has_no_token()
     first, other = managers.create("default", "t1"), managers.create("work", "t9")
     assert first is not other
     managers.stop("default")
-    assert (first.tokens.current, managers.get("default"), managers.get("work")) == ("", None, other)
+    assert (first.token, managers.get("default"), managers.get("work")) == ("", None, other)
     assert managers.create("default", "t2") is not first
 
 
@@ -257,11 +257,11 @@ async def test_b134_a_webhook_that_is_gone_is_never_replaced_while_sending() -> 
     threads = threads_of(rest)
     identity = await threads.identity(at("100"), "worker")
     assert identity is not None
-    assert (await threads.webhook(at("100"), identity)).secret == "s3cret"
+    assert (await threads.webhook_in(at("100"), identity))[0].secret == "s3cret"
     rest.webhooks["100"].clear()
     threads.manager.forget_webhook(identity.id)
     with pytest.raises(IdentityGone):
-        await threads.webhook(at("100"), identity)
+        await threads.webhook_in(at("100"), identity)
     assert rest.count("webhook") == 1
 
 
@@ -337,6 +337,13 @@ async def test_only_groups_that_are_forums_have_topics() -> None:
             await topics.open_child(place, "work", "k")
     with pytest.raises(PlaceGone, match="not a number"):
         await topics.open_child(group("somewhere"), "work", "k")
+
+
+async def test_a_persons_topic_in_the_direct_messages_of_a_channel_is_open_and_has_none_below() -> None:
+    topics, place = TelegramTopics(Bot()), group(thread="dm9")
+    assert await topics.inspect(place) is PlaceState.OPEN
+    with pytest.raises(Refused, match="only groups have topics"):
+        await topics.open_child(place, "work", "k")
 
 
 async def test_topics_are_inspected_and_reopened() -> None:

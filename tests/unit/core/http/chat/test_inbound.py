@@ -10,11 +10,12 @@ from tests.support.chat import add_mailbox, say, texts, web_chat
 from tests.support.http import closed_after
 from tests.support.small_gateway import Echo, TinyPlatform
 from trunkline import Turn
+from trunkline.core.config.work import TurnsConfig
 from trunkline.core.decisions import BOUND_TIER
 from trunkline.core.errors import NotSent
 from trunkline.core.events.delivery import AttemptEnded, IntentSettled
 from trunkline.core.events.gateway import InboundAdmitted, InboundReceived, TurnEnded
-from trunkline.core.http.chat.answers import answer_of
+from trunkline.core.http.routes.inbound import answer_of
 from trunkline.core.reasons import Reason
 from trunkline.core.records.inbound import InboundReceipt, InboundStatus, RouteNote
 
@@ -95,12 +96,7 @@ async def test_repeats_at_once_make_one_turn(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "other",
-    [
-        {"text": "something else"},
-        {"sender": {"id": "ben"}},
-    ],
-    ids=["another text", "another author"],
+    "other", [{"text": "something else"}, {"sender": {"id": "ben"}}], ids=["another text", "another author"]
 )
 async def test_a_message_id_is_not_used_for_another_message(tmp_path: Path, other: dict[str, object]) -> None:
     room = {"kind": "group", "id": "room"}
@@ -234,7 +230,8 @@ async def test_a_turn_that_fails_says_why(tmp_path: Path) -> None:
 
     async with web_chat(tmp_path / "gateway.db", agent=Echo(fail)) as one:
         found = (await say(one, "hello", wait=True)).json()
-        assert (found["complete"], found["outbound_payloads"]) == (True, [])
+        assert found["complete"]
+        assert [payload["text"] for payload in found["outbound_payloads"]] == [TurnsConfig().error_notice]
         assert found["turn"]["outcome"] == "failed"
         assert found["turn"]["reason"] == "agent-raised"
         assert "no idea" in found["turn"]["detail"]

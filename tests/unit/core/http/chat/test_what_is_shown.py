@@ -13,11 +13,7 @@ from trunkline.core.errors import UsageError
 pytestmark = pytest.mark.anyio
 
 POLL: dict[str, Any] = {"action": "poll", "pollQuestion": "Tea?", "pollOption": ["yes", "no"]}
-BUTTONS: dict[str, Any] = {
-    "action": "send",
-    "message": "Tea?",
-    "buttons": [[{"text": "Yes", "callback_data": "tea"}]],
-}
+BUTTONS: dict[str, Any] = {"action": "send", "message": "Tea?", "buttons": [[{"text": "Yes", "callback_data": "tea"}]]}
 
 
 def calling(call: dict[str, Any], errors: list[str]) -> Echo:

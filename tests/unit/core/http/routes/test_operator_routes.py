@@ -30,7 +30,8 @@ async def talked(
     """A gateway that has answered some messages; the first answers are refused by the platform."""
     platform = TinyPlatform()
     platform.errors = [Refused("no")] * errors
-    async with api(path / "gateway.db", platform=platform, **more) as one:
+    quiet = {"delivery": {"failed_notice": ""}}
+    async with api(path / "gateway.db", platform=platform, **{**quiet, **more}) as one:
         for n in range(lines):
             platform.say(f"m{n}", text=f"hello {n}")
             await one.running.until(IntentSettled, n + 1)

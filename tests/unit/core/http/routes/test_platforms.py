@@ -1,7 +1,5 @@
 """The webhooks of accounts: what reaches the adapter, and what a stranger learns."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from pathlib import Path
 

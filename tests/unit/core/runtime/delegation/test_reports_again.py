@@ -49,7 +49,7 @@ async def ended_as(running: Running, state: CallbackState) -> str:
 
 async def test_a_turn_that_failed_runs_again_when_an_operator_asks_for_it(path: Path, platform: TinyPlatform) -> None:
     agent = Moody(fails=True)
-    async with serving(path, platform, agent) as running:
+    async with serving(path, platform, agent, turns={"error_notice": ""}) as running:
         platform.say("m1", ANA, "count")
         name = await ended_as(running, CallbackState.UNDELIVERABLE)
         agent.fails = False
@@ -77,7 +77,7 @@ async def test_messages_that_were_refused_are_sent_again(path: Path, platform: T
 
 
 async def test_a_report_is_given_up_once(path: Path, platform: TinyPlatform) -> None:
-    async with serving(path, platform, Moody(fails=True)) as running:
+    async with serving(path, platform, Moody(fails=True), turns={"error_notice": ""}) as running:
         platform.say("m1", ANA, "count")
         name = await ended_as(running, CallbackState.UNDELIVERABLE)
         change = await running.gateway.hands.discard(name, by="kim")
@@ -159,7 +159,7 @@ def with_runs(path: Path, runs: int) -> None:
     """Have the store say that open turns have ended with their process so often."""
 
     with closing(sqlite3.connect(path)) as c, c:
-        c.execute("UPDATE inbox SET runs = ? WHERE state = 'pending'", (runs,))
+        c.execute("UPDATE inbox SET runs = ?, charged = ? WHERE state = 'pending'", (runs, runs))
 
 
 async def test_a_task_of_an_agent_beyond_its_deadline_does_not_run_again(path: Path, platform: TinyPlatform) -> None:

@@ -153,8 +153,7 @@ async def test_an_agent_that_misbehaves_in_a_heartbeat_is_its_outcome(
 
 
 @pytest.mark.parametrize(
-    ("channel", "to", "reason"),
-    [("telegram", "5", Reason.UNKNOWN_CHANNEL), ("discord", "general", Reason.BAD_TARGET)],
+    ("channel", "to", "reason"), [("telegram", "5", Reason.UNKNOWN_CHANNEL), ("discord", "general", Reason.BAD_TARGET)]
 )
 async def test_a_target_that_names_no_place_is_reported_after_the_run(
     path: Path, platform: Named, channel: str, to: str, reason: Reason

@@ -8,16 +8,17 @@ import pytest
 
 from tests.support.callbacks import Caller, HeldClerk
 from tests.support.factories import direct, room
-from tests.support.sending import Platform, serving
+from tests.support.sending import Platform, Tried, serving
 from tests.support.small_gateway import ANA, BEN, KEY, Echo, Running, TinyPlatform
 from trunkline import Address, Peer, Turn
 from trunkline.core.actions.result import ActionStatus
+from trunkline.core.errors import Ambiguous, Refused
 from trunkline.core.events.delivery import IntentSettled, IntentSuppressed
 from trunkline.core.events.gateway import TurnEnded
 from trunkline.core.events.hands import CallbackChanged
 from trunkline.core.reasons import Reason
 from trunkline.core.states.delegation import CallbackState
-from trunkline.core.values import WorkKind
+from trunkline.core.values import Idempotency, WorkKind
 
 pytestmark = pytest.mark.anyio
 
@@ -48,10 +49,7 @@ async def test_two_people_in_one_group_are_told_apart(path: Path, platform: Tiny
         platform.say("m2", HALL, "count two", peer=Peer(id="8", name="Dan"))
         await running.until(IntentSettled, 4)
     seen = {one.text: one.asked_by for one in agent.callbacks}
-    assert seen == {
-        "done: count one": Peer(id="7", name="Cleo"),
-        "done: count two": Peer(id="8", name="Dan"),
-    }
+    assert seen == {"done: count one": Peer(id="7", name="Cleo"), "done: count two": Peer(id="8", name="Dan")}
 
 
 async def test_the_account_that_heard_the_person_answers(path: Path, anyio_backend: str) -> None:
@@ -144,7 +142,7 @@ async def test_an_answer_that_the_turn_has_sent_already_is_not_sent_again(
     async with serving(path, platform, agent=Caller(twice)) as running:
         platform.say("m1", ANA, "count")
         await running.until(IntentSettled, 2)
-        changed = await callback_of(running, 4)
+        changed = await callback_of(running, 3)
         [suppressed] = running.recorded(IntentSuppressed)
     assert [one.text for one in platform.sent] == ["on it: count", "47 mails"]
     assert suppressed.reason is Reason.ALREADY_SENT
@@ -159,7 +157,7 @@ async def test_a_tool_call_with_wire_parameters_counts_too(path: Path, platform:
     async with serving(path, platform, agent=Caller(twice)) as running:
         platform.say("m1", ANA, "count")
         await running.until(IntentSettled, 2)
-        await callback_of(running, 4)
+        await callback_of(running, 3)
     assert [one.text for one in platform.sent] == ["on it: count", "47 mails"]
 
 
@@ -189,15 +187,48 @@ async def test_a_dry_run_is_no_message(path: Path, platform: TinyPlatform) -> No
     assert [one.text for one in platform.sent] == ["on it: count", "47 mails"]
 
 
-async def test_a_turn_of_a_message_may_say_the_same_twice(path: Path, platform: TinyPlatform) -> None:
+async def test_a_turn_of_a_message_says_it_once_too(path: Path, platform: TinyPlatform) -> None:
     async def twice(turn: Turn) -> str:
         await turn.send("hear, hear")
         return "hear, hear"
 
     async with serving(path, platform, agent=Echo(twice)) as running:
         platform.say("m1", ANA, "hello")
+        await running.until(IntentSuppressed)
+    assert [one.text for one in platform.sent] == ["hear, hear"]
+
+
+@pytest.mark.parametrize(("error", "said"), [(Refused("no"), ["hear, hear"]), (None, ["hear, hear"])])
+async def test_an_answer_waits_for_the_send_that_it_repeats(
+    path: Path, platform: TinyPlatform, error: Exception | None, said: list[str]
+) -> None:
+    """One that fails is no reason to say nothing: then the answer goes."""
+
+    async def twice(turn: Turn) -> str:
+        await turn.send("hear, hear")
+        return "hear, hear"
+
+    platform.errors[:] = [] if error is None else [error]
+    async with serving(path, platform, agent=Echo(twice)) as running:
+        platform.say("m1", ANA, "hello")
+        [ended] = await running.until(TurnEnded)
+        await running.until(IntentSettled, 1 if error is None else 2)
+    assert ended.outcome == ("silent" if error is None else "replied")
+    assert [sent.text for sent in platform.sent] == said
+
+
+async def test_of_a_send_in_doubt_people_hear_that_nobody_knows(path: Path, platform: TinyPlatform) -> None:
+    async def twice(turn: Turn) -> str:
+        await turn.send("hear, hear")
+        return "hear, hear"
+
+    blind = Tried(idempotency=Idempotency.NONE)
+    blind.errors[:] = [Ambiguous("no response")]
+    async with serving(path, blind, agent=Echo(twice), delivery={"doubt_notice": "It may be there."}) as running:
+        blind.say("m1", ANA, "hello")
         await running.until(IntentSettled, 2)
-    assert [one.text for one in platform.sent] == ["hear, hear", "hear, hear"]
+    blind.close()
+    assert [sent.text for sent in blind.sent] == ["It may be there."]
 
 
 async def test_a_turn_that_runs_again_remembers_what_it_had_sent(path: Path, platform: TinyPlatform) -> None:
@@ -211,7 +242,7 @@ async def test_a_turn_that_runs_again_remembers_what_it_had_sent(path: Path, pla
     async with serving(path, platform, agent=agent) as running:
         platform.say("m1", ANA, "count")
         await running.until(IntentSettled, 2)
-        await callback_of(running, 4)
+        await callback_of(running, 3)
     with closing(sqlite3.connect(path)) as db, db:
         db.execute("UPDATE inbox SET state = 'pending' WHERE kind = 'callback'")
         db.execute("UPDATE delegations SET callback = 'in_turn'")

@@ -20,14 +20,15 @@ from tests.support.factories import envelope, room
 from tests.support.sending import Platform, serving
 from tests.support.small_gateway import ANA, KEY, Running
 from trunkline import Address, Capabilities, Change, Decisions, GatewayConfig, Hooks, Outgoing, SendingHook, Turn
-from trunkline.core.errors import PolicyDenied
+from trunkline.core.decisions import MirrorPlan, MirrorQuestion, plan_mirror
+from trunkline.core.errors import DelegationRefused, PolicyDenied
 from trunkline.core.events.bindings import BindingTouched, ControlCalled
-from trunkline.core.events.delivery import IntentSettled
+from trunkline.core.events.delivery import IntentSettled, IntentSuppressed
 from trunkline.core.events.gateway import InboundDropped, RouteDecided, TurnEnded
 from trunkline.core.events.hands import CallbackChanged
 from trunkline.core.reasons import Reason
 from trunkline.core.states.delegation import CallbackState
-from trunkline.core.values import Idempotency, Markup, Peer
+from trunkline.core.values import Idempotency, IntentKind, Markup, Peer
 
 pytestmark = pytest.mark.anyio
 
@@ -189,11 +190,10 @@ async def test_a_result_is_no_sign_of_life_of_a_person(path: Path, discord: Open
     """A heartbeat that waits for people to be silent does not wait for hands."""
     async with serving(path, discord, agent=Caller(), runner=hand) as running:
         await asked(running, discord, hand)
-        activity = running.gateway._ctx.activity
-        heard: list[Any] = []
-        activity.inbound = lambda *seen: heard.append(seen)  # pyright: ignore[reportAttributeAccessIssue]
+        heard = dict(running.gateway._ctx.inbound_at)
+        assert heard
         await reported(running, hand)
-        assert heard == []
+        assert running.gateway._ctx.inbound_at == heard
 
 
 async def test_nobody_acknowledges_a_result_to_a_platform(path: Path, discord: Opens, hand: HeldClerk) -> None:
@@ -302,7 +302,7 @@ async def test_the_budget_of_runs_is_applied(path: Path, discord: Opens) -> None
         discord.say("m1", ANA, "count")
         await began.wait()
     with closing(sqlite3.connect(path)) as db, db:
-        db.execute("UPDATE inbox SET runs = 1, begun = 1 WHERE kind = 'callback'")
+        db.execute("UPDATE inbox SET runs = 1, charged = 1, begun = 1 WHERE kind = 'callback'")
     again = Opens()
     async with serving(path, again, agent=agent, runner=hand, turns={"failed_notice": "Sorry."}) as running:
         [ended] = await running.until(TurnEnded)
@@ -313,6 +313,53 @@ async def test_the_budget_of_runs_is_applied(path: Path, discord: Opens) -> None
     assert (changed.state, changed.reason) == (CallbackState.UNDELIVERABLE, Reason.RUNS_EXHAUSTED)
     assert [one.text for one in again.sent] == ["Sorry."]
     assert len(agent.callbacks) == 1
+
+
+async def test_a_discarded_report_whose_runs_are_used_up_has_no_notice(path: Path, discord: Opens) -> None:
+    began = anyio.Event()
+
+    async def hang(turn: Turn) -> str:
+        began.set()
+        await anyio.sleep_forever()
+        return ""
+
+    agent, hand = Caller(hang), HeldClerk(held=False)
+    async with serving(path, discord, agent=agent, runner=hand) as running:
+        discord.say("m1", ANA, "count")
+        await began.wait()
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE inbox SET runs = 2, charged = 2 WHERE kind = 'callback'")
+        db.execute("UPDATE delegations SET callback = 'suppressed', callback_reason = 'discarded'")
+    again = Opens()
+    async with serving(path, again, agent=agent, runner=hand) as running:
+        [ended] = await running.until(TurnEnded)
+        again.say("m2", room("700"), "hello")
+        await running.until(IntentSettled)
+    again.close()
+    assert (ended.outcome, ended.reason) == ("silent", Reason.DISCARDED)
+    assert [one.text for one in again.sent] == ["on it: hello"]
+
+
+async def test_a_notice_at_the_end_of_a_chain_that_cannot_be_prepared_is_an_event(path: Path, discord: Opens) -> None:
+    async def again(turn: Turn) -> str:
+        with pytest.raises(DelegationRefused):
+            await turn.delegate("clerk", "once more")
+        return "that was all"
+
+    def no_notices(question: MirrorQuestion, config: GatewayConfig) -> MirrorPlan:
+        if question.kind is IntentKind.NOTICE:
+            raise ValueError("no session")
+        return plan_mirror(question, config)
+
+    decisions, hand = Decisions(plan_mirror=no_notices), HeldClerk(held=False)
+    async with serving(
+        path, discord, agent=Caller(again), runner=hand, decisions=decisions, turns={"chain": 1}
+    ) as running:
+        discord.say("m1", ANA, "count")
+        await running.until(IntentSettled, 2)
+        [suppressed] = running.recorded(IntentSuppressed)
+    assert (suppressed.reason, suppressed.detail) == (Reason.CHAIN_EXCEEDED, "no notice: ValueError: no session")
+    assert [one.text for one in discord.sent] == ["on it: count", "that was all"]
 
 
 async def test_the_idle_time_of_a_binding_is_not_moved_by_a_result(path: Path, anyio_backend: str) -> None:

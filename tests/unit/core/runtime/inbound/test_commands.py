@@ -29,9 +29,9 @@ def bound(name: str = "b1", key: str = "main:subagent:d1", by: str = BINDER, **m
     )
 
 
-def refused(call: Callable[..., object], *what: Any) -> Reason:
+def refused(call: Callable[..., object], *what: Any, **more: Any) -> Reason:
     with pytest.raises(BindingError) as caught:
-        call(*what)
+        call(*what, **more)
     return caught.value.reason
 
 
@@ -71,22 +71,36 @@ def test_anything_else_is_a_message(text: str) -> None:
 
 def test_people_are_named_by_channel_and_id_never_by_the_name_they_chose() -> None:
     assert decide.person(PLACE, Peer(id="1", name="telegram:9")) == OWNER
-    assert decide.is_owner(OWNER, CONFIG)
-    assert not decide.is_owner("discord:1", CONFIG)
-    assert not decide.is_owner(OWNER, ControlConfig(enabled=True))
+    assert decide.is_owner(OWNER, CONFIG, claimed=False)
+    assert not decide.is_owner("discord:1", CONFIG, claimed=False)
+    assert not decide.is_owner(OWNER, ControlConfig(enabled=True), claimed=False)
 
 
 def test_only_owners_focus() -> None:
-    decide.check_focus(OWNER, CONFIG)
-    assert refused(decide.check_focus, BINDER, CONFIG) is Reason.NOT_PERMITTED
-    assert refused(decide.check_focus, STRANGER, CONFIG) is Reason.NOT_PERMITTED
+    decide.check_focus(OWNER, CONFIG, claimed=False)
+    assert refused(decide.check_focus, BINDER, CONFIG, claimed=False) is Reason.NOT_PERMITTED
+    assert refused(decide.check_focus, STRANGER, CONFIG, claimed=False) is Reason.NOT_PERMITTED
 
 
 def test_an_owner_and_the_one_who_bound_it_unfocus() -> None:
-    decide.check_unfocus(OWNER, bound(), CONFIG)
-    decide.check_unfocus(BINDER, bound(), CONFIG)
-    assert refused(decide.check_unfocus, STRANGER, bound(), CONFIG) is Reason.NOT_PERMITTED
-    assert refused(decide.check_unfocus, BINDER, bound(by="spawn"), CONFIG) is Reason.NOT_PERMITTED
+    decide.check_unfocus(OWNER, bound(), CONFIG, claimed=False)
+    for claimed in (False, True):
+        decide.check_unfocus(BINDER, bound(), CONFIG, claimed=claimed)
+        assert refused(decide.check_unfocus, STRANGER, bound(), CONFIG, claimed=claimed) is Reason.NOT_PERMITTED
+    assert refused(decide.check_unfocus, BINDER, bound(by="spawn"), CONFIG, claimed=False) is Reason.NOT_PERMITTED
+
+
+def test_an_owner_whom_only_a_client_names_is_none_and_is_told_the_line_to_add() -> None:
+    assert not decide.is_owner(OWNER, CONFIG, claimed=True)
+    for refusal in (
+        lambda: decide.check_focus(OWNER, CONFIG, claimed=True),
+        lambda: decide.check_unfocus(OWNER, bound(by=OWNER), CONFIG, claimed=True),
+    ):
+        with pytest.raises(BindingError, match=r"people: \[telegram:1\]"):
+            refusal()
+    with pytest.raises(BindingError) as stranger:
+        decide.check_focus(STRANGER, CONFIG, claimed=True)
+    assert "people" not in str(stranger.value), "who is no owner learns nothing of owners"
 
 
 # ---------------------------------------------------------------- which session

@@ -10,9 +10,10 @@ from tests.support.callbacks import Caller, HeldClerk
 from tests.support.hooks import hooks, sending
 from tests.support.sending import Platform, serving
 from tests.support.small_gateway import ANA, KEY, Echo
-from trunkline import Turn
+from trunkline import Decisions, GatewayConfig, Turn
+from trunkline.core.decisions import MirrorPlan, MirrorQuestion, plan_mirror
 from trunkline.core.errors import AgentFailed
-from trunkline.core.events.delivery import IntentPrepared, IntentSettled
+from trunkline.core.events.delivery import IntentPrepared, IntentSettled, IntentSuppressed
 from trunkline.core.events.gateway import TurnEnded
 from trunkline.core.events.hands import CallbackChanged
 from trunkline.core.reasons import Reason
@@ -54,22 +55,46 @@ class Fails(Echo):
     ],
     ids=["raises", "exits", "no text", "its model fails"],
 )
-@pytest.mark.parametrize("notice", [TURNS, {}], ids=["with a notice", "without"])
+@pytest.mark.parametrize("notice", [TURNS["error_notice"], "", None], ids=["with a notice", "without", "by default"])
 async def test_an_agent_that_fails_ends_its_turn_with_the_notice_that_is_configured(
-    path: Path, platform: Platform, how: Any, reason: Reason, notice: Any
+    path: Path, platform: Platform, how: Any, reason: Reason, notice: str | None
 ) -> None:
-    async with serving(path, platform, agent=Fails(how), turns=notice) as running:
+    async with serving(
+        path, platform, agent=Fails(how), turns={} if notice is None else {"error_notice": notice}
+    ) as running:
         platform.say("m1", ANA)
         [ended] = await running.until(TurnEnded)
         assert (ended.outcome, ended.reason) == ("failed", reason)
-        if notice:
+        said = [
+            text
+            for text in (
+                "Sorry, something went wrong, and I cannot answer this message." if notice is None else notice,
+            )
+            if text
+        ]
+        if said:
             [prepared] = await running.until(IntentPrepared)
             await running.until(IntentSettled)
             assert (prepared.intent_kind, prepared.reason) == (IntentKind.NOTICE, Reason.ERROR_NOTICE)
-        assert [one.text for one in platform.sent] == list(notice.values())
+        assert [one.text for one in platform.sent] == said
         # What people saw is in the transcript, as their next turn will read it.
-        lines = [("user", "hello"), *(("assistant", text) for text in notice.values())]
+        lines = [("user", "hello"), *(("assistant", text) for text in said)]
         assert await running.transcript(KEY) == lines
+
+
+async def test_a_notice_that_cannot_be_prepared_is_an_event(path: Path, platform: Platform) -> None:
+    def no_notices(question: MirrorQuestion, config: GatewayConfig) -> MirrorPlan:
+        if question.kind is IntentKind.NOTICE:
+            raise ValueError("no session")
+        return plan_mirror(question, config)
+
+    agent, decisions = Fails(ValueError("oops")), Decisions(plan_mirror=no_notices)
+    async with serving(path, platform, agent=agent, decisions=decisions, turns=TURNS) as running:
+        platform.say("m1", ANA)
+        await running.until(TurnEnded)
+        [suppressed] = running.recorded(IntentSuppressed)
+    assert (suppressed.reason, suppressed.text) == (Reason.AGENT_RAISED, TURNS["error_notice"])
+    assert suppressed.detail == "no notice: ValueError: no session"
 
 
 async def test_details_stay_in_the_events(path: Path, platform: Platform) -> None:

@@ -10,15 +10,9 @@ import pytest
 
 from tests.support.factories import room
 from tests.support.small_gateway import ANA, BEN, KEY, Echo, TinyPlatform, serving
-from trunkline import (
-    Turn,
-)
+from trunkline import Turn
 from trunkline.core.events.delivery import IntentSettled, IntentSuppressed
-from trunkline.core.events.gateway import (
-    InboundDropped,
-    ProcessStarted,
-    SessionCreated,
-)
+from trunkline.core.events.gateway import InboundDropped, ProcessStarted, SessionCreated
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState
 

@@ -6,16 +6,11 @@ import pytest
 
 from tests.support.factories import room
 from tests.support.small_gateway import KEY, Echo, TinyPlatform, serving
-from trunkline import (
-    Capabilities,
-    Idempotency,
-    Turn,
-)
+from trunkline import Capabilities, Idempotency, Turn
+from trunkline.core.config.delivery import DeliveryConfig
 from trunkline.core.errors import Ambiguous, NotSent, PlaceGone, RateLimited
 from trunkline.core.events.delivery import AttemptEnded, IntentSettled
-from trunkline.core.events.gateway import (
-    InboundAdmitted,
-)
+from trunkline.core.events.gateway import InboundAdmitted
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState
 
@@ -57,8 +52,8 @@ async def test_a_wait_longer_than_the_age_limit_expires_what_was_marked_as_sendi
         [settled] = await running.until(IntentSettled)
         assert (settled.state, settled.reason) == (IntentState.EXPIRED, Reason.TOO_OLD)
         platform.say("m2", text="two")
-        await running.until(IntentSettled, 2)
-    assert [request.text for request in platform.sent] == ["you said two"]
+        await running.until(IntentSettled, 3)
+    assert [request.text for request in platform.sent] == [DeliveryConfig().failed_notice, "you said two"]
 
 
 async def test_an_ambiguous_send_without_key_or_look_up_is_parked_and_the_next_goes_on(
@@ -69,10 +64,10 @@ async def test_an_ambiguous_send_without_key_or_look_up_is_parked_and_the_next_g
     async with serving(path, platform) as running:
         platform.say("m1", text="one")
         platform.say("m2", text="two")
-        parked, delivered = await running.until(IntentSettled, 2)
+        parked, *delivered = await running.until(IntentSettled, 3)
         assert (parked.state, parked.reason) == (IntentState.UNKNOWN, Reason.PARKED)
-        assert delivered.state is IntentState.DELIVERED
-    assert [request.text for request in platform.sent] == ["you said two"]
+        assert [settled.state for settled in delivered] == [IntentState.DELIVERED] * 2
+    assert [request.text for request in platform.sent] == [DeliveryConfig().doubt_notice, "you said two"]
 
 
 async def test_a_place_that_is_gone_is_not_tried_again_and_nothing_goes_elsewhere(
@@ -83,7 +78,10 @@ async def test_a_place_that_is_gone_is_not_tried_again_and_nothing_goes_elsewher
         platform.say("m1", room("777", parent="500"))
         [settled] = await running.until(IntentSettled)
         assert (settled.state, settled.reason) == (IntentState.FAILED, Reason.PLACE_GONE)
-    assert platform.sent == []
+        await running.until(IntentSettled, 2)
+    # Only the notice, without the answer, for the room of the thread.
+    [notice] = platform.sent
+    assert (notice.text, notice.address) == (DeliveryConfig().failed_notice, room("500"))
 
 
 async def test_a_long_answer_is_sent_in_order_and_kept_as_one(path: Path, platform: TinyPlatform) -> None:

@@ -19,6 +19,7 @@ from trunkline import (
     connect_file,
     system_env,
 )
+from trunkline.core.config.work import TurnsConfig
 from trunkline.core.errors import Ambiguous, ConfigError, DelegationRefused, NotSent, PlatformError, StoreTooNew
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.gateway import (
@@ -60,8 +61,8 @@ async def test_an_agent_that_raises_ends_its_turn_and_nothing_else(path: Path, p
             "ZeroDivisionError: oh",
         )
         assert replied.outcome == "replied"
-        await running.until(IntentSettled)
-    assert [request.text for request in platform.sent] == ["fine"]
+        await running.until(IntentSettled, 2)
+    assert [request.text for request in platform.sent] == [TurnsConfig().error_notice, "fine"]
 
 
 def gateway_of(path: Path, adapters: list[ChannelAdapter], agents: dict[str, Agent]) -> Gateway:

@@ -185,7 +185,7 @@ async def test_a_target_that_is_where_the_turn_came_from_is_its_own_session(path
 
 
 async def test_a_target_in_words_is_where_the_turn_came_from_also_after_a_reset(path: Path, platform: Platform) -> None:
-    """What a turn says where it came from belongs to the session that it was admitted to (R3, S5)."""
+    """What a turn says where it came from belongs to the session that it was admitted to (R3, S4)."""
     thread = room("777", parent="500")
 
     async def reset_and_send(turn: Turn) -> None:

@@ -17,7 +17,7 @@ from trunkline.core.errors import PlatformError, Refused
 from trunkline.core.events.actions import ActionAnswered
 from trunkline.core.events.delivery import IntentPrepared, IntentSettled
 from trunkline.core.events.gateway import ToolRefused, TurnEnded
-from trunkline.core.message_tool.places import account_place, server_place
+from trunkline.core.message_tool.conversations import account_place, server_place
 from trunkline.core.reasons import Reason
 
 pytestmark = pytest.mark.anyio

@@ -9,7 +9,7 @@ from trunkline.core.errors import InvalidAction
 from trunkline.core.message_tool.calls import CallContext, PlannedCall
 from trunkline.core.message_tool.planning.plan import plan_call
 from trunkline.core.reasons import Reason
-from trunkline.core.runtime.message_tool.call_places import check_kind
+from trunkline.core.runtime.message_tool.message_tool import check_kind
 from trunkline.core.values import Address, ChatKind
 
 GROUP_ACTIONS = [which for which, entry in rules_for("bluebubbles").actions.items() if entry.group_only]

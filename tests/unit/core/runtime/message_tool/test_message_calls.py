@@ -109,7 +109,7 @@ async def test_a_file_in_the_call_is_a_data_url_with_its_name(path: Path, platfo
         [prepared] = running.recorded(IntentPrepared)
         assert prepared.media == ("a b.txt",)
         lines = await running.transcript("main:telegram:default:direct:100")
-        assert lines[-1] == ("assistant", "a b.txt")
+        assert lines[-1] == ("assistant", "see\na b.txt")
 
     outcomes, _ = await called(path, platform, calls=[wire], at=HERE, see=remembered)
     assert the_result(outcomes).ok

@@ -159,10 +159,7 @@ async def test_in_a_wake_up_the_only_channel_is_the_channel(path: Path, discord:
 async def test_with_several_channels_a_wake_up_has_to_name_one(
     path: Path, discord: Answering, telegram: Answering
 ) -> None:
-    calls: list[Call] = [
-        {"action": "send", "target": "user:1", "message": "x"},
-        lambda turn: turn.send("y", "user:1"),
-    ]
+    calls: list[Call] = [{"action": "send", "target": "user:1", "message": "x"}, lambda turn: turn.send("y", "user:1")]
     outcomes, _ = await called(path, discord, telegram, calls=calls, at=None)
     wanted = "Channel is required when multiple channels are configured: discord, telegram"
     assert all(wanted in str(one) for one in outcomes)
@@ -193,10 +190,7 @@ async def test_an_agent_writes_by_the_account_that_its_rules_name(
 
 @pytest.mark.parametrize(
     ("place", "reason"),
-    [
-        (room("1", channel="nosuch"), Reason.UNKNOWN_CHANNEL),
-        (room("1", account="nosuch"), Reason.UNKNOWN_ACCOUNT),
-    ],
+    [(room("1", channel="nosuch"), Reason.UNKNOWN_CHANNEL), (room("1", account="nosuch"), Reason.UNKNOWN_ACCOUNT)],
 )
 async def test_an_exact_place_that_nobody_serves_is_refused(
     path: Path, discord: Answering, place: Any, reason: Reason

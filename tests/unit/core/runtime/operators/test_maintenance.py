@@ -20,9 +20,9 @@ from trunkline.core.events import Event
 from trunkline.core.events.delivery import ChunkAcked, IntentReopened, IntentSettled, MirrorAppended, OperatorActed
 from trunkline.core.events.leases import LeaseAwaited
 from trunkline.core.reasons import Reason
-from trunkline.core.runtime import queue_admin
 from trunkline.core.store.commands import PurgeIntents, ResolveIntent, RetryIntent
 from trunkline.core.store.operators.queue import ChangeQueue
+from trunkline.core.store.queue_admin import PurgedBatch
 from trunkline.core.store.sqlite.handlers import execute
 from trunkline.core.values import IntentState
 
@@ -72,10 +72,7 @@ def outside(path: Path, verb: Any, *arguments: Any, **named: Any) -> Any:
 # ---------------------------------------------------------------- an operator inside of the process
 
 
-@pytest.mark.parametrize(
-    ("error", "state"),
-    [(PlaceGone("archived"), "failed"), (NotSent("no route"), "dead")],
-)
+@pytest.mark.parametrize(("error", "state"), [(PlaceGone("archived"), "failed"), (NotSent("no route"), "dead")])
 async def test_what_did_not_arrive_is_tried_again_when_an_operator_says_so(
     path: Path, platform: Platform, error: Exception, state: str
 ) -> None:
@@ -94,14 +91,7 @@ async def test_what_did_not_arrive_is_tried_again_when_an_operator_says_so(
     assert [(body.before.value, body.reason, body.chunk) for body in reopened] == [(state, Reason.OPERATOR_RETRY, 0)]
     assert (
         story[-6:]
-        == [
-            "operator.acted",
-            "intent.reopened",
-            "attempt.started",
-            "attempt.ended",
-            "chunk.acked",
-            "intent.settled",
-        ]
+        == ["operator.acted", "intent.reopened", "attempt.started", "attempt.ended", "chunk.acked", "intent.settled"]
         or story[-1] == "mirror.appended"
         or "mirror.appended" in story
     )
@@ -252,8 +242,7 @@ async def test_a_purge_is_recorded_with_what_it_removed(path: Path, platform: Pl
         assert await running.transcript(KEY) == [("assistant", "hi")] * 3
 
 
-async def test_a_long_purge_is_done_in_parts(path: Path, platform: Platform, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue_admin, "BATCH", 2)
+async def test_a_long_purge_is_done_in_parts(path: Path, platform: Platform) -> None:
     async with serving(path, platform, delivery=QUICK) as running:
         for n in range(5):
             await running.gateway.send(message(key=f"k{n}"))
@@ -261,11 +250,12 @@ async def test_a_long_purge_is_done_in_parts(path: Path, platform: Platform, mon
 
         async def some(write: Any, command: Any, story: Any, then: Any) -> Any:
             parts.append(len(await running.gateway.queue.intents(QueueFilter())))
-            return await write(command, story, then) if len(parts) > 1 else story(2)
+            return await write(command, story, then) if len(parts) > 1 else story(PurgedBatch(removed=2, progress=0))
 
         on_write(running.store, PurgeIntents, some)
         assert await running.gateway.queue.purge(QueueFilter()) == 7
-    assert parts == [5, 5]
+    # The third one finds nothing behind the second.
+    assert parts == [5, 5, 0]
 
 
 # ---------------------------------------------------------------- from outside
@@ -280,7 +270,7 @@ async def test_what_an_operator_does_from_outside_is_taken_up(path: Path, platfo
             outside(path, execute, RetryIntent(intent=f"send:k{n}", now=time.time()))
         await running.until(IntentSettled, 6)
         assert [(body.before, body.chunk) for body in running.recorded(IntentReopened)] == [(S.FAILED, 0)] * 3
-        assert outside(path, execute, PurgeIntents(which=QueueFilter(states=(S.DELIVERED,)))) == 3
+        assert outside(path, execute, PurgeIntents(which=QueueFilter(states=(S.DELIVERED,)))).removed == 3
         # Its key is free: it is another send to the gateway, if not to the platform.
         assert (await running.gateway.send(message(key="k0", text="text 0"))).cached is False
     assert texts(platform) == ["text 0", "text 1", "text 2"]
@@ -327,7 +317,7 @@ async def test_what_was_changed_and_is_gone_keeps_no_gateway_from_starting(path:
     for name in ("gone", "broken"):
         outside(path, execute, ResolveIntent(intent=f"send:{name}", verdict=QueueVerdict.ABANDON, now=time.time()))
     outside(path, lambda db: db.execute("UPDATE intents SET mirror_due = 0, untold = 0"))
-    assert outside(path, execute, PurgeIntents(which=QueueFilter(ids=("send:gone",)))) == 1
+    assert outside(path, execute, PurgeIntents(which=QueueFilter(ids=("send:gone",)))).removed == 1
     outside(path, lambda db: db.execute("UPDATE intents SET chunks = '?'"))
     async with serving(path, platform) as running:
         await running.gateway.send(message())

@@ -73,7 +73,7 @@ async def test_what_is_beyond_the_window_is_delivered_in_its_order(path: Path, p
         assert by_place(platform) == wanted
         # Nothing is kept of it, nor of this one.
         await running.gateway.send(message("user:9", "last", "last"))
-        assert (backlog.count, backlog.held, backlog._by_lane, backlog._loaded, backlog._wanted) == (0, 0, {}, {}, {})
+        assert (backlog.count, backlog.held, backlog.by_lane, backlog._loaded, backlog._wanted) == (0, 0, {}, {}, {})
 
 
 async def test_the_texts_of_a_window_only_are_held(path: Path, platform: Platform) -> None:

@@ -103,13 +103,15 @@ async def test_history_shows_agents_what_was_changed(path: Path, platform: Actin
     assert (second.text, second.was, second.deleted) == ("two", (), True)
 
 
-async def test_an_edit_of_a_caption_leaves_the_names_of_the_files(path: Path, platform: Acting) -> None:
+async def test_an_edit_of_a_caption_changes_the_line_and_leaves_the_names_of_the_files(
+    path: Path, platform: Acting
+) -> None:
     async with changing(path, platform) as running:
         await running.send("see this", media=("/tmp/a.png",))
         await running.change(Action.EDIT, "send:k", "see that")
         await running.until(IntentSettled, 2)
         [line] = await lines(running)
-    assert (line.text, line.was) == ("a.png", ())
+    assert (line.text, line.was) == ("see that\na.png", ("see this\na.png",))
     assert [request.text for request in platform.carried_out] == ["see that"]
 
 

@@ -15,7 +15,7 @@ from trunkline.core.errors import Ambiguous, InvalidAction, NotSent, Refused
 from trunkline.core.events.actions import TranscriptChanged
 from trunkline.core.events.delivery import AttemptEnded, IntentPrepared, IntentSettled
 from trunkline.core.events.gateway import InboundAdmitted
-from trunkline.core.message_tool.places import account_place, server_place
+from trunkline.core.message_tool.conversations import account_place, server_place
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Idempotency, IntentState, TranscriptLine
 

@@ -41,8 +41,7 @@ def hybrid(anyio_backend: str) -> Iterator[Tried]:
 
 
 @pytest.mark.parametrize(
-    ("mode", "way"),
-    [(DeliveryMode.DIRECT, DIRECT), (DeliveryMode.GATEWAY, GATEWAY), (DeliveryMode.HYBRID, DIRECT)],
+    ("mode", "way"), [(DeliveryMode.DIRECT, DIRECT), (DeliveryMode.GATEWAY, GATEWAY), (DeliveryMode.HYBRID, DIRECT)]
 )
 async def test_a_mode_has_its_transport(path: Path, anyio_backend: str, mode: DeliveryMode, way: Transport) -> None:
     platform = Tried(mode=mode)

@@ -144,21 +144,24 @@ NOTICED: dict[str, Any] = {**FAST, "doubt_notice": "It may not have arrived."}
 
 
 async def test_a_notice_in_doubt_is_sent_again_where_an_answer_is_parked(path: Path, careless: Tried) -> None:
-    careless.errors = [Ambiguous("no answer")] * 3
+    careless.errors = [Ambiguous("no answer")] * 2
     async with serving(path, careless, delivery=NOTICED) as running:
         careless.say("m1")
         ends = [(body.state, body.reason) for body in await running.until(IntentSettled, 2)]
-    assert [request.text for request in careless.tried] == ["you said hello", *["It may not have arrived."] * 3]
+    assert [request.text for request in careless.tried] == ["you said hello", *["It may not have arrived."] * 2]
     assert len({request.key for request in careless.tried}) == 2
     assert ends == [(IntentState.UNKNOWN, Reason.PARKED), (IntentState.DELIVERED, Reason.ACCEPTED)]
 
 
-async def test_a_notice_is_tried_as_often_as_anything_else(path: Path, careless: Tried) -> None:
+@pytest.mark.parametrize("ambiguous", ["park", "resend-marked"])
+async def test_nobody_reads_a_notice_three_times(path: Path, careless: Tried, ambiguous: str) -> None:
     careless.errors = [Ambiguous("no answer")] * 9
-    async with serving(path, careless, delivery={**NOTICED, "max_attempts": 3}) as running:
+    marked = {**NOTICED, "ambiguous": ambiguous, "mark": "[again] "}
+    async with serving(path, careless, delivery=marked) as running:
         careless.say("m1")
         ends = [(body.state, body.reason) for body in await running.until(IntentSettled, 2)]
-    assert [request.text for request in careless.tried] == ["you said hello", *["It may not have arrived."] * 3]
+    texts = [request.text for request in careless.tried if "you said" not in request.text]
+    assert texts == ["It may not have arrived."] * 2
     assert ends == [(IntentState.UNKNOWN, Reason.PARKED)] * 2
 
 

@@ -58,7 +58,7 @@ async def test_files_are_sent_stored_and_remembered_as_a_hook_leaves_them(
     async with serving(path, platform, agent=says.agent, runner=says.runner, hooks=asked, **says.config) as running:
         await says.begin(running, platform)
         await running.until(IntentSettled)
-        assert ("assistant", "cat.png") in await running.transcript(HOME)
+        assert ("assistant", "look\ncat.png") in await running.transcript(HOME)
         [told] = running.recorded(HookSending)
     [sent] = platform.sent
     assert (sent.text, sent.media) == ("look", ("/cat.png",))

@@ -151,14 +151,16 @@ async def test_an_answer_that_is_too_long_ends_its_turn_visibly_and_once(path: P
     async with serving(path, platform, agent=says.agent, **SHORT) as running:
         platform.say("m1")
         [ended] = await running.until(TurnEnded)
-        assert running.recorded(IntentPrepared) == []
+        [notice] = running.recorded(IntentPrepared)
+        assert notice.reason is Reason.ERROR_NOTICE
+        await running.until(IntentSettled)
     async with serving(path, platform, agent=says.agent, **SHORT) as running:
         # It is over, and is not run again.
         await running.gateway.send(message())
         assert running.recorded(TurnEnded) == []
     assert (ended.outcome, ended.reason) == ("failed", Reason.TEXT_TOO_LONG)
     assert "101 characters" in ended.detail
-    assert texts(platform) == ["hi"]
+    assert texts(platform) == [notice.text, "hi"]
 
 
 async def test_a_result_that_is_too_long_is_posted_cut_and_says_so(path: Path, platform: Platform) -> None:

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.support.for_each import for_each
+from trunkline.core.text.chunking.chunks import chunk
 from trunkline.core.text.chunking.code_fences import fences, seems_open
-from trunkline.core.text.chunking.plain_text import chunk
 from trunkline.core.values import Chunker, ChunkMode
 
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.for_each import for_each
-from trunkline.core.text.chunking.plain_text import chunk
+from trunkline.core.text.chunking.chunks import chunk
 from trunkline.core.text.chunking.utf16 import BLANKS, units
 from trunkline.core.values import Chunker
 

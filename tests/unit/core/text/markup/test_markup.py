@@ -1,8 +1,8 @@
 """Markdown as plain text with styles, and as HTML, by example. The laws are in tests/property/test_markup.py."""
 
 from tests.support.for_each import for_each
-from trunkline.core.text.markup import markdown_reader as markup
-from trunkline.core.text.markup.renderers import page, rebased, styled
+from trunkline.core.text import markup
+from trunkline.core.text.markup import page, rebased, styled
 from trunkline.core.values import Style, StyleKind
 
 

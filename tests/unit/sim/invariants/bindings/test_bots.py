@@ -6,9 +6,7 @@ import pytest
 
 from tests.support.invariants.bot_trace import ELSEWHERE, HOOK, OTHER_ACCOUNT, Author
 from trunkline.core.events.bindings import BindingDegraded
-from trunkline.core.events.gateway import (
-    InboundDropped,
-)
+from trunkline.core.events.gateway import InboundDropped
 from trunkline.core.reasons import Reason
 from trunkline.sim.invariants import Status
 

@@ -3,10 +3,7 @@
 import pytest
 
 from tests.support.invariants.bound_trace import DEFAULT, HAND, OTHER, ROOM, THREAD, WORK, Author
-from trunkline.core.events.bindings import (
-    FallbackDenied,
-    PlaceReopened,
-)
+from trunkline.core.events.bindings import FallbackDenied, PlaceReopened
 from trunkline.core.events.delivery import Fallback, IntentPrepared
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentKind, IntentState

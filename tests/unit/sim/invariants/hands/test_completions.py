@@ -3,7 +3,9 @@
 import pytest
 
 from tests.support.event_stories import PLACE
+from tests.support.for_each import for_each
 from tests.support.invariants.hand_trace import BO, ELSEWHERE, HandStory
+from trunkline.core.events.bindings import BindingBound
 from trunkline.core.events.delivery import AttemptStarted, Fallback
 from trunkline.core.reasons import Reason
 from trunkline.core.states.delegation import CallbackState
@@ -96,6 +98,20 @@ def test_the_first_delegation_of_a_chain_says_where():
     story.back("d2")
     story.says("forty", ELSEWHERE, inbound="d2.back")
     assert story.end().broken == ["C3"]
+
+
+@for_each(("bound", "broken"), [(ELSEWHERE, []), (PLACE, ["C3", "R1"])])
+def test_a_turn_that_answers_in_a_bound_conversation_delegates_for_it(bound: Address, broken: list[str]) -> None:
+    story = asked("C3", "R1")
+    body = BindingBound(conversation=bound, session_key="w", target_kind="subagent", placement="child", by="spawn")
+    story.tell(body, binding="b1", delegation="d1")
+    story.back()
+    story.given()
+    story.delegates("d2", "d1.back")
+    story.worked(delegation="d2")
+    story.back("d2")
+    story.says("forty", ELSEWHERE, inbound="d2.back")
+    assert sorted(story.end().broken) == broken
 
 
 # -------------------------------------------------------------------- C4

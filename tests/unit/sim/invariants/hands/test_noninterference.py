@@ -7,6 +7,7 @@ from tests.support.invariants.hand_trace import ANA, BO, ELSEWHERE, HandStory
 from trunkline.core.events.delivery import Fallback, MirrorAppended
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentKind
+from trunkline.sim.events.hands import AgentReasoned
 from trunkline.sim.events.world import PeerSaid
 from trunkline.sim.invariants import Status
 
@@ -145,3 +146,17 @@ def test_the_session_of_a_hand_that_is_an_agent_works_for_its_caller(story: Hand
     story.delegates("d2", "d1.back", hand="main", task="check forty zebras")
     story.given("check forty zebras", "d2", session_id="s-2", session_key="main:subagent:d2", hand="")
     assert story.end().broken == []
+
+
+# -------------------------------------------------------------------- C9
+
+
+@pytest.mark.parametrize(("text", "broken"), [("forty animals", []), ("forty zebras", ["C9"])])
+def test_nobody_may_see_what_an_agent_only_thought(text: str, broken: list[str]) -> None:
+    story = HandStory("C9")
+    story.world()
+    story.asks()
+    story.tell(AgentReasoned(agent="main", marks=MARKS), node="agent", turn="t-m1")
+    story.says(text)
+    assert story.end().broken == broken
+    assert story.verdict.exercised == 1

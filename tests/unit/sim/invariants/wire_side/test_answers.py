@@ -1,7 +1,5 @@
 """X1: how often people see an answer."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.wire_story import ANA, BEN, WireStory
@@ -308,3 +306,24 @@ def test_an_answer_in_its_place_and_in_another_one_is_x1_and_x2():
 
 
 # X5
+
+
+def test_a_kill_between_two_turns_is_said_and_in_the_path() -> None:
+    story = WireStory()
+    story.answered("a1")
+    story.crash()
+    story.send(story.turn("a1"))
+    violation = story.end().verdict("X5").violations[0]
+    assert "the process ended in between (#" in violation.actual[0]
+    assert "process.crashed" in [story.events[seq - 1].kind for seq in violation.path]
+
+
+def test_turns_that_overlap_are_told_from_a_turn_that_runs_twice() -> None:
+    story = WireStory()
+    for mark in ("a1", "a2", "a3"):
+        story.ask(mark)
+    for marks in (("a1",), ("a1", "a2"), ("a1", "a2", "a3")):
+        story.send(story.turn(*marks))
+    summary = story.end().summaries("X1")[0]
+    assert "turns of one place ran at the same time, and it was in 3 prompts (a1, a2, a3)" in summary
+    assert "assumption" in summary

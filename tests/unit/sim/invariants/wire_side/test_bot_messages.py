@@ -1,7 +1,5 @@
 """Which messages of a gateway answer a question: kept by question, since each checker asks for each question."""
 
-from __future__ import annotations
-
 from tests.support.wire_story import WireStory
 from trunkline.sim.index.bot_messages import BotMessages
 from trunkline.sim.index.projection import EventFeed

@@ -1,7 +1,5 @@
 """X2, X3, X6 and X9 of messages that are edited, and of what only looks like one that concerns a question."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.wire_story import ANA, BEN, DEPLOY, NOTICE, OPS, WireStory

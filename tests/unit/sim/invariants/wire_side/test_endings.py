@@ -1,7 +1,5 @@
 """X4: what becomes of each question."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.wire_story import ANA, BEN, DEPLOY, NOTICE, OPS, REMARK, ROLLBACK, WireStory
@@ -235,3 +233,107 @@ def test_a_run_that_came_to_rest_waited_long_enough():
     story.ask("a1")
     assert story.end(after=20.0).broken == ["X4"]
     assert "not until the run came to rest" in story.summaries("X4")[0]
+
+
+# ---------------------------------------------------------------- told at once, at the next message, or never
+
+
+def lost_and_asked_again(notice: bool) -> WireStory:
+    """A question whose answer is refused; its asker writes once more, and gets a notice about it, or none."""
+    story = WireStory()
+    story.ask("one")
+    story.refuse(story.turn("one"))
+    story.now += 60
+    story.ask("againone", text="are you there?")
+    if notice:
+        story.send("I could not confirm whether my previous reply reached this chat.")
+    story.send(story.turn("againone"))
+    return story.end()
+
+
+def test_who_is_told_at_the_next_message_only_is_told_late() -> None:
+    story = lost_and_asked_again(notice=True)
+    assert story.broken == []
+    (remark,) = story.verdict("X4").remarks
+    assert "question one of telegram/@ana: notified only when its asker wrote again" in remark
+
+
+def test_who_is_told_nothing_at_the_next_message_either_is_lost_in_silence() -> None:
+    story = lost_and_asked_again(notice=False)
+    assert story.broken == ["X4"]
+    (summary,) = story.summaries("X4")
+    assert "not within 45 s, nor when its asker wrote again; its answer was tried once" in summary
+    assert story.verdict("X4").remarks == ()
+
+
+def test_who_was_told_at_once_is_no_case_for_a_remark() -> None:
+    story = WireStory()
+    story.ask("one")
+    story.refuse(story.turn("one"))
+    story.send("⚠️ It could not be sent.")
+    story.ask("againone", text="are you there?")
+    story.send(story.turn("againone"))
+    assert story.end().verdict("X4").remarks == ()
+
+
+def test_what_was_written_once_more_is_no_question_of_the_run() -> None:
+    """It is lost with the first one, and has no place in the order."""
+    story = WireStory()
+    story.ask("one")
+    story.turn("one")
+    story.ask("againone", text="are you there?")
+    assert len(story.end().summaries("X4")) == 1
+    story = WireStory()
+    story.ask("one")
+    said = story.turn("one")
+    story.ask("againone", text="are you there?")
+    story.send(story.turn("againone"))
+    story.send(said)
+    assert story.end().broken == []
+
+
+# ---------------------------------------------------------------- what it was that kept people from an answer
+
+
+def test_a_notice_that_is_refused_too_is_said() -> None:
+    story = WireStory()
+    story.ask("one", DEPLOY)
+    story.close(DEPLOY)
+    said = story.turn("one")
+    for _ in range(3):
+        story.refuse(said, DEPLOY, digest="another each time")
+    story.refuse("Delivery failed.", DEPLOY)
+    (summary,) = story.end().summaries("X4")
+    assert summary.endswith("; the answer was tried 3 times, and a notice once: all were refused")
+
+
+def test_a_wait_that_nothing_followed_is_said() -> None:
+    story = WireStory()
+    story.ask("one")
+    story.refuse(story.turn("one"), reason=Reason.RATE_LIMITED, retry_after=4.0)
+    violation = story.end().verdict("X4").violations[0]
+    assert violation.summary.endswith("; its answer was refused with a wait of 4 s, and not sent again")
+    kinds = [story.events[seq - 1].kind for seq in violation.path]
+    assert kinds == ["peer.said", "model.asked", "model.answered", "wire.called", "wire.refused"]
+    assert violation.missing_after == violation.path[-1]
+
+
+def test_a_kill_is_in_the_path_of_what_it_lost() -> None:
+    story = WireStory()
+    story.ask("one")
+    story.turn("one")
+    story.crash()
+    violation = story.end().verdict("X4").violations[0]
+    assert "process.crashed" in [story.events[seq - 1].kind for seq in violation.path]
+    assert any("the gateway was killed" in line for line in violation.actual)
+
+
+def test_an_answer_in_pieces_is_no_silence() -> None:
+    story = WireStory()
+    story.ask("one")
+    story.turn("one", text="The deployment of the new version has come through.")
+    for piece in ("The deployment of ", "the new version has "):
+        story.send(piece)
+    (summary,) = story.end().summaries("X4")
+    assert "is answered in pieces: 2 messages with parts of its answer" in summary
+    assert "silence" not in summary

@@ -1,7 +1,5 @@
 """Answers in several messages, of which one has the mark: X1, X2, X3, X4 and X9 of the others."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.wire_story import ANA, BEN, DEPLOY, NOTICE, OPS, WireStory

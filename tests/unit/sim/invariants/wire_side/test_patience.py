@@ -1,7 +1,5 @@
 """X4: what was never handed out, how long is waited, what is said of a loss, and what is no notice."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.wire_story import ANA, NOTICE, REMARK, WireStory
@@ -111,7 +109,7 @@ def test_it_says_that_the_platform_had_to_discard_it():
     story = WireStory()
     asked = story.ask("a1", taken=False)
     story.tell(PlatformConfirmed(address=ANA, message_id="q-a1", dropped=True), asked)
-    assert story.end().summaries("X4")[0].endswith(": the gateway had the platform discard it")
+    assert story.end().summaries("X4")[0].endswith("; the gateway had the platform discard it")
 
 
 def test_an_answer_of_the_model_to_another_question_is_none_to_this_one():

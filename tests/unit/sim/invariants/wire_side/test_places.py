@@ -1,7 +1,5 @@
 """X2, X3 and X9: where answers appear, and in which order."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.wire_story import ANA, BEN, DEPLOY, OPS, ROLLBACK, WireStory

@@ -1,7 +1,5 @@
 """X7 and X10: waits, and what was refused for good."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.wire_story import ANA, BEN, DEPLOY, NOTICE, OPS, ROLLBACK, WireStory
@@ -155,7 +153,9 @@ def test_the_same_again_after_a_refusal_for_good_is_x10_alone():
     assert story.verdict("X10").exercised == 2
 
 
-@pytest.mark.parametrize("reason", [Reason.RATE_LIMITED, Reason.PLATFORM_ERROR, Reason.UNAUTHORIZED])
+@pytest.mark.parametrize(
+    "reason", [Reason.RATE_LIMITED, Reason.PLATFORM_ERROR, Reason.UNAUTHORIZED, Reason.PLACE_CLOSED]
+)
 def test_what_may_pass_may_be_sent_again(reason: Reason):
     story = WireStory()
     story.ask("a1")

@@ -1,7 +1,5 @@
 """X8: words of one place in another."""
 
-from __future__ import annotations
-
 from tests.support.wire_story import BEN, DEPLOY, OPS, WireStory
 from trunkline.core.values import Address, ChatKind
 from trunkline.sim import Status

@@ -1,7 +1,5 @@
 """X5: how often the model is asked for an answer."""
 
-from __future__ import annotations
-
 from tests.support.wire_story import ANA, BEN, DEPLOY, OPS, WireStory
 from trunkline.core.values import Peer
 from trunkline.sim import Status

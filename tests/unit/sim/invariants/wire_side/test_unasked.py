@@ -1,11 +1,11 @@
 """X6: what is said that nobody asked for."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.wire_story import ANA, BEN, DEPLOY, NOTICE, REMARK, WireStory
 from trunkline.core.reasons import Reason
+from trunkline.core.values import Address
+from trunkline.sim.index.wire_side import MarkedQuestion, RunWireSide
 
 
 def test_a_message_that_nobody_asked_for_is_x6_alone():
@@ -190,3 +190,28 @@ def test_a_refused_message_is_not_seen():
     story.answered("a1")
     story.refuse("I am back!", ANA, Reason.REFUSED)
     assert story.end().broken == []
+
+
+@pytest.mark.parametrize("text", [NOTICE, "I could not send it."], ids=["notice", "unknown text"])
+def test_a_gateway_that_hears_of_no_response_is_judged_without_a_look_at_each_pair(
+    monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    looks = 0
+    concerns = RunWireSide.concerns
+
+    def counted(self: RunWireSide, question: MarkedQuestion, where: Address) -> bool:
+        nonlocal looks
+        looks += 1
+        return concerns(self, question, where)
+
+    monkeypatch.setattr(RunWireSide, "concerns", counted)
+    found: list[int] = []
+    for questions in (50, 200):
+        story, looks = WireStory(), 0
+        for number in range(questions):
+            story.ask(f"a{number}", DEPLOY)
+            story.send(story.turn(f"a{number}"), DEPLOY, heard=False)
+            story.send(text, (DEPLOY, BEN)[number % 2], heard=False)
+        story.end()
+        found.append(looks)
+    assert found[1] < 6 * found[0], found

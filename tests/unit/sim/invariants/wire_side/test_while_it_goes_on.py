@@ -1,7 +1,5 @@
 """What the judge says of a wire before the run has ended: what is sure, what waits, and what the end makes of it."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.wire_story import ANA, OPS, WireStory
@@ -117,7 +115,7 @@ def test_what_nobody_asked_for_is_named_and_not_yet_judged():
     why = "judged at the end: a message may still be edited into an answer"
     assert (so_far(story, "X6").status, so_far(story, "X6").note) == (Status.NOT_EXERCISED, why)
     back = story.send("I am back!", OPS)
-    assert so_far(story, "X6").note == f'{why}; nobody has asked for "I am back!" in telegram/ops'
+    assert so_far(story, "X6").note == f"{why}; nobody has asked for “I am back!” in telegram/ops"
     assert story.end().broken == ["X6"]
     assert story.verdict("X6").note == ""
     assert back

@@ -6,9 +6,8 @@ from tests.support.app.bound_runs import CHILD, HOOK, NIGHT, bind, decide, end, 
 from tests.support.app.traces import bound_completion
 from trunkline.app.view.explain.explanation import explain
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.kinds import describe
-from trunkline.app.view.rows.lanes import TimelineLanes
-from trunkline.app.view.rows.row import Look
+from trunkline.app.view.kinds.registry import describe
+from trunkline.app.view.rows.lanes import Look, TimelineLanes
 from trunkline.app.view.sessions.alignment_index import TranscriptDifference
 from trunkline.app.view.sessions.transcripts import Sessions
 from trunkline.app.view.timeline.timeline import Timeline
@@ -116,13 +115,7 @@ def test_a_notice_belongs_to_the_session_of_its_place(view):
 
 def test_bound_threads_stand_beside_their_parent(view):
     labels = [(lane.label, lane.child) for lane in TimelineLanes(view).all]
-    assert labels[:5] == [
-        ("#ops", False),
-        ("deploy", True),
-        ("audit", True),
-        ("release 41", True),
-        ("#random", False),
-    ]
+    assert labels[:5] == [("#ops", False), ("deploy", True), ("audit", True), ("release 41", True), ("#random", False)]
 
 
 def test_a_bound_conversation_is_never_idle_even_if_nobody_announced_it():
@@ -134,11 +127,7 @@ def test_a_bound_conversation_is_never_idle_even_if_nobody_announced_it():
 
 def test_which_lanes_are_bound_follows_the_cursor(view):
     assert view.bindings.bound(0) == {}
-    assert view.bindings.bound(seq_of(view, "binding.touched")) == {
-        RELEASE.lane: "b1",
-        AUDIT.lane: "b2",
-        DM.lane: "b3",
-    }
+    assert view.bindings.bound(seq_of(view, "binding.touched")) == {RELEASE.lane: "b1", AUDIT.lane: "b2", DM.lane: "b3"}
     assert view.bindings.bound(view.last) == {IDLE.lane: "b5"}
 
 

@@ -8,7 +8,7 @@ from tests.support.app.bound_runs import CHILD, HOOK, NIGHT, bind, heard, touch
 from trunkline.app.view.explain.binding_facts import record_facts
 from trunkline.app.view.explain.explanation import explain
 from trunkline.app.view.explain.resolver import answer, resolve
-from trunkline.app.view.kinds import describe
+from trunkline.app.view.kinds.registry import describe
 from trunkline.core.events.bindings import RouterDecided
 from trunkline.core.reasons import Reason
 

@@ -7,7 +7,7 @@ from tests.support.app.binding_views import seq_of, small
 from tests.support.app.bound_runs import CHILD, HOOK, NIGHT, bind, end, heard, touch
 from trunkline.app.view.bindings.lifetime_bar import BarCell, BarPart, column, life_bar
 from trunkline.app.view.explain.binding_facts import record_facts
-from trunkline.app.view.index.bindings import BarMark, BindingHistory, Standing
+from trunkline.app.view.index.bindings import BindingHistory, Standing
 from trunkline.app.view.index.run_index import RunView
 from trunkline.core.reasons import Reason
 from trunkline.core.states.binding import BindingStatus
@@ -30,13 +30,7 @@ def test_what_a_binding_is_worth_at_any_moment(view):
     assert standings(view, first - 1) == dict.fromkeys(("b1", "b2", "b3", "b4", "b5"), "later")
     assert standings(view, first)["b1"] == "active"
     assert standings(view, seq_of(view, "binding.ending"))["b2"] == "ending"
-    assert standings(view, view.last) == {
-        "b1": "ended",
-        "b2": "ended",
-        "b3": "expired",
-        "b4": "ended",
-        "b5": "active",
-    }
+    assert standings(view, view.last) == {"b1": "ended", "b2": "ended", "b3": "expired", "b4": "ended", "b5": "active"}
 
 
 def test_a_deadline_that_passed_ends_nothing_and_routes_nothing(view):
@@ -133,7 +127,7 @@ def test_a_use_after_the_end_is_wrong():
         lambda author: touch(author, "b1"),
         lambda author: author.rest(),
     )
-    assert [point.mark for point in view.bindings.points("b1")].count(BarMark.WRONG) == 2
+    assert [point.wrong for point in view.bindings.points("b1")].count(True) == 2
     assert "┤" in shape(drawn(view, "b1", 40))
     assert shape(drawn(view, "b1", 40)).count("✗") == 2
     first, second = view.bindings.misused("b1", view.last)
@@ -150,7 +144,7 @@ def test_a_route_by_an_expired_binding_is_wrong_and_one_in_time_is_not():
         lambda author: heard(author, AUDIT, BO, "in time", NIGHT, "b1"),
         lambda author: heard(author, AUDIT, BO, "too late", NIGHT, "b1"),
     )
-    wrong = [point.seq for point in view.bindings.points("b1") if point.mark is BarMark.WRONG]
+    wrong = [point.seq for point in view.bindings.points("b1") if point.wrong]
     assert wrong == [seq_of(view, "route.decided", 1)]
 
 

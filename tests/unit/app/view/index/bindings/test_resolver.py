@@ -7,8 +7,8 @@ from tests.support.app.binding_views import seq_of, small, texts
 from tests.support.app.bound_runs import NIGHT, bind
 from trunkline.app.runs.model import Run
 from trunkline.app.view.explain.resolver import answer, read_place, resolution_facts, resolve
+from trunkline.app.view.index.places import title
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.labels.place_title import title
 from trunkline.core.errors import UsageError
 from trunkline.core.values import Address, ChatKind
 

@@ -1,7 +1,5 @@
 """Fixtures of these tests."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.app.message_views import Shown

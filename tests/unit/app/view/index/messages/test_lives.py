@@ -1,12 +1,10 @@
 """The life of each message, and the stages that the messages screen shows."""
 
-from __future__ import annotations
-
 from tests.support.app.author import OPS, Author
 from tests.support.app.message_views import Shown, sending, small
 from tests.support.app.traces import foreign_mirror
 from trunkline.app.text.fact import Tone
-from trunkline.app.view.index.message import AttemptKind, MessageHistory, QueueState
+from trunkline.app.view.index.messages import AttemptKind, MessageHistory, QueueState
 from trunkline.app.view.labels.messages import says, where
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import (
@@ -17,9 +15,7 @@ from trunkline.core.events.delivery import (
     OperatorActed,
     RecoveryDecided,
 )
-from trunkline.core.events.gateway import (
-    ProcessStarted,
-)
+from trunkline.core.events.gateway import ProcessStarted
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState
 

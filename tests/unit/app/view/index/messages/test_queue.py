@@ -1,19 +1,16 @@
 """The rows and the balance of the queue."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.app.author import DM, OPS, Author
 from tests.support.app.message_views import Shown, sending, small
 from tests.support.app.queued_runs import silence
 from trunkline.app.text.fact import Tone
-from trunkline.app.view.index.message import QueueState
+from trunkline.app.view.index.messages import QueueState
 from trunkline.app.view.labels.messages import place_cell, process, says, where
-from trunkline.app.view.messages.attempts_and_chunks import attempt_spans, chunks, span_facts
+from trunkline.app.view.messages.rows import attempt_spans, chunks, span_facts
 from trunkline.app.view.overview.cards import queue_row
-from trunkline.app.view.queue.balance import QueueBalance
-from trunkline.app.view.queue.rows import FoldedMarks
+from trunkline.app.view.queue.rows import FoldedMarks, QueueBalance
 from trunkline.core.events.delivery import (
     AttemptEnded,
     AttemptStarted,

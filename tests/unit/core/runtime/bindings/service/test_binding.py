@@ -16,18 +16,9 @@ from tests.support.small_gateway import Echo
 from trunkline import Turn
 from trunkline.core.bindings.bind_request import BindRequest
 from trunkline.core.errors import BindingError, IdentityGone, PlaceGone, Refused, Unauthorized
-from trunkline.core.events.bindings import (
-    BindingBound,
-    BindingDegraded,
-    BindingEnded,
-    BindingRefused,
-    PlaceReopened,
-)
+from trunkline.core.events.bindings import BindingBound, BindingDegraded, BindingEnded, BindingRefused, PlaceReopened
 from trunkline.core.events.delivery import IntentPrepared, IntentSettled, TargetResolved
-from trunkline.core.events.gateway import (
-    RouteDecided,
-    SessionCreated,
-)
+from trunkline.core.events.gateway import RouteDecided, SessionCreated
 from trunkline.core.reasons import Reason
 from trunkline.core.records.bindings import ConversationRef, PlaceState
 from trunkline.core.states.binding import BindingStatus

@@ -13,11 +13,7 @@ from tests.support.sending import message, texts
 from tests.support.small_gateway import Echo
 from trunkline import Turn
 from trunkline.core.errors import BindingError, PlaceArchived, PlaceGone, Refused
-from trunkline.core.events.bindings import (
-    BindingEnded,
-    BindingRefused,
-    BindingTouched,
-)
+from trunkline.core.events.bindings import BindingEnded, BindingRefused, BindingTouched
 from trunkline.core.events.gateway import (
     InboundAdmitted,
     InboundDropped,

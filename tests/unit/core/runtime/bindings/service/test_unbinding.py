@@ -14,15 +14,9 @@ from tests.support.sending import texts
 from tests.support.small_gateway import Echo
 from trunkline import Turn
 from trunkline.core.errors import BindingError, Refused
-from trunkline.core.events.bindings import (
-    BindingEnded,
-    BindingEnding,
-    BindingRefused,
-)
+from trunkline.core.events.bindings import BindingEnded, BindingEnding, BindingRefused
 from trunkline.core.events.delivery import IntentPrepared, IntentSettled
-from trunkline.core.events.gateway import (
-    RouteDecided,
-)
+from trunkline.core.events.gateway import RouteDecided
 from trunkline.core.events.trace import decode_event, encode_event
 from trunkline.core.reasons import Reason
 from trunkline.core.records.bindings import ConversationRef, Placement
@@ -159,7 +153,7 @@ async def test_a_message_that_is_being_stored_is_under_way(path: Path, platform:
 
 
 async def test_an_operator_who_has_an_answer_tried_again_holds_the_binding(path: Path, platform: Binder) -> None:
-    async with serving(path, platform) as running:
+    async with serving(path, platform, delivery={"failed_notice": ""}) as running:
         record = await bind(running)
         platform.errors = [Refused("no")]
         await say(running, platform, "m1")

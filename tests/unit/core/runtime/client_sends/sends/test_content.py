@@ -13,12 +13,7 @@ from tests.support.client_sends import ANA, failing
 from tests.support.factories import room
 from tests.support.sending import Platform, WithDirectory, message, places, serving, stored, texts
 from tests.support.tool_calls import Answering
-from trunkline import (
-    Button,
-    MessageParts,
-    Resolved,
-    SendFailed,
-)
+from trunkline import Button, MessageParts, Resolved, SendFailed
 from trunkline.core.errors import (
     AmbiguousTarget,
     InvalidSend,
@@ -28,12 +23,7 @@ from trunkline.core.errors import (
     UnknownName,
     UsageError,
 )
-from trunkline.core.events.delivery import (
-    IntentPrepared,
-    SendRefused,
-    SendRequested,
-    TargetResolved,
-)
+from trunkline.core.events.delivery import IntentPrepared, SendRefused, SendRequested, TargetResolved
 from trunkline.core.events.gateway import SessionCreated
 from trunkline.core.reasons import Reason
 
@@ -57,7 +47,9 @@ async def test_media_go_with_the_first_part_and_the_transcript_keeps_their_names
     media = ("https://e.com/a%20b.png?x=1", "/out/c.pdf")
     async with serving(path, platform, channels={"discord": {"text_limit": 5}}) as running:
         await running.gateway.send(message(text=f"one two\nMEDIA:{media[1]}", media=media[:1]))
-        assert await running.transcript("main:discord:default:direct:100") == [("assistant", "a b.png, c.pdf")]
+        assert await running.transcript("main:discord:default:direct:100") == [
+            ("assistant", "one\ntwo\na b.png, c.pdf")
+        ]
         [prepared] = running.recorded(IntentPrepared)
         assert prepared.media == ("a b.png", "c.pdf")
     assert [(request.text, request.media) for request in platform.sent] == [("one", media), ("two", ())]
@@ -126,12 +118,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("fields", "error", "reason"), REFUSED)
 async def test_a_send_that_cannot_be_done_is_refused_and_leaves_nothing(
-    path: Path,
-    platform: Platform,
-    telegram: Platform,
-    fields: dict[str, Any],
-    error: type[UsageError],
-    reason: Reason,
+    path: Path, platform: Platform, telegram: Platform, fields: dict[str, Any], error: type[UsageError], reason: Reason
 ) -> None:
     asked = message(**{"to": "user:100", **fields})
     async with serving(path, platform, telegram) as running:

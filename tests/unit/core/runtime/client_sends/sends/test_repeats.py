@@ -12,26 +12,9 @@ from tests.support.factories import room
 from tests.support.sending import Platform, WithDirectory, made, message, serving, texts
 from tests.support.small_gateway import Echo, Running
 from tests.support.stores import on_read, on_write
-from trunkline import (
-    Capabilities,
-    Idempotency,
-    Receipt,
-    SendFailed,
-    SendMessage,
-    SendOutcome,
-    SendRequest,
-)
-from trunkline.core.errors import (
-    Ambiguous,
-    PlaceGone,
-    TargetError,
-)
-from trunkline.core.events.delivery import (
-    IntentPrepared,
-    IntentSettled,
-    SendJoined,
-    SendRefused,
-)
+from trunkline import Capabilities, Idempotency, Receipt, SendFailed, SendMessage, SendOutcome, SendRequest
+from trunkline.core.errors import Ambiguous, PlaceGone, TargetError
+from trunkline.core.events.delivery import IntentPrepared, IntentSettled, SendJoined, SendRefused
 from trunkline.core.events.gateway import SessionCreated, StoreFailed, TurnEnded
 from trunkline.core.reasons import Reason
 from trunkline.core.store.commands import BeginSend

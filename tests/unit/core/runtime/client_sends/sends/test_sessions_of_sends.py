@@ -9,19 +9,8 @@ import pytest
 from tests.support.client_sends import ANA
 from tests.support.factories import direct, group, room
 from tests.support.sending import Platform, WithDirectory, message, places, serving, texts
-from trunkline import (
-    Address,
-    Decisions,
-    Resolved,
-    SendMessage,
-    SendOutcome,
-)
-from trunkline.core.events.delivery import (
-    IntentPrepared,
-    IntentSettled,
-    SendRequested,
-    TargetResolved,
-)
+from trunkline import Address, Decisions, Resolved, SendMessage, SendOutcome
+from trunkline.core.events.delivery import IntentPrepared, IntentSettled, SendRequested, TargetResolved
 from trunkline.core.events.gateway import InboundAdmitted, SessionCreated
 from trunkline.core.reasons import Reason
 from trunkline.core.sends.api import SendPlan, plan_send

@@ -1,0 +1,82 @@
+"""``trunkline store``: checks, backs up and restores the store file of a gateway."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from trunkline.app.cli.store.files import Json, operators_app, or_exit, print_answer
+from trunkline.app.operators.port import NotPossible
+from trunkline.app.report.explain import fields_json
+from trunkline.app.terminal.output import print_error
+from trunkline.app.text.cells import count
+from trunkline.core.errors import StoreError, UsageError
+from trunkline.core.store.sqlite.copies import NotOverwritten, StoreFacts, back_up, check_store, restore
+from trunkline.core.store.sqlite.damage import damaged
+
+app = operators_app("store", "Check, back up and restore the store file of a gateway.")
+
+
+@app.command
+def check(store: Path, /, *, json: Json = False) -> int:
+    """Check all pages, rows and indexes of a store file. A gateway may be running on it.
+
+    Parameters
+    ----------
+    store:
+        The store file.
+    """
+    found = _asked(lambda: check_store(store))
+    lines = [*found.findings, _line("damaged" if found.findings else "sound", found)]
+    print_answer("store", {"verb": "check", **fields_json(found)}, lines, json=json)
+    if found.findings:
+        print_error(f"trunkline: {damaged(store, found.findings[0])}")
+        return 2
+    return 0
+
+
+@app.command
+@or_exit
+def backup(store: Path, copy: Path, /, *, json: Json = False) -> int:
+    """Copy a store file, and check the copy. A gateway may be running on it, and goes on.
+
+    Parameters
+    ----------
+    store:
+        The store file.
+    copy:
+        The file to make. One that is there is never overwritten.
+    """
+    made = _asked(lambda: back_up(store, copy))
+    return print_answer("store", {"verb": "backup", **fields_json(made)}, [_line("backed up", made)], json=json)
+
+
+@app.command(name="restore")
+@or_exit
+def restore_(backup: Path, store: Path, /, *, json: Json = False) -> int:
+    """Copy a backup to where there is no store. The gateway that starts on it goes on with what was unfinished in it.
+
+    Backups of earlier versions are taken, too.
+
+    Parameters
+    ----------
+    backup:
+        The backup, which stays as it is.
+    store:
+        The store file to make. One that is there is never overwritten: move it away.
+    """
+    made = _asked(lambda: restore(backup, store))
+    return print_answer("store", {"verb": "restore", **fields_json(made)}, [_line("restored", made)], json=json)
+
+
+def _asked(work: Callable[[], StoreFacts]) -> StoreFacts:
+    try:
+        return work()
+    except NotOverwritten as error:
+        raise NotPossible(error.facts) from error
+    except StoreError as error:
+        raise UsageError(error.facts) if type(error) is StoreError else error from error
+
+
+def _line(done: str, facts: StoreFacts) -> str:
+    due = facts.newest - facts.version
+    today = f"; the next start migrates it to {facts.newest} ({count(due, 'migration')})" if due else ""
+    return f"{done}: {facts.path}, {count(facts.bytes, 'byte')}, version {facts.version}{today}"

@@ -1,1 +1,0 @@
-"""What the screens show of heartbeats, without Textual."""

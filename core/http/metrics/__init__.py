@@ -1,1 +1,0 @@
-"""Metrics in the text format of Prometheus, computed from events and requests."""

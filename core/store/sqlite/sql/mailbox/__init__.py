@@ -1,1 +1,0 @@
-"""The SQL of mailboxes, and of what came of what people wrote."""

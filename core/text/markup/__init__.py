@@ -1,1 +1,0 @@
-"""Markdown, read once and rendered in each platform's own markup."""

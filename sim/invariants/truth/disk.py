@@ -1,0 +1,162 @@
+"""The disk has all that was recorded as committed: W3."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from trunkline.core.events import Event
+from trunkline.core.events.delivery import IntentSettled, MirrorAppended, OperatorActed
+from trunkline.core.events.gateway import InboundAdmitted, TranscriptAppended, TurnEnded
+from trunkline.core.events.hands import CallbackChanged, DelegationAccepted
+from trunkline.core.events.leases import PersonErased, StorePruned
+from trunkline.core.reasons import Reason
+from trunkline.core.states.intent import OPEN
+from trunkline.core.values import IntentState
+from trunkline.sim.events.script import RunPhase, StoredRows
+from trunkline.sim.index.intent_facts import IntentFacts
+from trunkline.sim.index.known_texts import checksum
+from trunkline.sim.index.projection import on
+from trunkline.sim.index.run_facts import RunFacts
+from trunkline.sim.invariants.base import Checker, cited
+
+#: state, reason and number of receipts of a message; states that are not over count as one
+_Row = tuple[str, str, int]
+_Rows = Mapping[str, str] | Mapping[str, _Row]
+_OPEN = "open"
+
+
+class StoredAsClaimed(Checker):
+    """W3: what is on the disk is what was said to be committed. Costs one note for each line and end, and one look."""
+
+    id = "W3"
+    title = "The disk has it"
+    sentence = (
+        "At rest the disk has each message with the end, the receipts and the reason that were recorded as committed, "
+        "each transcript line once and no other, all work as far as it was done, and each report and binding as it was "
+        "left; only retention, an operator or an erasure removes anything."
+    )
+
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
+        #: the transcript lines that were recorded, each with its role and text; and the seqs of those since replaced
+        self._lines: list[tuple[Event, str, str]] = []
+        self._replaced: set[int] = set()
+        #: messages -> the line of the part that people have, and their note, each of which the next one replaces
+        self._parts: dict[str, int] = {}
+        self._notes: dict[str, int] = {}
+        #: work -> its admission or its end; delegation -> its last report
+        self._works: dict[str, Event] = {}
+        self._reports: dict[str, Event] = {}
+        #: something was removed on purpose
+        self._removed = self._erased = False
+
+    @on(TranscriptAppended, MirrorAppended)
+    def _appended(self, event: Event, body: TranscriptAppended | MirrorAppended) -> None:
+        role, intent = body.role if isinstance(body, TranscriptAppended) else "assistant", event.intent or ""
+        if isinstance(body, MirrorAppended) and (body.partial or self._parts):
+            # The line of a part is the line of the whole, once an operator has the rest sent.
+            self._replaced.add(self._parts.pop(intent, 0))
+            if body.partial:
+                self._parts[intent] = event.seq
+        elif role == "delivery":
+            # An operator had it sent again, and it ended badly again.
+            self._replaced.add(self._notes.pop(intent, 0))
+            self._notes[intent] = event.seq
+        self._lines.append((event, role, body.text))
+
+    @on(InboundAdmitted, TurnEnded)
+    def _worked(self, event: Event, _body: InboundAdmitted | TurnEnded) -> None:
+        self._works[event.inbound or ""] = event
+
+    @on(DelegationAccepted, CallbackChanged)
+    def _reported(self, event: Event, _body: DelegationAccepted | CallbackChanged) -> None:
+        self._reports[event.delegation or ""] = event
+
+    @on(StorePruned, OperatorActed)
+    def _pruned(self, _event: Event, body: StorePruned | OperatorActed) -> None:
+        self._removed |= isinstance(body, StorePruned) or body.verb == "purge"
+
+    @on(PersonErased)
+    def _person_erased(self, _event: Event, _body: PersonErased) -> None:
+        self._removed = self._erased = True
+
+    @on(RunPhase)
+    def _rests(self, event: Event, body: RunPhase) -> None:
+        stored = body.stored
+        if stored is None or not self.run.processes.claim:
+            return
+        self.exercised += 1
+        self._compare_intents(event, stored)
+        self._compare_lines(event, stored)
+        done = {name: "done" if isinstance(last.body, TurnEnded) else "pending" for name, last in self._works.items()}
+        self._compare(event, "work", dict(stored.works), done, self._works)
+        reports = {
+            name: last.body.state.value if isinstance(last.body, CallbackChanged) else "waiting"
+            for name, last in self._reports.items()
+        }
+        self._compare(event, "the report of", {row[0]: row[2] for row in stored.delegations}, reports, self._reports)
+        bound = {found.id: found for found in self.run.bindings.by_id.values()}
+        claimed = {
+            name: "ended" if found.ended else "ending" if found.ending else "active" for name, found in bound.items()
+        }
+        self._compare(event, "binding", dict(stored.bindings), claimed, {name: f.bound for name, f in bound.items()})
+
+    def _compare_intents(self, event: Event, stored: StoredRows) -> None:
+        claimed = dict[str, _Row]()
+        for name, facts in self.run.intents.items():
+            # What an operator vouched for may say anything.
+            if facts.vouched or facts.closed:
+                continue
+            end = facts.settled[-1].body if facts.over and facts.settled else None
+            if not facts.over:
+                claimed[name] = _OPEN, "", facts.acked
+            elif isinstance(end, IntentSettled) and end.state is not IntentState.CANCELLED:
+                claimed[name] = end.state, _why(end.state, end.reason), facts.acked
+        rows = dict[str, _Row]()
+        for name, state, acked, reason in stored.intents:
+            if reason == str(Reason.BROKEN_ROW):
+                # A row that is damaged may, too.
+                claimed.pop(name, None)
+            elif state != IntentState.CANCELLED:
+                rows[name] = (_OPEN, "", acked) if state in OPEN else (state, _why(state, reason), acked)
+        self._compare(event, "message", rows, claimed, self.run.intents)
+
+    def _compare_lines(self, event: Event, stored: StoredRows) -> None:
+        if self._erased:
+            return
+        rows, said = Counter(stored.lines), Counter[tuple[str, int]]()
+        first: dict[tuple[str, int], Event] = {}
+        for since, role, text in self._lines:
+            line = role, checksum(text)
+            said[line] += since.seq not in self._replaced
+            first.setdefault(line, since)
+        for line, count in said.items():
+            if rows[line] != count:
+                text = getattr(first[line].body, "text", "")
+                self._report(event, f"the line “{text[:60]}”", f"{rows[line]}×", f"{count}×", first[line])
+
+    def _compare(
+        self, event: Event, what: str, rows: _Rows, said: _Rows, by: Mapping[str, Event | IntentFacts]
+    ) -> None:
+        """Compare the rows of a table with what was recorded of each. A row without a story is older than the run."""
+        for name, expected in said.items():
+            found = rows.get(name)
+            if found != expected and not (found is None and self._removed):
+                facts = by[name]
+                last = facts.last if isinstance(facts, IntentFacts) else facts
+                self._report(event, f"{what} {name}", _text(found), _text(expected), last)
+
+    def _report(self, event: Event, what: str, found: str, expected: str, since: Event) -> None:
+        summary = f"the disk has {what} as {found}"
+        self.accuse(event, summary, f"{expected}, as {cited(since)} says", since, shown=found, missing=since)
+
+
+def _why(state: str, reason: str) -> str:
+    """The reason of an end, as it is compared: a receipt is a receipt, however it was found."""
+    return "" if state == IntentState.DELIVERED else reason
+
+
+def _text(row: str | _Row | None) -> str:
+    if row is None or isinstance(row, str):
+        return row or "nothing"
+    state, reason, receipts = row
+    return f"{state}{f' ({reason})' if reason else ''}, {receipts} receipts"

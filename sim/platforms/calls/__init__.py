@@ -1,1 +1,0 @@
-"""Calls of a fake platform: lines that ring, people who speak, and what they hear."""

@@ -1,0 +1,1 @@
+"""The tables: a module for each subject."""
