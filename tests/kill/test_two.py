@@ -18,15 +18,15 @@ pytestmark = pytest.mark.anyio
 SEED = 4
 #: holders that are killed
 KILLS = scaled(10, 3)
-#: seconds, for a machine that does much else
-LONG = 120.0
+#: seconds of a lease that never ends, and of a whole test, on a machine that does much else
+LONG, WHOLE = 120.0, 900.0
 #: events after which a holder is frozen: it has committed, and holds no lock of SQLite that others would wait for
 FREEZES = ("inbound.admitted", "intent.prepared", "chunk.acked", "intent.settled")
 
 
 async def test_when_the_process_that_works_is_killed_the_other_takes_over_at_once(tmp_path):
     dice, took = Random(SEED), list[float]()
-    async with pair(Setting(seed=SEED, lease=LONG), tmp_path, LONG) as both:
+    async with pair(Setting(seed=SEED, lease=LONG), tmp_path, WHOLE) as both:
         working, waiting = await both.start(), await both.start()
         people = both.stage.people
         await people.until_working()
@@ -50,7 +50,7 @@ async def test_when_the_process_that_works_is_killed_the_other_takes_over_at_onc
 
 
 async def test_a_process_that_was_frozen_beyond_its_lease_ends_when_it_goes_on(tmp_path):
-    async with pair(Setting(seed=SEED, lease=1.0), tmp_path, LONG) as both:
+    async with pair(Setting(seed=SEED, lease=1.0), tmp_path, WHOLE) as both:
         people = both.stage.people
         for event in FREEZES:
             working = await both.start(Fuse(kind=event, count=10, signal=signal.SIGSTOP))
@@ -74,7 +74,7 @@ async def test_two_processes_may_make_the_store_at_the_same_time(tmp_path):
     for n in range(3):
         folder = tmp_path / str(n)
         folder.mkdir()
-        async with pair(Setting(seed=SEED, lease=LONG), folder, LONG) as both:
+        async with pair(Setting(seed=SEED, lease=LONG), folder, WHOLE) as both:
             await both.start()
             await both.start()
             await both.stage.people.until_more(20)

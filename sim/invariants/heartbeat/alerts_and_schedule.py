@@ -49,9 +49,9 @@ def _is_shown_ok(run: RunFacts, event: Event, body: WireAccepted) -> bool:
     settings = run.heartbeats.configured.get(_agent(run, event))
     if settings is None or f"{body.address.channel}:{body.address.account}" not in settings.ok_shown:
         return False
-    # Where texts are short, it is in several parts.
-    facts, whole = run.intents.get(event.intent or ""), f"{settings.prefix.strip()} {_OK}".strip()
-    return whole in (body.text.strip(), "" if facts is None else facts.body.text.strip())
+    # Where texts are short, it is in several parts, each of which may be a line of the intent.
+    facts, whole = run.intents.get(event.intent or ""), [*settings.prefix.split(), _OK]
+    return whole in (body.text.split(), [] if facts is None else facts.body.text.split())
 
 
 class OkUnseen(Checker):

@@ -124,10 +124,12 @@ class StoriesAreTrue(Checker):
             asked = did.body.retry_after if did is not None and isinstance(did.body, WireRefused) else None
             self._after_a_failure(event, body, facts, asked or 0.0)
         elif body.retry_at is not None and limits.waits:
-            longest = max(*limits.waits, Capabilities().in_flight_seconds)
-            if body.retry_at - event.at > longest + _SLACK:
-                claimed = f"{intent} waits {body.retry_at - event.at:.1f} s in doubt"
-                self._report(event, since, claimed, f"at most {longest:g} s")
+            longest, shortest = max(*limits.waits, Capabilities().in_flight_seconds), 0.0
+            if body.decision == "retry" and facts.body.action is None and intent not in self.run.recovered:
+                shortest = limits.waits[min(body.attempt, len(limits.waits)) - 1]
+            if not shortest - _SLACK <= (planned := body.retry_at - event.at) <= longest + _SLACK:
+                claimed = f"{intent} waits {planned:.1f} s in doubt"
+                self._report(event, since, claimed, f"{shortest:g} to {longest:g} s")
 
     def _after_a_failure(self, event: Event, body: AttemptEnded, facts: IntentFacts, asked: float) -> None:
         """A passing failure is followed by another try after its wait, as long as attempts and age allow."""

@@ -48,7 +48,7 @@ class PlatformPlan(msgspec.Struct, frozen=True, kw_only=True):
     moments: tuple[Moment, ...] = tuple(Moment)
     #: part of the lives in which the response of a send is lost, too
     faults: float = 0.1
-    #: seconds for everything to be answered once nobody kills any more
+    #: seconds without an answer, once nobody kills any more, after which no more is waited for
     rest: float = 60.0
     #: planted into the adapters; see `defects`
     defect: str = ""
@@ -223,14 +223,16 @@ async def _storm(loop: RealTimeLoop, plan: PlatformPlan, folder: Path) -> Platfo
 
 async def _rest(observer: Observer, store: Path, seconds: float) -> list[str]:
     """Wait until every question is answered or parked, and nothing is in work."""
-    end = observer.now() + seconds
+    end, last = observer.now() + seconds, (0, 0, 0)
     while observer.now() < end:
         intents, inbox, undone, unsent = stored(store)
         settled = {one.mark for one in intents}
         if not undone and not unsent and observer.record.questions.keys() <= settled & inbox.keys():
             return []
+        if (left := (undone, unsent, inbox.total())) != last:
+            end, last = observer.now() + seconds, left
         await asyncio.sleep(0.25)
-    return [f"not everything has ended within {seconds:.0f} s"]
+    return [f"nothing has ended for {seconds:.0f} s: {last[0]} turns and {last[1]} messages are open"]
 
 
 @asynccontextmanager

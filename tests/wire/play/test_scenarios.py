@@ -36,8 +36,11 @@ DEFECTS = [
 @pytest.mark.slow(every=12)
 @pytest.mark.parametrize(("file", "bug"), DEFECTS)
 def test_a_defect_is_caught_on_the_wire_too(file: ScenarioFile, bug: str) -> None:
-    """By which of the invariants may differ: what follows from a defect depends on the order of events."""
-    assert run_on_wire(file, bugs=(bug,), speed=SPEED).violated
+    """By which of the invariants may differ: what follows from a defect depends on the order of events.
+
+    A pause that is too short looks long enough on a machine that is slower than it, so time goes slower then.
+    """
+    assert any(run_on_wire(file, bugs=(bug,), speed=SPEED / slower).violated for slower in (1, 10, 50))
 
 
 def test_an_id_whose_case_changed_on_its_way_is_recorded_as_it_came() -> None:
