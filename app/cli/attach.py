@@ -150,7 +150,7 @@ def _check(options: AttachOptions) -> None:
 
 
 def _gateways(options: AttachOptions, work: Path) -> list[AttachedGateway]:
-    """The gateways of the command line. Raises one `UsageError` that names every problem."""
+    """The gateways of the command line. Raises one `UsageError` with every problem."""
     found: dict[str, AttachedGateway] = {}
     problems: list[str] = []
     for name in dict.fromkeys(options.gateway):

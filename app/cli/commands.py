@@ -1,4 +1,4 @@
-"""The commands of ``trunkline``. The module of a command is imported when that command is called."""
+"""The commands of ``trunkline``. A module is imported when its command is called."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -64,7 +64,6 @@ _COMMANDS = {
         "Print the transcript of a session as JSON lines; without a session, list the sessions. Erase a person.",
     ),
     "store": ("store.care:app", "Check, back up and restore the store file of a gateway."),
-    "import": ("import_:app", "Read what another gateway has stored, and report what is noteworthy."),
     "upgrade": (
         "upgrade:upgrade_scenarios",
         "Make scenario files strict: in their newest version a run that proves nothing is not green.",
@@ -78,7 +77,7 @@ _COMMANDS = {
 _GROUPS = {
     "Judge": ("tour", "attach", "run", "explore", "fuzz", "shrink", "upgrade"),
     "Run": ("init", "serve", "fakes", "schema"),
-    "Operate": ("queue", "bindings", "hands", "transcript", "store", "import"),
+    "Operate": ("queue", "bindings", "hands", "transcript", "store"),
     "Look": ("explain", "watch", "report", "replay", "diff", "web", "bugs", "invariants", "completion"),
 }
 #: every command, as error messages list them
@@ -99,7 +98,7 @@ def browse(*paths: Path, plugins: PluginOptions = DEFAULT_PLUGINS, looks: LooksO
 
 
 def _new_app(*, overview: bool = False) -> App:
-    """The command line. For the overview the commands have their summaries, so that none of them is imported."""
+    """The command line. For the overview the commands have their summaries, and are not imported."""
     made = App(
         name="trunkline",
         help="Run a chat-agent gateway, and see why it sent each message where it did, and whether exactly once.",

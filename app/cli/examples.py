@@ -37,7 +37,6 @@ trunkline transcript erasures --store gateway.db
 trunkline store check gateway.db
 trunkline store backup gateway.db copy.db
 trunkline store restore copy.db gateway.db
-trunkline import openclaw ~/.openclaw --report report
 trunkline explain inbound --channel slack --kind channel --peer C0123
 trunkline explain send channel:C0123 --channel slack
 trunkline explain key agent:main:telegram:group:-100:topic:7
@@ -56,7 +55,7 @@ trunkline completion bash --install
 
 
 def examples_of(words: Sequence[str]) -> str:
-    """The examples of the command that is named, and of its subcommands; for none the first of all."""
+    """The examples of the named command and of its subcommands; for none the first of all."""
     command = ["trunkline"]
     lines = _EXAMPLES.splitlines()
     found = lines[:1]

@@ -1,1 +1,0 @@
-"""Reads what gateways that are not ours have stored, and never writes there."""
