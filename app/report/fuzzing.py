@@ -16,7 +16,7 @@ _LONGEST = 300
 
 
 def cause_lines(cause: Cause) -> Iterator[str]:
-    """A cause with its first finding and its file."""
+    """A cause with the first finding and file."""
     finding = cause.finding
     where = f" at {finding.culprit}" if finding.culprit else ""
     yield clean(f"✗ {finding.kind}{where}: {sentence(finding.kind)} · {count(cause.times, 'scenario')}")

@@ -134,7 +134,7 @@ def _origin(row: DelegationRow) -> Iterator[Fact]:
 
 
 def _chain(shown: DelegationDetails) -> Iterator[Fact]:
-    """From the message that started it to its children."""
+    """From the first message to the children."""
     row = shown.row
     steps = [row.inbound, row.turn, row.id]
     if row.origin is not None and row.origin.inbound != row.inbound:
@@ -247,7 +247,7 @@ def posted_json(done: HandPosted) -> dict[str, Any]:
 
 
 def taken_text(task: TakenTask) -> Iterator[str]:
-    """A task that a worker has taken, and how to answer."""
+    """A task taken by a worker, and how to answer."""
     yield f"{clean(task.delegation)}  ticket {clean(task.ticket)}"
     if task.timeout is not None:
         yield f"to be answered within {span(task.timeout)}"

@@ -28,7 +28,7 @@ def as_json(command: str, document: Mapping[str, Any]) -> str:
 
 
 def some_fields(value: object, *names: str) -> dict[str, Any]:
-    """Fields of a value that have the same names in the JSON."""
+    """Fields of a value with the same names in the JSON."""
     return {name: getattr(value, name) for name in names}
 
 
@@ -38,5 +38,5 @@ def fields_json(value: msgspec.Struct, **names: str) -> dict[str, Any]:
 
 
 def place_json(address: Address | None) -> dict[str, Any] | None:
-    """An address with all of its fields."""
+    """An address with all fields."""
     return None if address is None else fields_json(address)
