@@ -52,6 +52,18 @@ class _DeadListener(AdapterWrapper):
         return await self.inner.send(request)
 
 
+@bug("library-insists", wrapping, caught_by=("W2",))
+class _Insists(AdapterWrapper):
+    """The client library asks again at once for what was refused for good; the gateway counts one attempt."""
+
+    async def send(self, request: SendRequest) -> Receipt:
+        """Send, and once more if it is refused."""
+        try:
+            return await self.inner.send(request)
+        except Refused:
+            return await self.inner.send(request)
+
+
 @bug("slow-down-is-a-failure", wrapping, caught_by=("W2",))
 class _Mistakes(AdapterWrapper):
     """A platform that asks to slow down is recorded as one that is broken: operators look for the wrong fault."""

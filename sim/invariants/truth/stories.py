@@ -79,8 +79,15 @@ class StoriesAreTrue(Checker):
         self._doubted: set[str] = set()
 
     @on(WireAccepted, WireDeduplicated, WireRefused)
-    def _arrived(self, event: Event, _body: WireAccepted | WireDeduplicated | WireRefused) -> None:
-        self._wire[event.intent or ""] = event
+    def _arrived(self, event: Event, body: WireAccepted | WireDeduplicated | WireRefused) -> None:
+        intent = event.intent or ""
+        before, facts, self._wire[intent] = self._wire.get(intent), self.run.intents.get(intent), event
+        if not isinstance(body, WireRefused) or body.reason is not _R.REFUSED or before is None or facts is None:
+            return
+        if before.body == body and facts.started is not None and facts.started.seq < before.seq:
+            # Of the same attempt, place and words: what the gateway records of it may well look right.
+            summary = f"{intent} was asked for again within attempt {body.attempt}"
+            self.accuse(event, summary, "nothing more: it was refused for good", before, shown=event.kind)
 
     @on(WireResponseLost)
     def _response_lost(self, event: Event, _body: WireResponseLost) -> None:
