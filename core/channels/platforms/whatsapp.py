@@ -16,7 +16,7 @@ from trunkline.core.values import Capabilities, ChatKind
 GROUP = re.compile(r"([0-9]+(?:-[0-9]+)*)@g\.us", re.IGNORECASE)
 _GROUP_LOCAL = re.compile(r"[0-9]+(?:-[0-9]+)*")
 _JID = re.compile(r"([0-9]+)(?::[0-9]+)?@(s\.whatsapp\.net|c\.us|lid|newsletter)", re.IGNORECASE)
-_NUMBERED = re.compile(r"([0-9]+)(?:@s\.whatsapp\.net|@c\.us)?")
+_NUMBERED = re.compile(r"([0-9]+)(?:(?::[0-9]+)?@(s\.whatsapp\.net|c\.us|lid))?")
 
 
 _ACTIONS = table(
@@ -50,10 +50,10 @@ class WhatsApp(ChannelRules):
     unsupported = NO_HANDLER
 
     def fold(self, kind: ChatKind, id: str) -> str:  # noqa: A002 -- the word
-        """A person's JID is folded to the phone number."""
+        """A person's JID is folded to the phone number, and a device is the person's."""
         folded = super().fold(kind, id)
-        if kind is ChatKind.DIRECT and (number := _NUMBERED.fullmatch(folded)):
-            return f"+{number[1]}"
+        if kind is ChatKind.DIRECT and (jid := _NUMBERED.fullmatch(folded)):
+            return f"+{jid[1]}" if jid[2] != "lid" else f"{jid[1]}@lid"
         return folded
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:

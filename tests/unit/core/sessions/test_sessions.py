@@ -172,8 +172,15 @@ def test_ids_are_folded_where_the_platform_ignores_case(channel: str) -> None:
 
 def test_a_link_holds_for_every_spelling_of_an_id() -> None:
     session = SessionConfig.model_validate({"identity_links": {"ana": ["+15551234567"]}})
-    spellings = ("+15551234567", "15551234567@s.whatsapp.net")
+    number = "15551234567"
+    spellings = (f"+{number}", f"{number}@s.whatsapp.net", f"{number}:12@s.whatsapp.net", f"{number}@c.us")
     places = [
         Address(channel="whatsapp", account="default", kind=ChatKind.DIRECT, conversation=one) for one in spellings
     ]
     assert {session_key_for("main", place, session).peer for place in places} == {"ana"}
+
+
+def test_each_device_of_a_hidden_id_is_one_person() -> None:
+    places = [direct(id_, channel="whatsapp") for id_ in ("123@lid", "123:4@lid", "123:5@LID")]
+    assert len({key(place) for place in places}) == 1
+    assert key(places[0]) != key(direct("+123", channel="whatsapp"))
