@@ -4,15 +4,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, ParamSpec
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
 
 from cyclopts import App, Group, Parameter
 
 from trunkline.app.cli.options import Flag
-from trunkline.app.operators.port import NotPossible, Operator
-from trunkline.app.report.layout import as_json
 from trunkline.app.terminal.output import print_error, print_json, print_lines
 from trunkline.core.errors import UsageError
+
+# What is imported in functions is half of the time that `--help` takes.
+if TYPE_CHECKING:
+    from trunkline.app.operators.port import Operator
 
 P = ParamSpec("P")
 OUTPUT = Group("Output", sort_key=2)
@@ -33,7 +35,7 @@ class GatewayOptions:
     """With `--url`: the file that holds its token. By default the variable `TRUNKLINE_TOKEN`, else the file that
     `trunkline serve` made."""
 
-    def operator(self) -> Operator:
+    def operator(self) -> "Operator":
         """The gateway. Raises `UsageError` unless exactly one is named."""
         if (self.store is None) == (self.url is None):
             raise UsageError("say which gateway: --store FILE, or --url URL of one that is running")
@@ -65,6 +67,8 @@ NOWHERE = GatewayOptions()
 def print_answer(command: str, document: Mapping[str, Any], lines: Iterable[str], *, json: bool) -> int:
     """Print an answer for machines or for people; the exit code."""
     if json:
+        from trunkline.app.report.layout import as_json
+
         print_json(as_json(command, document))
     else:
         print_lines(*lines)
@@ -76,6 +80,8 @@ def or_exit(command: Callable[P, int]) -> Callable[P, int]:
 
     @wraps(command)
     def run(*args: P.args, **named: P.kwargs) -> int:
+        from trunkline.app.operators.port import NotPossible
+
         try:
             return command(*args, **named)
         except NotPossible as error:

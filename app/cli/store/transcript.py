@@ -2,19 +2,19 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-
-import msgspec
+from typing import TYPE_CHECKING
 
 from trunkline.app.cli.store.files import NOWHERE, Gateway, Json, operators_app, or_exit, print_answer
-from trunkline.app.operators.port import Operator, session_pages, transcript_pages
 from trunkline.app.terminal.output import print_json, print_lines
 from trunkline.app.text.cells import count
 from trunkline.core.errors import UsageError
-from trunkline.core.http.routes import sessions as verbs
-from trunkline.core.http.routes.sessions import EraseBody
-from trunkline.core.store.operators.erasure import Erasure
 
-_json = msgspec.json.Encoder().encode
+# What is imported in functions is half of the time that `--help` takes.
+if TYPE_CHECKING:
+    import msgspec
+
+    from trunkline.app.operators.port import Operator
+    from trunkline.core.store.operators.erasure import Erasure
 
 app = operators_app(
     "transcript",
@@ -63,7 +63,11 @@ def erase(*, person: str, gateway: Gateway = NOWHERE, record: Path | None = None
         raise UsageError(f"--person: {person!r}: expected CHANNEL:ID, e.g. webchat:ana")
     if record is not None and (gateway.store is None or not record.is_dir()):
         raise UsageError(f"--record: {record}: expected a folder, with --store")
-    done = gateway.operator().ask(verbs.erase_person, EraseBody(person=person))
+    import msgspec
+
+    from trunkline.core.http.routes.sessions import EraseBody, erase_person
+
+    done = gateway.operator().ask(erase_person, EraseBody(person=person))
     recordings = done.recordings
     if record is not None:
         from trunkline.app.serve.record import delete_recordings
@@ -77,13 +81,17 @@ def erase(*, person: str, gateway: Gateway = NOWHERE, record: Path | None = None
 @app.command
 def erasures(*, gateway: Gateway = NOWHERE, json: Json = False) -> int:
     """List what was erased, when, and at whose demand. Nothing says whom."""
-    found = gateway.operator().ask(verbs.list_erasures).erasures
+    import msgspec
+
+    from trunkline.core.http.routes.sessions import list_erasures
+
+    found = gateway.operator().ask(list_erasures).erasures
     return print_answer(
         "transcript", {"erasures": msgspec.to_builtins(found)}, [*map(_erasure, found)] or ["0 erasures"], json=json
     )
 
 
-def _erasure(erasure: Erasure) -> str:
+def _erasure(erasure: "Erasure") -> str:
     # Imported late: neither a transcript nor the help needs the report.
     from trunkline.app.report.queue import moment
 
@@ -92,7 +100,9 @@ def _erasure(erasure: Erasure) -> str:
     return f"{moment(erasure.at)}  by {erasure.by}: {rows} removed" + (f" ({tables})" if tables else "")
 
 
-def _sessions(operator: Operator) -> Iterator[str]:
+def _sessions(operator: "Operator") -> Iterator[str]:
+    from trunkline.app.operators.port import session_pages
+
     for found in (row for page in session_pages(operator) for row in page.sessions):
         header = found.session
         facts = f"generation {header.generation}, {count(found.lines, 'line')}"
@@ -100,7 +110,9 @@ def _sessions(operator: Operator) -> Iterator[str]:
         yield f"{header.session_key}  {header.session_id}  {facts}{ended}"
 
 
-def _transcript(operator: Operator, name: str) -> Iterator[str]:
+def _transcript(operator: "Operator", name: str) -> Iterator[str]:
+    from trunkline.app.operators.port import transcript_pages
+
     first = True
     for page in transcript_pages(operator, name):
         if first:
@@ -109,5 +121,7 @@ def _transcript(operator: Operator, name: str) -> Iterator[str]:
         yield from map(_line, page.lines)
 
 
-def _line(value: msgspec.Struct) -> str:
-    return _json(value).decode()
+def _line(value: "msgspec.Struct") -> str:
+    import msgspec
+
+    return msgspec.json.encode(value).decode()
