@@ -1,0 +1,260 @@
+"""The page of a run: what the app shows of it as JSON inside one HTML file, with a script that walks through it.
+
+Nothing of a run becomes HTML: the script reads the JSON and sets texts. The page's policy allows this style and this
+script, by their hashes, and no request. Control characters are visible, and secrets left out, as on every page.
+"""
+
+import hashlib
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
+from html import escape
+from importlib import resources
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from trunkline.app.report.excerpts import nearest, pictures_of, shortened
+from trunkline.app.report.json_junit import write_whole
+from trunkline.app.report.redaction import PageRedaction
+from trunkline.app.report.sections import VERDICT_ORDER, holds_fact, run_facts
+from trunkline.app.report.summary import EXPECTATIONS, LINES, report_lines, shortened_path
+from trunkline.app.runs.model import Run
+from trunkline.app.text.cells import clean, clean_lines, count, seconds
+from trunkline.app.text.fact import Fact
+from trunkline.app.view.explain.explanation import explain, reproduction
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.kinds.registry import describe
+from trunkline.app.view.rows.lanes import STOPS, TimelineLanes
+from trunkline.app.view.timeline.timeline import Timeline
+from trunkline.sim.invariants.base import Verdict, Violation
+
+#: version of the JSON in the page
+_VERSION = 1
+#: bytes of the JSON; of a run that needs more, less is shown
+_MOST_BYTES = 12_000_000
+#: facts of an event
+_FACTS = 60
+
+
+class PageLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """The most that a page shows of a run."""
+
+    #: rows of the timeline, and of them with all that led to the event
+    rows: int = 20_000
+    explained: int = 1_500
+    violations: int = 200
+    #: places, and messages in each
+    places: int = 100
+    messages: int = 300
+    #: characters of a text
+    text: int = 1_000
+
+
+#: from one to the next while a page is too large
+_LIMITS = (
+    PageLimits(),
+    PageLimits(rows=10_000, explained=500, violations=100, places=40, messages=100, text=300),
+    PageLimits(rows=2_000, explained=200, violations=20, places=20, messages=40, text=200),
+)
+
+
+class _Excerpt:
+    """All that a page shows of a run, as plain values; facts are listed once, and named by their number."""
+
+    def __init__(self, view: RunView, redaction: PageRedaction, limits: PageLimits) -> None:
+        self.view = view
+        self.limits = limits
+        self.left_out: list[str] = []
+        self._redaction = redaction
+        self._texts: dict[str, str] = {}
+        self._facts: dict[tuple[Any, ...], int] = {}
+        found = view.marks.found
+        self._violations = found[: limits.violations]
+        self._paths = [shortened_path(view, violation, "…") for violation in self._violations]
+        self._about = {seq for violation in self._violations for seq in violation.seqs}
+        self._about |= {step.seq for path in self._paths for step in path if step.seq}
+        self._leave_out(len(found) - len(self._violations), "violation", "the command `trunkline report` has them all")
+
+    def tree(self) -> dict[str, Any]:
+        """The JSON of the page."""
+        view = self.view
+        holds = holds_fact(view)
+        repro = self._text(reproduction(view.header, view.events))
+        places = self._places()
+        rows = self._rows()
+        return {
+            "trunkline_page": _VERSION,
+            "scenario": self._text(view.header.scenario),
+            "title": self._text(view.header.title or view.header.scenario),
+            "verdict": self._text(holds.text),
+            "tone": "warn" if view.run.trace.cut and view.run.holds else holds.tone,
+            "run": [self._fact(fact) for fact in run_facts(view) if fact.label not in ("repro", "title")],
+            "repro": repro,
+            "violations": [
+                self._violation(violation, path)
+                for violation, path in zip(self._violations, self._paths, strict=True)
+            ],
+            "unmet": [
+                {"line": unmet.line, "summary": self._text(unmet.summary), **self._sides(unmet.expected, unmet.actual)}
+                for unmet in view.unmet[:EXPECTATIONS]
+            ],
+            "verdicts": [self._verdict(verdict) for verdict in sorted(view.verdicts, key=_order)],
+            "places": places,
+            "stops": STOPS,
+            **rows,
+            "facts": [list(fact) for fact in self._facts],
+            "left_out": self.left_out,
+        }
+
+    def _text(self, text: str) -> str:
+        found = self._texts.get(text)
+        if found is None:
+            found = self._texts[text] = shortened(self._redaction.text(clean(text)), self.limits.text)
+        return found
+
+    def _fact(self, fact: Fact) -> int:
+        row = (self._text(fact.label), self._text(fact.text), fact.seq, fact.tone, self._text(fact.mark))
+        return self._facts.setdefault(row, len(self._facts))
+
+    def _leave_out(self, number: int, noun: str, where: str) -> None:
+        if number > 0:
+            self.left_out.append(f"{count(number, noun)} left out: {where}.")
+
+    def _sides(self, expected: Iterable[str], actual: Iterable[str]) -> dict[str, list[str]]:
+        return {name: self._lines(texts) for name, texts in (("expected", expected), ("actual", actual))}
+
+    def _lines(self, texts: Iterable[str]) -> list[str]:
+        lines = list(texts)
+        more = [f"… {count(len(lines) - LINES, 'more line')}"] if len(lines) > LINES else []
+        return [*map(self._text, lines[:LINES]), *more]
+
+    def _violation(self, violation: Violation, path: list[Fact]) -> dict[str, Any]:
+        name = next((verdict.name for verdict in self.view.verdicts if verdict.id == violation.invariant), "")
+        return {
+            "id": self._text(violation.invariant),
+            "name": self._text(name),
+            "at": violation.at,
+            "blamed": violation.blamed or 0,
+            "summary": self._text(violation.summary),
+            **self._sides(violation.expected, violation.actual),
+            "steps": [self._fact(step) for step in path],
+        }
+
+    def _verdict(self, verdict: Verdict) -> dict[str, Any]:
+        notes = [*verdict.remarks, *([verdict.note] if verdict.note else [])]
+        return {
+            "id": self._text(verdict.id),
+            "name": self._text(verdict.name),
+            "sentence": self._text(verdict.sentence),
+            "status": verdict.status,
+            "times": verdict.exercised,
+            "broken": len(verdict.violations),
+            "notes": self._lines(notes),
+        }
+
+    def _places(self) -> list[dict[str, Any]]:
+        limits = self.limits
+        pictures = list(pictures_of(self.view, self._violations, self._redaction, limits.messages))
+        self._leave_out(len(pictures) - limits.places, "place", "those of the violations come first")
+        return [
+            {
+                "name": self._text(picture.name),
+                "concerned": picture.concerned,
+                "bubbles": [
+                    {**msgspec.structs.asdict(bubble), "who": self._text(bubble.who)} for bubble in picture.bubbles
+                ],
+            }
+            for picture in pictures[: limits.places]
+        ]
+
+    def _rows(self) -> dict[str, Any]:
+        """The lanes and the rows of the timeline as the app draws them, one for each event, and the facts of each."""
+        view, limits = self.view, self.limits
+        lanes = TimelineLanes(view)
+        folded, every = Timeline(view, lanes), Timeline(view, lanes, unfolded=True)
+        seqs: list[int] = list(every.seqs)
+        if len(seqs) > limits.rows:
+            # What is inside of the gateway goes first.
+            seqs = [seq for seq in seqs if seq in folded or seq in self._about]
+        seqs = nearest(seqs, self._about, limits.rows)
+        where = "nearest to a violation" if self._about else "first"
+        self._leave_out(view.last - len(seqs), "event", f"the timeline has the {count(len(seqs), 'event')} {where}")
+        explained = frozenset(nearest(seqs, self._about, limits.explained))
+        if len(explained) < len(seqs):
+            self.left_out.append(f"Only {count(len(explained), 'event')}, the {where}, tell all that led to them.")
+        rows: list[list[Any]] = []
+        for seq in seqs:
+            inner = seq not in folded
+            row, event = (every if inner else folded).row(seq), view.event(seq)
+            if seq in explained:
+                lines = [fact for fact in explain(view, seq).lines if fact.label != "repro"]
+            else:
+                lines = [Fact("what", describe(view, event), seq)]
+            more = [Fact("", f"… {count(len(lines) - _FACTS, 'more line')}")] if len(lines) > _FACTS else []
+            words = [self._text(text) for text in (row.text, row.who, " ".join(row.tags))]
+            known = [self._fact(fact) for fact in (*islice(lines, _FACTS), *more)]
+            drawn = (seq, seconds(event.at), row.look, row.start, row.end, *words, row.mirror, row.bracket)
+            rows.append([*drawn, int(inner), event.kind, known])
+        return {"rows": rows, "lanes": list(self._lanes(lanes))}
+
+    def _lanes(self, lanes: TimelineLanes) -> Iterator[dict[str, Any]]:
+        for lane in lanes.all:
+            names = {name: self._text(getattr(lane, name)) for name in ("label", "path", "group")}
+            yield {**names, "kind": lane.kind.value, "child": lane.child, "idle": lane.idle}
+
+
+def _order(verdict: Verdict) -> int:
+    return VERDICT_ORDER.index(verdict.status)
+
+
+# From the values to the file.
+
+#: characters with which a text could end the block, or begin another, and line ends that JSON allows and scripts did not
+_ESCAPED = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"})
+_SLOT = re.compile(r"\{\{(\w+)\}\}")
+
+
+def page_json(run: Run, redaction: PageRedaction, limits: Iterable[PageLimits] = _LIMITS) -> str:
+    """The JSON of a page, as it may stand in HTML. Of a run that is too large, less and less is shown."""
+    view, text = RunView(run), ""
+    for each in limits:
+        text = msgspec.json.encode(_Excerpt(view, redaction, each).tree()).decode().translate(_ESCAPED)
+        if len(text) <= _MOST_BYTES:
+            break
+    return text
+
+
+def run_html(run: Run, redaction: PageRedaction) -> str:
+    """The whole page."""
+    files = resources.files("trunkline.app.report.page")
+    style, script, template = (
+        files.joinpath(f"page.{ending}").read_text("utf-8").strip() for ending in ("css", "js", "html")
+    )
+    header = run.trace.header
+    shown = redaction.text(clean_lines("\n".join(report_lines(run))))
+    policy = (
+        f"default-src 'none'; style-src {_hashed(style)}; script-src {_hashed(script)}; img-src data:; base-uri 'none'; "
+        "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+    )
+    slots = {
+        "policy": policy,
+        "title": escape(redaction.text(clean(f"{'✓' if run.holds else '✗'} {header.title or header.scenario}"))),
+        "style": style,
+        "text": escape(shown),
+        "data": page_json(run, redaction),
+        "script": script,
+    }
+    # In one pass: a text of the run that looks like a slot is a text.
+    return _SLOT.sub(lambda slot: slots[slot[1]], template) + "\n"
+
+
+def _hashed(source: str) -> str:
+    return f"'sha256-{b64encode(hashlib.sha256(source.encode()).digest()).decode()}'"
+
+
+def write_page(path: Path, run: Run, redaction: PageRedaction | None = None) -> None:
+    """Write the page of a run whole or not at all. Raises `UsageError` when it cannot be written."""
+    write_whole(path, run_html(run, redaction or PageRedaction()).encode("utf-8"))
