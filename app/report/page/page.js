@@ -147,7 +147,7 @@
   function layOut() {
     height = parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--row"));
     document.documentElement.style.setProperty("--head", `${document.querySelector(".head").offsetHeight}px`);
-    const room = scroll.clientWidth * (narrow.matches ? 0.7 : 0.44) - 44;
+    const room = scroll.clientWidth * (narrow.matches ? 0.62 : 0.44) - 44;
     width = Math.floor(Math.min(76, room / lanes.length));
     const box = byId("lanes"), flat = width < 12;
     box.hidden = flat;
@@ -156,7 +156,7 @@
     byId("timeline").style.setProperty("--lane", `${width}px`);
     byId("timeline").style.setProperty("--lanes", String(lanes.length));
     box.replaceChildren(...lanes.map((lane) => make("span", `of-${lane.kind}`, { title: lane.path },
-      make("small", "", {}, lane.group || "\u00a0"), `${lane.child ? "└▸" : ""}${lane.label}`)));
+      make("small", "", {}, lane.group || "\u00a0"), `${lane.child && width >= 54 ? "└▸" : ""}${lane.label}`)));
     fold();
     drawRows();
   }
@@ -192,7 +192,7 @@
     const chips = make("span", "chips", {}, ...`${row.tags} ${row.mirror}`.split(" ").filter(Boolean).map((tag) => make("span", "chip", {}, tag)));
     const made = button(`line ${row.look}`, { tabindex: "-1", title: `${where}: ${row.text}` },
       make("span", "seq", {}, `#${row.seq}`), make("span", "at", {}, row.at), make("span", "bracket", {}, row.bracket),
-      box, make("span", "where text", {}, where), words, chips);
+      box, make("span", "where text", {}, where), make("span", "says", {}, words, chips));
     made.addEventListener("click", () => select(row.seq, { chosen: true }));
     return make("li", "", { "data-seq": row.seq, "aria-posinset": at + 1, "aria-setsize": shown.length }, made);
   }
@@ -337,7 +337,8 @@
     byId("verdicts").replaceChildren(...data.verdicts.filter((verdict) => !idle.includes(verdict)).map(draw));
     if (idle.length) byId("verdicts").append(make("details", "promise", {}, make("summary", "dim", {}, `${idle.length} had nothing to judge`), ...idle.map(draw)));
     const kept = data.verdicts.filter((verdict) => verdict.status === "ok").length;
-    byId("promises-title").textContent = `Promises: ${kept} of ${data.verdicts.length} kept`;
+    const broken = data.verdicts.length - kept - idle.length;
+    byId("promises-title").textContent = `Promises: ${broken ? `${broken} broken, ` : ""}${kept} kept`;
   }
 
   byId("verdict").textContent = `${data.tone === "bad" ? "✗" : "✓"} ${data.verdict}`;
@@ -353,6 +354,7 @@
     byId(pane).dataset.scrolls = "";
     byId(pane).tabIndex = 0;
   }
+  document.documentElement.classList.add("walks");
   drawViolations();
   drawVerdicts();
   drawPlaces();

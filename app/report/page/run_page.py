@@ -19,10 +19,10 @@ import msgspec
 from trunkline.app.report.excerpts import nearest, pictures_of, shortened
 from trunkline.app.report.json_junit import write_whole
 from trunkline.app.report.redaction import PageRedaction
-from trunkline.app.report.sections import VERDICT_ORDER, holds_fact, run_facts
+from trunkline.app.report.sections import ALL_OF_THEM, VERDICT_ORDER, holds_fact, run_facts
 from trunkline.app.report.summary import EXPECTATIONS, LINES, report_lines, shortened_path
 from trunkline.app.runs.model import Run
-from trunkline.app.text.cells import clean, clean_lines, count, seconds
+from trunkline.app.text.cells import clean, count, seconds
 from trunkline.app.text.fact import Fact
 from trunkline.app.view.explain.explanation import explain, reproduction
 from trunkline.app.view.index.run_index import RunView
@@ -76,7 +76,7 @@ class _Excerpt:
         self._paths = [shortened_path(view, violation, "…") for violation in self._violations]
         self._about = {seq for violation in self._violations for seq in violation.seqs}
         self._about |= {step.seq for path in self._paths for step in path if step.seq}
-        self._leave_out(len(found) - len(self._violations), "violation", "the command `trunkline report` has them all")
+        self._leave_out(len(found) - len(self._violations), "violation", ALL_OF_THEM)
 
     def tree(self) -> dict[str, Any]:
         """The JSON of the page."""
@@ -234,7 +234,7 @@ def run_html(run: Run, redaction: PageRedaction) -> str:
         files.joinpath(f"page.{ending}").read_text("utf-8").strip() for ending in ("css", "js", "html")
     )
     header = run.trace.header
-    shown = redaction.text(clean_lines("\n".join(report_lines(run))))
+    shown = "\n".join(shortened(redaction.text(clean(line)), _LIMITS[0].text) for line in report_lines(run))
     policy = (
         f"default-src 'none'; style-src {_hashed(style)}; script-src {_hashed(script)}; img-src data:; base-uri 'none'; "
         "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
