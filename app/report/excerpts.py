@@ -79,10 +79,11 @@ def pictures_of(
                 Bubble(
                     seq=message.seq,
                     at=moment(message.at),
-                    who=message.who,
+                    who=shown_text(message.who, redaction),
                     text=shown_text(message.text, redaction),
                     wrong=message.seq in wrong,
-                    remark=_remark(message.seq, wrong, missing) or (_copy(view, message.seq) if message.seq in about else ""),
+                    remark=_remark(message.seq, wrong, missing)
+                    or (_copy(view, message.seq) if message.seq in about else ""),
                 ),
             )
             for message in messages

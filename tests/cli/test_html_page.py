@@ -49,7 +49,7 @@ def test_a_page_is_replaced_like_other_reports(trunkline, recorded, tmp_path):
     page = tmp_path / "run.html"
     page.write_text("old")
     assert trunkline("report", recorded, "--html", page)[0] == 1
-    assert "old" != page.read_text("utf-8")
+    assert page.read_text("utf-8") != "old"
 
 
 def test_the_trace_is_not_replaced_by_its_page(trunkline, recorded):

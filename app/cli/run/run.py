@@ -183,7 +183,9 @@ def run_scenarios(*paths: Path, options: Annotated[RunOptions, Parameter(name="*
         raise UsageError(f"--bug {OWN}: none of these scenarios declares a bug; --bug NAME switches one on by its name")
     for name, file in (("trace", options.trace), ("html", options.html)):
         if file is not None and len(jobs) != 1:
-            raise UsageError(f"--{name} is for a single run, and this makes {len(jobs)}: name one scenario, seed and bug")
+            raise UsageError(
+                f"--{name} is for a single run, and this makes {len(jobs)}: name one scenario, seed and bug"
+            )
     runs: list[Run] = []
     spent: list[float] = []
     declared: list[DeclaredDefect] = []

@@ -7,7 +7,10 @@
   const NAMES = ["seq", "at", "look", "start", "end", "text", "who", "tags", "mirror", "bracket", "inner", "kind", "facts"];
   const rows = data.rows.map((row) => Object.fromEntries(row.map((value, at) => [NAMES[at], value])));
   const facts = data.facts.map(([label, text, seq, tone, mark]) => ({ label, text, seq, tone, mark }));
-  for (const violation of data.violations) violation.steps = violation.steps.map((number) => facts[number]);
+  for (const violation of data.violations) {
+    violation.steps = violation.steps.map((number) => facts[number]);
+    violation.name = data.verdicts.find((verdict) => verdict.id === violation.invariant)?.name ?? "";
+  }
 
   /** An element with classes, attributes and children; a child that is a string becomes text. */
   function make(name, classes, attributes, ...children) {
@@ -59,7 +62,7 @@
   function drawViolations() {
     const items = data.violations.map((violation, number) => {
       const head = button("headline", { "aria-expanded": "false", "aria-controls": `violation-${number}` },
-        make("b", "", {}, `✗ ${violation.id} ${violation.name}`), " ", make("span", "dim", {}, `#${violation.at}`), text(violation.summary));
+        make("b", "", {}, `✗ ${violation.invariant} ${violation.name}`), " ", make("span", "dim", {}, `#${violation.at}`), text(violation.summary));
       head.addEventListener("click", () => openViolation(number, violation.at));
       const sides = make("dl", "facts");
       listFacts([...lines("expected", violation.expected, "good"), ...lines("actual", violation.actual, "bad")], sides);

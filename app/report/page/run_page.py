@@ -7,7 +7,7 @@ script, by their hashes, and no request. Control characters are visible, and sec
 import hashlib
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from html import escape
 from importlib import resources
 from itertools import islice
@@ -21,7 +21,7 @@ from trunkline.app.report.json_junit import write_whole
 from trunkline.app.report.redaction import PageRedaction
 from trunkline.app.report.sections import ALL_OF_THEM, VERDICT_ORDER, holds_fact, run_facts
 from trunkline.app.report.summary import EXPECTATIONS, LINES, report_lines, shortened_path
-from trunkline.app.runs.model import Run
+from trunkline.app.runs.model import Run, UnmetExpectation
 from trunkline.app.text.cells import clean, count, seconds
 from trunkline.app.text.fact import Fact
 from trunkline.app.view.explain.explanation import explain, reproduction
@@ -79,12 +79,8 @@ class _Excerpt:
         self._leave_out(len(found) - len(self._violations), "violation", ALL_OF_THEM)
 
     def tree(self) -> dict[str, Any]:
-        """The JSON of the page."""
-        view = self.view
-        holds = holds_fact(view)
-        repro = self._text(reproduction(view.header, view.events))
-        places = self._places()
-        rows = self._rows()
+        """The JSON of the page. Each part may add to the facts and to what is left out."""
+        view, holds = self.view, holds_fact(self.view)
         return {
             "trunkline_page": _VERSION,
             "scenario": self._text(view.header.scenario),
@@ -92,20 +88,17 @@ class _Excerpt:
             "verdict": self._text(holds.text),
             "tone": "warn" if view.run.trace.cut and view.run.holds else holds.tone,
             "run": [self._fact(fact) for fact in run_facts(view) if fact.label not in ("repro", "title")],
-            "repro": repro,
-            "violations": [
-                self._violation(violation, path)
-                for violation, path in zip(self._violations, self._paths, strict=True)
+            "repro": self._text(reproduction(view.header, view.events)),
+            "violations": list(map(self._violation, self._violations, self._paths)),
+            "unmet": [{**self._accused(unmet), "line": unmet.line} for unmet in view.unmet[:EXPECTATIONS]],
+            "verdicts": [
+                self._verdict(verdict)
+                for verdict in sorted(view.verdicts, key=lambda verdict: VERDICT_ORDER.index(verdict.status))
             ],
-            "unmet": [
-                {"line": unmet.line, "summary": self._text(unmet.summary), **self._sides(unmet.expected, unmet.actual)}
-                for unmet in view.unmet[:EXPECTATIONS]
-            ],
-            "verdicts": [self._verdict(verdict) for verdict in sorted(view.verdicts, key=_order)],
-            "places": places,
+            "places": self._places(),
             "stops": STOPS,
-            **rows,
-            "facts": [list(fact) for fact in self._facts],
+            **self._rows(),
+            "facts": list(self._facts),
             "left_out": self.left_out,
         }
 
@@ -123,50 +116,33 @@ class _Excerpt:
         if number > 0:
             self.left_out.append(f"{count(number, noun)} left out: {where}.")
 
-    def _sides(self, expected: Iterable[str], actual: Iterable[str]) -> dict[str, list[str]]:
-        return {name: self._lines(texts) for name, texts in (("expected", expected), ("actual", actual))}
+    def _texts_of(self, value: object, *names: str) -> dict[str, str]:
+        return {name: self._text(getattr(value, name)) for name in names}
 
-    def _lines(self, texts: Iterable[str]) -> list[str]:
-        lines = list(texts)
-        more = [f"… {count(len(lines) - LINES, 'more line')}"] if len(lines) > LINES else []
-        return [*map(self._text, lines[:LINES]), *more]
+    def _lines(self, texts: Sequence[str]) -> list[str]:
+        more = [f"… {count(len(texts) - LINES, 'more line')}"] if len(texts) > LINES else []
+        return [*map(self._text, texts[:LINES]), *more]
+
+    def _accused(self, found: Violation | UnmetExpectation) -> dict[str, Any]:
+        sides = {"expected": self._lines(found.expected), "actual": self._lines(found.actual)}
+        return {**self._texts_of(found, "summary"), **sides}
 
     def _violation(self, violation: Violation, path: list[Fact]) -> dict[str, Any]:
-        name = next((verdict.name for verdict in self.view.verdicts if verdict.id == violation.invariant), "")
-        return {
-            "id": self._text(violation.invariant),
-            "name": self._text(name),
-            "at": violation.at,
-            "blamed": violation.blamed or 0,
-            "summary": self._text(violation.summary),
-            **self._sides(violation.expected, violation.actual),
-            "steps": [self._fact(step) for step in path],
-        }
+        steps = [self._fact(step) for step in path]
+        where = {"at": violation.at, "blamed": violation.blamed or 0, "steps": steps}
+        return {**self._texts_of(violation, "invariant"), **self._accused(violation), **where}
 
     def _verdict(self, verdict: Verdict) -> dict[str, Any]:
-        notes = [*verdict.remarks, *([verdict.note] if verdict.note else [])]
-        return {
-            "id": self._text(verdict.id),
-            "name": self._text(verdict.name),
-            "sentence": self._text(verdict.sentence),
-            "status": verdict.status,
-            "times": verdict.exercised,
-            "broken": len(verdict.violations),
-            "notes": self._lines(notes),
-        }
+        notes = self._lines([*verdict.remarks, *filter(None, [verdict.note])])
+        judged = {"status": verdict.status, "times": verdict.exercised, "notes": notes}
+        return {**self._texts_of(verdict, "id", "name", "sentence"), **judged}
 
     def _places(self) -> list[dict[str, Any]]:
         limits = self.limits
         pictures = list(pictures_of(self.view, self._violations, self._redaction, limits.messages))
         self._leave_out(len(pictures) - limits.places, "place", "those of the violations come first")
         return [
-            {
-                "name": self._text(picture.name),
-                "concerned": picture.concerned,
-                "bubbles": [
-                    {**msgspec.structs.asdict(bubble), "who": self._text(bubble.who)} for bubble in picture.bubbles
-                ],
-            }
+            {**msgspec.structs.asdict(picture), **self._texts_of(picture, "name"), "bubbles": picture.bubbles}
             for picture in pictures[: limits.places]
         ]
 
@@ -189,30 +165,21 @@ class _Excerpt:
         for seq in seqs:
             inner = seq not in folded
             row, event = (every if inner else folded).row(seq), view.event(seq)
-            if seq in explained:
-                lines = [fact for fact in explain(view, seq).lines if fact.label != "repro"]
-            else:
-                lines = [Fact("what", describe(view, event), seq)]
+            told = explain(view, seq).lines if seq in explained else [Fact("what", describe(view, event), seq)]
+            lines = [fact for fact in told if fact.label != "repro"]
             more = [Fact("", f"… {count(len(lines) - _FACTS, 'more line')}")] if len(lines) > _FACTS else []
             words = [self._text(text) for text in (row.text, row.who, " ".join(row.tags))]
             known = [self._fact(fact) for fact in (*islice(lines, _FACTS), *more)]
             drawn = (seq, seconds(event.at), row.look, row.start, row.end, *words, row.mirror, row.bracket)
             rows.append([*drawn, int(inner), event.kind, known])
-        return {"rows": rows, "lanes": list(self._lanes(lanes))}
-
-    def _lanes(self, lanes: TimelineLanes) -> Iterator[dict[str, Any]]:
-        for lane in lanes.all:
-            names = {name: self._text(getattr(lane, name)) for name in ("label", "path", "group")}
-            yield {**names, "kind": lane.kind.value, "child": lane.child, "idle": lane.idle}
-
-
-def _order(verdict: Verdict) -> int:
-    return VERDICT_ORDER.index(verdict.status)
+        names = (self._texts_of(lane, "label", "path", "group") for lane in lanes.all)
+        known = ({"kind": lane.kind, "child": lane.child, "idle": lane.idle} for lane in lanes.all)
+        return {"rows": rows, "lanes": [{**name, **more} for name, more in zip(names, known, strict=True)]}
 
 
 # From the values to the file.
 
-#: characters with which a text could end the block, or begin another, and line ends that JSON allows and scripts did not
+#: characters with which a text could end the block or begin another, and line ends that old scripts did not know
 _ESCAPED = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"})
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 
@@ -236,8 +203,8 @@ def run_html(run: Run, redaction: PageRedaction) -> str:
     header = run.trace.header
     shown = "\n".join(shortened(redaction.text(clean(line)), _LIMITS[0].text) for line in report_lines(run))
     policy = (
-        f"default-src 'none'; style-src {_hashed(style)}; script-src {_hashed(script)}; img-src data:; base-uri 'none'; "
-        "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+        f"default-src 'none'; style-src {_hashed(style)}; script-src {_hashed(script)}; img-src data:; "
+        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
     )
     slots = {
         "policy": policy,
@@ -255,6 +222,6 @@ def _hashed(source: str) -> str:
     return f"'sha256-{b64encode(hashlib.sha256(source.encode()).digest()).decode()}'"
 
 
-def write_page(path: Path, run: Run, redaction: PageRedaction | None = None) -> None:
+def write_page(path: Path, run: Run) -> None:
     """Write the page of a run whole or not at all. Raises `UsageError` when it cannot be written."""
-    write_whole(path, run_html(run, redaction or PageRedaction()).encode("utf-8"))
+    write_whole(path, run_html(run, PageRedaction()).encode("utf-8"))

@@ -132,7 +132,10 @@ def test_hostile_texts_stay_texts_in_html(text: str):
         assert set(seen.tags) <= TAGS
         assert not any(name.startswith("on") or name in LOADING for name, _ in seen.attributes)
         links = [value or "" for name, value in seen.attributes if name == "href"]
-        assert all(re.match(r"https://github\.com/|findings/|\.\./index\.html$|toy-plain-x1-run\.html$", link) for link in links), links
+        assert all(
+            re.match(r"https://github\.com/|findings/|\.\./index\.html$|toy-plain-x1-run\.html$", link)
+            for link in links
+        ), links
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2028]", page)
 
 

@@ -108,7 +108,7 @@ rows
 def story_of(data: dict[str, Any]) -> str:
     """The first violation, the first place and the folded rows, as text."""
     facts, first, place = data["facts"], data["violations"][0], data["places"][0]
-    lines = [f"{first['id']} at #{first['at']}: {first['summary']}"]
+    lines = [f"{first['invariant']} at #{first['at']}: {first['summary']}"]
     lines += [f"  {side} {line}" for side in ("expected", "actual") for line in first[side]]
     lines += [f"  {facts[step][1]} {facts[step][4]}".rstrip() for step in first["steps"]]
     lines.append(f"{place['name']}{', concerned' if place['concerned'] else ''}")
@@ -133,9 +133,14 @@ def test_it_has_all_that_the_app_has_of_a_run(told):
     data, view = data_of(told), RunView(told)
     assert [row[0] for row in data["rows"]] == list(range(1, view.last + 1))
     assert [row[0] for row in data["rows"] if not row[10]] == list(Timeline(view, TimelineLanes(view)).seqs)
-    assert [violation["id"] for violation in data["violations"]] == [found.invariant for found in view.marks.found]
+    assert [violation["invariant"] for violation in data["violations"]] == [
+        found.invariant for found in view.marks.found
+    ]
     assert {verdict["id"] for verdict in data["verdicts"]} == {verdict.id for verdict in view.verdicts}
-    assert (data["verdict"], data["tone"]) == ("violated: D2 R1 C3, 1 expectation missed, 36 of 66 invariants exercised", "bad")
+    assert (data["verdict"], data["tone"]) == (
+        "violated: D2 R1 C3, 1 expectation missed, 36 of 66 invariants exercised",
+        "bad",
+    )
     assert data["left_out"] == []
     assert data["repro"] == f"trunkline run {TOUR} --seed 1 --bug hand-announces-too"
     assert [unmet["line"] for unmet in data["unmet"]] == [77]
@@ -177,7 +182,9 @@ def test_its_policy_allows_this_style_and_this_script_and_no_request(told):
 
 def test_the_script_sets_texts_and_makes_no_html():
     script = (ROOT / "app/report/page/page.js").read_text()
-    assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|Function\(|fetch\(|import\(", script)
+    assert not re.search(
+        r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|Function\(|fetch\(|import\(", script
+    )
 
 
 @for_each("text", HOSTILE)
