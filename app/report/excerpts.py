@@ -8,8 +8,7 @@ import msgspec
 from trunkline.app.report.redaction import PageRedaction
 from trunkline.app.text.cells import WALL_CLOCK, clean_lines, seconds
 from trunkline.app.view.index.run_index import RunView
-from trunkline.core.events import Event
-from trunkline.core.events.base import RunEnded
+from trunkline.core.events import Event, RunEnded
 from trunkline.sim.events import attach, processes, world
 from trunkline.sim.invariants import Violation
 

@@ -10,7 +10,6 @@ import msgspec
 from trunkline.app.report.explain import some_fields
 from trunkline.app.report.summary import blocks
 from trunkline.app.runs.model import DeclaredDefect, Run
-from trunkline.app.text.cells import clean
 from trunkline.app.view.explain.explanation import reproduction
 from trunkline.core.errors import UsageError
 
@@ -22,7 +21,7 @@ def as_json(
     runs: Sequence[Run],
     left_out: Mapping[str, Sequence[str]] | None = None,
     declared: Sequence[DeclaredDefect] = (),
-    page: Path | None = None,
+    page: str = "",
 ) -> bytes:
     """All runs as one JSON document, version `REPORT_VERSION`. `left_out`: scenario -> why it is not on the wire.
 
@@ -39,8 +38,8 @@ def as_json(
             {**run, "as_declared": not defect.differs, "differs": defect.differs}
             for run, defect in zip(document["runs"], declared, strict=True)
         ]
-    if page is not None:
-        document["page"] = str(page)
+    if page:
+        document["page"] = page
     if left_out:
         document["not_on_the_wire"] = {scenario: list(reasons) for scenario, reasons in left_out.items()}
     return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
@@ -64,7 +63,7 @@ def as_junit(
     seconds: Sequence[float],
     left_out: Mapping[str, Sequence[str]] | None = None,
     declared: Sequence[DeclaredDefect] = (),
-    page: Path | None = None,
+    page: str = "",
 ) -> bytes:
     """All runs as JUnit XML: a test case per run, with the text report as its failure. `seconds`: CPU time of each.
 
@@ -84,9 +83,9 @@ def as_junit(
         if message:
             failure = ElementTree.SubElement(case, "failure", message=message)
             failure.text = "\n".join(blocks(run))
-        if page is not None:
-            # How Jenkins and GitLab are told of a file.
-            ElementTree.SubElement(case, "system-out").text = clean(f"[[ATTACHMENT|{page}]]")
+        if page:
+            # How Jenkins and GitLab find a file.
+            ElementTree.SubElement(case, "system-out").text = f"[[ATTACHMENT|{page}]]"
     for scenario, reasons in (left_out or {}).items():
         case = ElementTree.SubElement(suite, "testcase", classname="not on the wire", name=scenario, time="0.000")
         ElementTree.SubElement(case, "skipped", message="; ".join(reasons))

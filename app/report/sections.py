@@ -32,8 +32,7 @@ from trunkline.core.events.base import RunEnded
 from trunkline.core.events.gateway import InboundDropped, InboundReceived
 from trunkline.sim.events.world import PeerSaid
 from trunkline.sim.index.marks import without_marks
-from trunkline.sim.invariants import INVARIANTS
-from trunkline.sim.invariants.base import Status, Verdict, Violation
+from trunkline.sim.invariants import INVARIANTS, Status, Verdict, Violation
 
 
 def question_sections(view: RunView) -> Iterator[tuple[str, Iterable[Fact]]]:

@@ -13,8 +13,7 @@ from trunkline.app.text.cells import clean, count, cut
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds.registry import describe
 from trunkline.core import VERSION
-from trunkline.core.events import Event
-from trunkline.core.events.base import RunEnded
+from trunkline.core.events import Event, RunEnded
 from trunkline.sim.events import attach, script, wire
 from trunkline.sim.invariants import Violation
 

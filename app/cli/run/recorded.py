@@ -8,7 +8,6 @@ from trunkline.app.errors import inconsistent_as_error
 from trunkline.app.report.sections import report
 from trunkline.app.report.summary import run_line
 from trunkline.app.terminal.output import print_lines
-from trunkline.app.text.cells import clean
 from trunkline.app.view.diff.compare import Diff, as_lines
 from trunkline.app.view.index.run_index import RunView
 from trunkline.core.errors import UsageError
@@ -51,7 +50,7 @@ def _write_html(file: Path, html: Path, limits: TraceLimits, *, plain: bool) -> 
     run = judged_run(file, limits)
     with inconsistent_as_error(name_of(file)):
         write_page(html, run)
-    print_lines(run_line(run), clean(f"page {html}: open it in a browser"))
+    print_lines(run_line(run), f"page {html}: open it in a browser")
     return 0 if run.holds else 1
 
 

@@ -28,8 +28,7 @@ from trunkline.app.runs.scenario_source import load
 from trunkline.app.terminal.output import discard_output, print_lines, progress_bar
 from trunkline.app.text.cells import aligned, clean, count
 from trunkline.core.errors import UsageError
-from trunkline.core.events import Event, TraceHeader, encode_event, write_trace
-from trunkline.core.events.base import RunEnded
+from trunkline.core.events import Event, RunEnded, TraceHeader, encode_event, write_trace
 from trunkline.core.events.trace import encode_header
 from trunkline.sim import ScenarioError, ScenarioFile, find_bugs, find_scenarios, run_scenario, scenario_home
 from trunkline.sim.loop import SimulationError
@@ -474,13 +473,14 @@ def _write_reports(
         from trunkline.app.report.page.run_page import write_page
 
         write_page(options.html, runs[0])
+    page = "" if options.html is None else clean(str(options.html))
     if options.junit is not None or options.json is not None:
         from trunkline.app.report.json_junit import as_json, as_junit, write_whole
 
         if options.junit is not None:
-            write_whole(options.junit, as_junit(runs, spent, left_out, declared, options.html))
+            write_whole(options.junit, as_junit(runs, spent, left_out, declared, page))
         if options.json is not None:
-            write_whole(options.json, as_json(runs, left_out, declared, options.html))
+            write_whole(options.json, as_json(runs, left_out, declared, page))
 
 
 @contextmanager

@@ -76,6 +76,7 @@
       return make("li", "", {}, make("div", "body", {}, make("b", "bad", {}, `✗ Expectation of the scenario${where}`), make("p", "text", {}, unmet.summary), sides));
     }));
     byId("violations").replaceChildren(...items);
+    byId("left").classList.toggle("sound", !items.length);
     if (!items.length) byId("violations").append(make("li", "body good", {}, "✓ Nothing: every promise that was at stake was kept."));
   }
 

@@ -5,14 +5,10 @@ script, by their hashes, and no request. Control characters are visible, and sec
 """
 
 import hashlib
-import re
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from html import escape
-from importlib import resources
-from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -24,9 +20,8 @@ from trunkline.app.report.summary import EXPECTATIONS, LINES, report_lines, shor
 from trunkline.app.runs.model import Run, UnmetExpectation
 from trunkline.app.text.cells import clean, count, seconds
 from trunkline.app.text.fact import Fact
-from trunkline.app.view.explain.explanation import explain, reproduction
+from trunkline.app.view.explain.explanation import event_line, explain, reproduction
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.kinds.registry import describe
 from trunkline.app.view.rows.lanes import STOPS, TimelineLanes
 from trunkline.app.view.timeline.timeline import Timeline
 from trunkline.sim.invariants.base import Verdict, Violation
@@ -70,7 +65,7 @@ class _Excerpt:
         self.left_out: list[str] = []
         self._redaction = redaction
         self._texts: dict[str, str] = {}
-        self._facts: dict[tuple[Any, ...], int] = {}
+        self._facts: dict[tuple[object, ...], int] = {}
         found = view.marks.found
         self._violations = found[: limits.violations]
         self._paths = [shortened_path(view, violation, "…") for violation in self._violations]
@@ -78,7 +73,7 @@ class _Excerpt:
         self._about |= {step.seq for path in self._paths for step in path if step.seq}
         self._leave_out(len(found) - len(self._violations), "violation", ALL_OF_THEM)
 
-    def tree(self) -> dict[str, Any]:
+    def tree(self) -> dict[str, object]:
         """The JSON of the page. Each part may add to the facts and to what is left out."""
         view, holds = self.view, holds_fact(self.view)
         return {
@@ -123,21 +118,21 @@ class _Excerpt:
         more = [f"… {count(len(texts) - LINES, 'more line')}"] if len(texts) > LINES else []
         return [*map(self._text, texts[:LINES]), *more]
 
-    def _accused(self, found: Violation | UnmetExpectation) -> dict[str, Any]:
+    def _accused(self, found: Violation | UnmetExpectation) -> dict[str, object]:
         sides = {"expected": self._lines(found.expected), "actual": self._lines(found.actual)}
         return {**self._texts_of(found, "summary"), **sides}
 
-    def _violation(self, violation: Violation, path: list[Fact]) -> dict[str, Any]:
+    def _violation(self, violation: Violation, path: list[Fact]) -> dict[str, object]:
         steps = [self._fact(step) for step in path]
         where = {"at": violation.at, "blamed": violation.blamed or 0, "steps": steps}
         return {**self._texts_of(violation, "invariant"), **self._accused(violation), **where}
 
-    def _verdict(self, verdict: Verdict) -> dict[str, Any]:
+    def _verdict(self, verdict: Verdict) -> dict[str, object]:
         notes = self._lines([*verdict.remarks, *filter(None, [verdict.note])])
         judged = {"status": verdict.status, "times": verdict.exercised, "notes": notes}
         return {**self._texts_of(verdict, "id", "name", "sentence"), **judged}
 
-    def _places(self) -> list[dict[str, Any]]:
+    def _places(self) -> list[dict[str, object]]:
         limits = self.limits
         pictures = list(pictures_of(self.view, self._violations, self._redaction, limits.messages))
         self._leave_out(len(pictures) - limits.places, "place", "those of the violations come first")
@@ -146,7 +141,7 @@ class _Excerpt:
             for picture in pictures[: limits.places]
         ]
 
-    def _rows(self) -> dict[str, Any]:
+    def _rows(self) -> dict[str, object]:
         """The lanes and the rows of the timeline as the app draws them, one for each event, and the facts of each."""
         view, limits = self.view, self.limits
         lanes = TimelineLanes(view)
@@ -160,16 +155,16 @@ class _Excerpt:
         self._leave_out(view.last - len(seqs), "event", f"the timeline has the {count(len(seqs), 'event')} {where}")
         explained = frozenset(nearest(seqs, self._about, limits.explained))
         if len(explained) < len(seqs):
-            self.left_out.append(f"Only {count(len(explained), 'event')}, the {where}, tell all that led to them.")
-        rows: list[list[Any]] = []
+            self.left_out.append(f"Only {count(len(explained), 'event')}, the {where}, are explained.")
+        rows: list[list[object]] = []
         for seq in seqs:
             inner = seq not in folded
             row, event = (every if inner else folded).row(seq), view.event(seq)
-            told = explain(view, seq).lines if seq in explained else [Fact("what", describe(view, event), seq)]
+            told = explain(view, seq).lines if seq in explained else [Fact("what", event_line(view, seq), seq)]
             lines = [fact for fact in told if fact.label != "repro"]
             more = [Fact("", f"… {count(len(lines) - _FACTS, 'more line')}")] if len(lines) > _FACTS else []
             words = [self._text(text) for text in (row.text, row.who, " ".join(row.tags))]
-            known = [self._fact(fact) for fact in (*islice(lines, _FACTS), *more)]
+            known = [self._fact(fact) for fact in (*lines[:_FACTS], *more)]
             drawn = (seq, seconds(event.at), row.look, row.start, row.end, *words, row.mirror, row.bracket)
             rows.append([*drawn, int(inner), event.kind, known])
         names = (self._texts_of(lane, "label", "path", "group") for lane in lanes.all)
@@ -181,7 +176,6 @@ class _Excerpt:
 
 #: characters with which a text could end the block or begin another, and line ends that old scripts did not know
 _ESCAPED = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"})
-_SLOT = re.compile(r"\{\{(\w+)\}\}")
 
 
 def page_json(run: Run, redaction: PageRedaction, limits: Iterable[PageLimits] = _LIMITS) -> str:
@@ -196,10 +190,8 @@ def page_json(run: Run, redaction: PageRedaction, limits: Iterable[PageLimits] =
 
 def run_html(run: Run, redaction: PageRedaction) -> str:
     """The whole page."""
-    files = resources.files("trunkline.app.report.page")
-    style, script, template = (
-        files.joinpath(f"page.{ending}").read_text("utf-8").strip() for ending in ("css", "js", "html")
-    )
+    files = (Path(__file__).with_name(f"page.{ending}") for ending in ("css", "js", "html"))
+    style, script, template = (file.read_text("utf-8").strip() for file in files)
     header = run.trace.header
     shown = "\n".join(shortened(redaction.text(clean(line)), _LIMITS[0].text) for line in report_lines(run))
     policy = (
@@ -215,7 +207,7 @@ def run_html(run: Run, redaction: PageRedaction) -> str:
         "script": script,
     }
     # In one pass: a text of the run that looks like a slot is a text.
-    return _SLOT.sub(lambda slot: slots[slot[1]], template) + "\n"
+    return template.format_map(slots) + "\n"
 
 
 def _hashed(source: str) -> str:

@@ -17,9 +17,7 @@ from trunkline.app.view.labels import decision_facts
 from trunkline.app.view.labels.heartbeat_facts import heartbeat_facts
 from trunkline.app.view.wire_side.facts import wire_facts
 from trunkline.core.decisions import BOUND_TIER
-from trunkline.core.events import Body, Event, actions, delivery, gateway, hands, heartbeat
-from trunkline.core.events.base import RunEnded
-from trunkline.core.events.trace import TraceHeader
+from trunkline.core.events import Body, Event, RunEnded, TraceHeader, actions, delivery, gateway, hands, heartbeat
 from trunkline.sim.events import processes, wire, world
 from trunkline.sim.events.attach import GatewayAttached
 from trunkline.sim.invariants.base import Status, Violation

@@ -238,7 +238,7 @@ def test_a_run_of_20000_events_is_bounded_and_says_what_is_left_out(long):
     assert (len(data["rows"]), len(data["violations"])) == (20_000, 200)
     assert data["left_out"] == [
         "4789 violations left out: trunkline replay has all of them in the app.",
-        "Only 1500 events, the nearest to a violation, tell all that led to them.",
+        "Only 1500 events, the nearest to a violation, are explained.",
     ]
 
 
