@@ -17,8 +17,7 @@ from trunkline.app.attach.cells import Cell, FinishedTry
 from trunkline.app.report.json_junit import write_whole
 from trunkline.app.runs.model import Run
 from trunkline.core.errors import UsageError
-from trunkline.core.events import Trace
-from trunkline.core.events.trace import read_trace
+from trunkline.core.events import Trace, read_trace
 from trunkline.sim import judge
 from trunkline.sim.attach.expectations import check_attached, not_struck
 from trunkline.sim.plugins.toolbox import toolbox_of

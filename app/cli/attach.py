@@ -12,8 +12,8 @@ from trunkline.app.attach.cells import AttachedGateway, Cell, CellRecord, attach
 from trunkline.app.attach.results import cell_lines, checkup_lines, nothing_exercised, profile_lines, summary_line
 from trunkline.app.attach.runner import AttachProgress, TryRunner, not_interrupted, terminated_like_interrupted
 from trunkline.app.attach.try_folder import TryFolder
-from trunkline.app.cli.options import Flag, Many, Plugins, check_at_least, require_fakes
-from trunkline.app.cli.run.run import check_folders, load_matching
+from trunkline.app.cli.options import Flag, Many, Plugins, check_at_least, check_folders, require_fakes
+from trunkline.app.cli.run.run import load_matching
 from trunkline.app.terminal.output import print_lines
 from trunkline.app.text.cells import count
 from trunkline.core.errors import UsageError

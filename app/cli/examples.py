@@ -7,6 +7,7 @@ trunkline tour
 trunkline attach --command 'python bot.py' --report found
 trunkline attach doctor toy
 trunkline run scenarios/museum/B001-announced-twice.yaml --bug own
+trunkline run scenarios/tour/told-twice.yaml --bug own --html told-twice.html
 trunkline explore scenarios/tour --jobs 2
 trunkline fuzz --time 60s --corpus found
 trunkline shrink twice.yaml --output smaller.yaml
@@ -45,6 +46,7 @@ trunkline explain prompts --channel telegram --config gateway.yaml
 trunkline explain heartbeat --agent watch --config gateway.yaml
 trunkline watch http://127.0.0.1:8420
 trunkline report run.jsonl --plain
+trunkline report run.jsonl --html run.html
 trunkline replay run.jsonl
 trunkline diff before.jsonl after.jsonl
 trunkline web --port 8421

@@ -95,6 +95,13 @@ def check_at_least(least: int, **given: int | None) -> None:
             raise UsageError(f"--{name.replace('_', '-')} must be at least {least}")
 
 
+def check_folders(*reports: Path | None) -> None:
+    """Raise `UsageError` for a report whose folder does not exist."""
+    for report in reports:
+        if report is not None and not report.absolute().parent.is_dir():
+            raise UsageError(f"{report}: there is no folder {report.parent}")
+
+
 def require_fakes(who: str) -> None:
     """Raise `UsageError` with the remedy if the extra of the fake platforms is not installed. `who`: what needs it."""
     from trunkline.sim.wire.servers import SERVER_PACKAGE

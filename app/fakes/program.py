@@ -18,8 +18,7 @@ from trunkline.app.text.cells import cut
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds.registry import describe
 from trunkline.core.errors import UsageError
-from trunkline.core.events import Event, Trace, TraceHeader, encode_event, gateway, trace
-from trunkline.core.events.base import RunEnded
+from trunkline.core.events import Event, RunEnded, Trace, TraceHeader, encode_event, gateway, trace
 from trunkline.sim.events.script import RunPhase
 from trunkline.sim.events.world import WorldAccount, WorldPerson, WorldPlace
 from trunkline.sim.loop import RealTimeLoop, run_real_time

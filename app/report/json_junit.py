@@ -18,11 +18,14 @@ REPORT_VERSION = 1
 
 
 def as_json(
-    runs: Sequence[Run], left_out: Mapping[str, Sequence[str]] | None = None, declared: Sequence[DeclaredDefect] = ()
+    runs: Sequence[Run],
+    left_out: Mapping[str, Sequence[str]] | None = None,
+    declared: Sequence[DeclaredDefect] = (),
+    page: str = "",
 ) -> bytes:
     """All runs as one JSON document, version `REPORT_VERSION`. `left_out`: scenario -> why it is not on the wire.
 
-    `declared`: of runs with the defects that their scenarios declare, what each shows.
+    `declared`: of runs with the defects that their scenarios declare, what each shows. `page`: of a single run.
     """
     document: dict[str, Any] = {
         "trunkline_report": REPORT_VERSION,
@@ -35,6 +38,8 @@ def as_json(
             {**run, "as_declared": not defect.differs, "differs": defect.differs}
             for run, defect in zip(document["runs"], declared, strict=True)
         ]
+    if page:
+        document["page"] = page
     if left_out:
         document["not_on_the_wire"] = {scenario: list(reasons) for scenario, reasons in left_out.items()}
     return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
@@ -58,11 +63,13 @@ def as_junit(
     seconds: Sequence[float],
     left_out: Mapping[str, Sequence[str]] | None = None,
     declared: Sequence[DeclaredDefect] = (),
+    page: str = "",
 ) -> bytes:
     """All runs as JUnit XML: a test case per run, with the text report as its failure. `seconds`: CPU time of each.
 
     `left_out`: scenario -> why it is not on the wire; each is a skipped test case. `declared`: of runs with the defects
     that their scenarios declare, what each shows; such a run fails where it shows anything else.
+    `page`: of a single run, which CI servers attach to the test case.
     """
     differs = [defect.differs for defect in declared] if declared else [_failure(run) for run in runs]
     failed = sum(map(bool, differs))
@@ -76,6 +83,9 @@ def as_junit(
         if message:
             failure = ElementTree.SubElement(case, "failure", message=message)
             failure.text = "\n".join(blocks(run))
+        if page:
+            # How Jenkins and GitLab find a file.
+            ElementTree.SubElement(case, "system-out").text = f"[[ATTACHMENT|{page}]]"
     for scenario, reasons in (left_out or {}).items():
         case = ElementTree.SubElement(suite, "testcase", classname="not on the wire", name=scenario, time="0.000")
         ElementTree.SubElement(case, "skipped", message="; ".join(reasons))

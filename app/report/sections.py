@@ -32,8 +32,7 @@ from trunkline.core.events.base import RunEnded
 from trunkline.core.events.gateway import InboundDropped, InboundReceived
 from trunkline.sim.events.world import PeerSaid
 from trunkline.sim.index.marks import without_marks
-from trunkline.sim.invariants import INVARIANTS
-from trunkline.sim.invariants.base import Status, Verdict, Violation
+from trunkline.sim.invariants import INVARIANTS, Status, Verdict, Violation
 
 
 def question_sections(view: RunView) -> Iterator[tuple[str, Iterable[Fact]]]:
@@ -218,7 +217,7 @@ def sections(view: RunView) -> Iterator[Section]:
     histories = MessageHistories(view)
     hands = HandRuns(view, histories)
     delegated = hands_fact(hands, view.last)
-    yield Section(title="Run", facts=(*_run(view), *([delegated] if delegated is not None else ())))
+    yield Section(title="Run", facts=(*run_facts(view), *([delegated] if delegated is not None else ())))
     yield from _verdicts(view)
     yield from _chapter("Messages", message_sections(view, MessageRows(view, histories)), "no messages in this run")
     yield from _chapter("Sessions", _sessions(view), "no sessions in this run")
@@ -232,7 +231,7 @@ def sections(view: RunView) -> Iterator[Section]:
 
 def _of_wire(view: RunView) -> Iterator[Section]:
     """Every chapter of a run of which only the wire is known."""
-    yield Section(title="Run", facts=tuple(_run(view)))
+    yield Section(title="Run", facts=tuple(run_facts(view)))
     yield from _verdicts(view)
     yield from _chapter("Questions", question_sections(view), "nobody asked anything in this run")
     yield from _chapter("Places", place_sections(view), "nothing was said in this run")
@@ -254,7 +253,8 @@ def _chapter(title: str, parts: Iterable[tuple[str, Iterable[Fact]]], empty: str
     yield from found
 
 
-def _run(view: RunView) -> Iterator[Fact]:
+def run_facts(view: RunView) -> Iterator[Fact]:
+    """The run itself: scenario, seed, defects, end, verdict and how to repeat it."""
     header = view.run.trace.header
     yield Fact("scenario", clean(header.scenario))
     yield from facts(0, ("title", header.title), ("source", header.source), ("file", header.path))
@@ -277,11 +277,12 @@ def _run(view: RunView) -> Iterator[Fact]:
     yield from standing_facts(view, view.last)
     if view.run.trace.cut:
         yield Fact("cut", f"{clean(view.run.trace.cut)}; {NOT_JUDGED}", tone=Tone.WARN)
-    yield _holds(view)
+    yield holds_fact(view)
     yield from facts(0, ("repro", reproduction(header, view.events)))
 
 
-def _holds(view: RunView) -> Fact:
+def holds_fact(view: RunView) -> Fact:
+    """The verdict on the whole run."""
     run = view.run
     exercised = f"{run.exercised} of {count(len(view.verdicts), 'invariant')} exercised"
     if run.holds:
@@ -293,12 +294,13 @@ def _holds(view: RunView) -> Fact:
     return Fact("verdict", f"{', '.join(texts)}, {exercised}", tone=Tone.BAD, mark="✗")
 
 
-_ORDER = (Status.VIOLATED, Status.OK, Status.NOT_EXERCISED)
+#: the order of verdicts in reports
+VERDICT_ORDER = (Status.VIOLATED, Status.OK, Status.NOT_EXERCISED)
 
 
 def _verdicts(view: RunView) -> Iterator[Section]:
     yield Section(title="Verdicts")
-    for verdict in sorted(view.verdicts, key=lambda verdict: _ORDER.index(verdict.status)):
+    for verdict in sorted(view.verdicts, key=lambda verdict: VERDICT_ORDER.index(verdict.status)):
         yield Section(title=f"{verdict.id} {verdict.name}", level=2, facts=tuple(_verdict(view, verdict)))
     if view.wire_side:
         yield Section(title="What needs the gateway's inside", level=2, facts=(unjudged_fact(view),))

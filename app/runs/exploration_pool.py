@@ -14,11 +14,10 @@ from typing import Any
 from trunkline.app import gc_policy
 from trunkline.app.runs.model import RunJob
 from trunkline.core.events.trace import TraceHeader
-from trunkline.sim import ScenarioFile
+from trunkline.sim import CrashAt, ScenarioFile
 from trunkline.sim.explore import CrashRun, DifferenceCause, Explorer, Sampling
 from trunkline.sim.explore.crash_plan import CrashTrial
 from trunkline.sim.plugins.toolbox import toolbox_of
-from trunkline.sim.run.crash_at import CrashAt
 
 
 @dataclass(slots=True)

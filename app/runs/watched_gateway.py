@@ -18,8 +18,7 @@ from trunkline.app.operators.http_client import HttpClient
 from trunkline.app.operators.port import Unavailable
 from trunkline.app.runs.live_run import MIB, Budget, FeedState, GrowingTrace
 from trunkline.core.errors import UsageError
-from trunkline.core.events import Event, TraceError, TraceHeader
-from trunkline.core.events.trace import decode_event
+from trunkline.core.events import Event, TraceError, TraceHeader, decode_event
 from trunkline.sim.events.processes import ProcessCrashed
 
 # Reads the event stream of a running gateway in a thread: connects again where it broke off, and says what it did.

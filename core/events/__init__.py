@@ -1,7 +1,7 @@
 """Events, the ordered log of events, and the trace file format."""
 
 from trunkline.core.events import actions, adapters, bindings, delivery, gateway, hands, heartbeat, leases
-from trunkline.core.events.base import BODIES, Body
+from trunkline.core.events.base import BODIES, Body, RunEnded
 from trunkline.core.events.log import Event, EventLog, EventSink, Recorder
 from trunkline.core.events.trace import (
     TRACE_VERSION,
@@ -26,6 +26,7 @@ __all__ = [
     "EventSink",
     "Recorder",
     "Recording",
+    "RunEnded",
     "Trace",
     "TraceError",
     "TraceHeader",

@@ -5,8 +5,9 @@ from functools import cache
 from html import escape
 from importlib import resources
 
-from trunkline.app.attach.report.finding import BrokenPromise, Bubble, FindingPage, Link, PlacePicture, WireRow
+from trunkline.app.attach.report.finding import BrokenPromise, FindingPage, Link, WireRow
 from trunkline.app.attach.report.matrix import CellMatrix, CellOutcome, MatrixCell
+from trunkline.app.report.excerpts import Bubble, PlacePicture
 from trunkline.app.text.cells import clean_lines, count
 from trunkline.sim.attach.tries import MIN_TRIES
 
@@ -133,6 +134,7 @@ def finding_html(page: FindingPage) -> str:
         [_place(place) for place in page.places],
         element("p", MARKS, class_="dim"),
         element("h2", "On the wire"),
+        element("p", element("a", "Walk through the whole run, event by event", href=f"{page.slug}-run.html")),
         element("p", ROWS_COLOURED, class_="dim"),
         element("div", _rows(page.rows), class_="wide"),
         element("p", ROWS_LEFT_OUT.format(count(page.rows_left_out, "event")), class_="dim"),

@@ -6,7 +6,9 @@ from pathlib import Path
 from trunkline.app.attach.cells import CellRecord
 from trunkline.app.attach.report import finding, html
 from trunkline.app.attach.report.matrix import CellMatrix, MatrixCell, matrix_of
+from trunkline.app.report.excerpts import Bubble
 from trunkline.app.report.json_junit import write_whole
+from trunkline.app.report.page.run_page import run_html
 from trunkline.app.report.redaction import PageRedaction, block, code, plain
 from trunkline.app.text.cells import count
 from trunkline.core import VERSION
@@ -69,7 +71,7 @@ def _broken(promise: finding.BrokenPromise) -> Iterator[str]:
             yield f"  - {label}: {code(text)}"
 
 
-def _bubble(bubble: finding.Bubble) -> Iterator[str]:
+def _bubble(bubble: Bubble) -> Iterator[str]:
     if bubble.aside:
         yield f"{bubble.at:>10}  --- {bubble.text} ---"
         return
@@ -145,7 +147,8 @@ def write_report(records: Sequence[CellRecord], folder: Path, redaction: PageRed
         raise UsageError(f"{pages}: {error.strerror or error}") from error
     written: set[str] = set()
     for page in findings:
-        for suffix, text in ((".html", html.finding_html(page)), (".md", finding_markdown(page))):
+        run = run_html(page.breach.first.run, redaction)
+        for suffix, text in ((".html", html.finding_html(page)), (".md", finding_markdown(page)), ("-run.html", run)):
             _write(pages / f"{page.slug}{suffix}", text)
             written.add(f"{page.slug}{suffix}")
     for old in pages.iterdir():

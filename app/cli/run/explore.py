@@ -10,8 +10,8 @@ from typing import Annotated
 import msgspec
 from cyclopts import Group, Parameter
 
-from trunkline.app.cli.options import Flag, Many, Selection, check_at_least
-from trunkline.app.cli.run.run import check_folders, load_all
+from trunkline.app.cli.options import Flag, Many, Selection, check_at_least, check_folders
+from trunkline.app.cli.run.run import load_all
 from trunkline.app.report.exploration import Cost, as_json, lines_of, summary
 from trunkline.app.report.summary import report_lines
 from trunkline.app.runs.exploration_pool import Exploration, cpu_seconds, explore

@@ -12,8 +12,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from trunkline.app.cli.options import Flag, Many, check_at_least
-from trunkline.app.cli.run.run import check_folders
+from trunkline.app.cli.options import Flag, Many, check_at_least, check_folders
 from trunkline.app.report.fuzzing import as_json, as_junit, cause_lines, summary
 from trunkline.app.report.json_junit import write_whole
 from trunkline.app.runs.fuzzing import Campaign, FuzzPlan, fuzz, shrink_file

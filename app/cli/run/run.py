@@ -20,7 +20,7 @@ from typing import Annotated, Any, BinaryIO
 import msgspec
 from cyclopts import Parameter
 
-from trunkline.app.cli.options import Flag, Many, Selection, check_at_least, require_fakes
+from trunkline.app.cli.options import Flag, Many, Selection, check_at_least, check_folders, require_fakes
 from trunkline.app.report.summary import report_lines, run_line, summary
 from trunkline.app.runs.known_defects import KnownDefect, known_defects
 from trunkline.app.runs.model import DeclaredDefect, Run, RunJob, declared_defects
@@ -28,8 +28,7 @@ from trunkline.app.runs.scenario_source import load
 from trunkline.app.terminal.output import discard_output, print_lines, progress_bar
 from trunkline.app.text.cells import aligned, clean, count
 from trunkline.core.errors import UsageError
-from trunkline.core.events import Event, TraceHeader, encode_event, write_trace
-from trunkline.core.events.base import RunEnded
+from trunkline.core.events import Event, RunEnded, TraceHeader, encode_event, write_trace
 from trunkline.core.events.trace import encode_header
 from trunkline.sim import ScenarioError, ScenarioFile, find_bugs, find_scenarios, run_scenario, scenario_home
 from trunkline.sim.loop import SimulationError
@@ -144,6 +143,9 @@ class RunOptions(Selection):
     """Write a JUnit XML report."""
     json: Path | None = None
     """Write a JSON report."""
+    html: Path | None = None
+    """Write a page of a single run that any browser opens: one file, with the timeline, what people saw, and what led
+    to each violation. JUnit and JSON name the file."""
     wire: Flag = False
     """Put the platforms on sockets of this machine, and the gateway on its real adapters; compare the verdicts with
     those in virtual time. Scenarios that do not fit are listed with the reason."""
@@ -168,7 +170,7 @@ def run_scenarios(*paths: Path, options: Annotated[RunOptions, Parameter(name="*
         Scenario files or folders; by default the scenarios that come with Trunkline.
     """
     check_at_least(1, seeds=options.seeds)
-    check_folders(options.trace, options.junit, options.json)
+    check_folders(options.trace, options.junit, options.json, options.html)
     wire = _wire(options)
     files, others = load_all(paths, options.keyword, options.toolbox)
     if ALL in options.bug:
@@ -178,8 +180,11 @@ def run_scenarios(*paths: Path, options: Annotated[RunOptions, Parameter(name="*
         jobs = wire.fitting(jobs)
     if not jobs:
         raise UsageError(f"--bug {OWN}: none of these scenarios declares a bug; --bug NAME switches one on by its name")
-    if options.trace is not None and len(jobs) != 1:
-        raise UsageError(f"--trace is for a single run, and this makes {len(jobs)}: name one scenario, seed and bug")
+    for name, file in (("trace", options.trace), ("html", options.html)):
+        if file is not None and len(jobs) != 1:
+            raise UsageError(
+                f"--{name} is for a single run, and this makes {len(jobs)}: name one scenario, seed and bug"
+            )
     runs: list[Run] = []
     spent: list[float] = []
     declared: list[DeclaredDefect] = []
@@ -218,6 +223,7 @@ def _run_with_all(options: RunOptions, files: Sequence[ScenarioFile]) -> int:
         "--wire": options.wire,
         "--trace": options.trace,
         "--junit": options.junit,
+        "--html": options.html,
         f"--bug {OWN}": OWN in options.bug,
     }
     given = [name for name, value in other.items() if value]
@@ -379,13 +385,6 @@ def _wire(options: RunOptions) -> WireRuns | None:
     return WireRuns(options.speed) if options.wire else None
 
 
-def check_folders(*reports: Path | None) -> None:
-    """Raise `UsageError` for a report whose folder does not exist."""
-    for report in reports:
-        if report is not None and not report.absolute().parent.is_dir():
-            raise UsageError(f"{report}: there is no folder {report.parent}")
-
-
 def _with_steps(files: list[ScenarioFile], steps: Sequence[str]) -> list[ScenarioFile]:
     if not steps:
         return files
@@ -470,13 +469,18 @@ def _write_reports(
 ) -> None:  # fmt: skip
     if options.trace is not None and options.trace != STDOUT:
         write_trace(options.trace, runs[0].trace)
+    if options.html is not None:
+        from trunkline.app.report.page.run_page import write_page
+
+        write_page(options.html, runs[0])
+    page = "" if options.html is None else clean(str(options.html))
     if options.junit is not None or options.json is not None:
         from trunkline.app.report.json_junit import as_json, as_junit, write_whole
 
         if options.junit is not None:
-            write_whole(options.junit, as_junit(runs, spent, left_out, declared))
+            write_whole(options.junit, as_junit(runs, spent, left_out, declared, page))
         if options.json is not None:
-            write_whole(options.json, as_json(runs, left_out, declared))
+            write_whole(options.json, as_json(runs, left_out, declared, page))
 
 
 @contextmanager

@@ -22,9 +22,8 @@ from trunkline.app.view.timeline.timeline import Timeline, VisibleRows, is_deliv
 from trunkline.app.view.wire_side.unknown import gateway_name, not_known
 from trunkline.core.errors import UsageError
 from trunkline.core.events import Event, Trace, delivery
-from trunkline.sim import judge
+from trunkline.sim import Verdict, judge
 from trunkline.sim.events.wire import WireAccepted
-from trunkline.sim.invariants.base import Verdict
 
 # The filter of the rows, and the breakpoints. Both stay when another run is opened.
 

@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby, islice
+from itertools import groupby, islice, pairwise
 
 import msgspec
 
@@ -17,9 +17,7 @@ from trunkline.app.view.labels import decision_facts
 from trunkline.app.view.labels.heartbeat_facts import heartbeat_facts
 from trunkline.app.view.wire_side.facts import wire_facts
 from trunkline.core.decisions import BOUND_TIER
-from trunkline.core.events import Body, Event, actions, delivery, gateway, hands, heartbeat
-from trunkline.core.events.base import RunEnded
-from trunkline.core.events.trace import TraceHeader
+from trunkline.core.events import Body, Event, RunEnded, TraceHeader, actions, delivery, gateway, hands, heartbeat
 from trunkline.sim.events import processes, wire, world
 from trunkline.sim.events.attach import GatewayAttached
 from trunkline.sim.invariants.base import Status, Violation
@@ -317,7 +315,8 @@ def _judged(view: RunView, event: Event, violations: Sequence[Violation]) -> Ite
 
 
 def _distinct(label: str, texts: Sequence[str], tone: Tone) -> Iterator[Fact]:
-    longer = {text for text in texts if any(other != text and other.startswith(text) for other in texts)}
+    # Of sorted texts, the next begins with the one before if any does: a run that loops has thousands.
+    longer = {text for text, following in pairwise(sorted(set(texts))) if following.startswith(text)}
     return listed(label, (text for text in dict.fromkeys(texts) if text not in longer), tone=tone)
 
 

@@ -7,8 +7,7 @@ import msgspec
 
 from trunkline.core.events import Event
 from trunkline.sim.events.world import PeerSaid, PlatformPushed
-from trunkline.sim.invariants import EVIDENCE
-from trunkline.sim.invariants.base import EvidenceKind, Violation
+from trunkline.sim.invariants import EVIDENCE, EvidenceKind, Violation
 
 # Causes of events, followed back to the root and forward to all effects.
 

@@ -19,8 +19,7 @@ from trunkline.app.view.index.growing import GrowingRows
 from trunkline.app.view.index.places import PlaceKey, Places
 from trunkline.app.view.index.transcripts import SessionMoves, SessionStates, Transcripts, VisibleMessages
 from trunkline.core.decisions import BOUND_TIER
-from trunkline.core.events import Body, Event, Trace, TraceHeader, bindings, delivery, gateway, hands
-from trunkline.core.events.base import RunEnded
+from trunkline.core.events import Body, Event, RunEnded, Trace, TraceHeader, bindings, delivery, gateway, hands
 from trunkline.core.events.heartbeat import HeartbeatEnded, HeartbeatScheduled, HeartbeatSkipped, HeartbeatStarted
 from trunkline.core.keys import SessionKey
 from trunkline.core.values import Address

@@ -4,8 +4,7 @@ from trunkline.app.text.cells import count, quoted
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds.registry import FORMATS, alarm, label, label_text, note, row, row_text
 from trunkline.app.view.rows.lanes import Look, RowBuilder, TimelineRow
-from trunkline.core.events import Event, adapters, gateway, leases
-from trunkline.core.events.base import RunEnded
+from trunkline.core.events import Event, RunEnded, adapters, gateway, leases
 from trunkline.core.reasons import Reason
 from trunkline.sim.events import actions, attach, model, script, wire, world
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed

@@ -27,8 +27,7 @@ from trunkline.app.view.rows.lanes import (
     TimelineRow,
     WantedWidths,
 )
-from trunkline.core.events import Body, Event, bindings, delivery, leases
-from trunkline.core.events.base import RunEnded
+from trunkline.core.events import Body, Event, RunEnded, bindings, delivery, leases
 from trunkline.core.values import IntentState
 from trunkline.sim.events.wire import WireAccepted, WireCalled
 from trunkline.sim.index.projection import on

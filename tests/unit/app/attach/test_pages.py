@@ -132,7 +132,10 @@ def test_hostile_texts_stay_texts_in_html(text: str):
         assert set(seen.tags) <= TAGS
         assert not any(name.startswith("on") or name in LOADING for name, _ in seen.attributes)
         links = [value or "" for name, value in seen.attributes if name == "href"]
-        assert all(re.match(r"https://github\.com/|findings/|\.\./index\.html$", link) for link in links), links
+        assert all(
+            re.match(r"https://github\.com/|findings/|\.\./index\.html$|toy-plain-x1-run\.html$", link)
+            for link in links
+        ), links
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2028]", page)
 
 
@@ -168,10 +171,10 @@ def test_secrets_are_in_no_page(tmp_path):
     record = a_record(with_text(text), troubles=[Trouble(problem=text, log=(text,))])
     write_report([record, a_record(troubles=[Trouble(problem=text)], name="other")], tmp_path, REDACTION)
     pages = [path.read_text() for path in tmp_path.rglob("*.*") if path.is_file()]
-    assert len(pages) == 4
+    assert len(pages) == 5
     for page in pages:
         assert not any(secret in page for secret in (token, "planted-value-1", "/srv/ana", f"{HOME}/ben"))
-    assert sum("[redacted]" in page.replace("\\", "") for page in pages) == 4
+    assert sum("[redacted]" in page.replace("\\", "") for page in pages) == 5
 
 
 def test_a_page_loads_nothing_and_prints():
@@ -222,7 +225,9 @@ def test_every_outcome_of_the_matrix():
 
 def test_pages_of_findings_that_are_none_any_more_go(tmp_path):
     write_report([a_record(twice())], tmp_path, REDACTION)
-    assert sorted(path.name for path in (tmp_path / "findings").iterdir()) == ["toy-plain-x1.html", "toy-plain-x1.md"]
+    names = ["toy-plain-x1-run.html", "toy-plain-x1.html", "toy-plain-x1.md"]
+    assert sorted(path.name for path in (tmp_path / "findings").iterdir()) == names
+    assert 'href="toy-plain-x1-run.html"' in (tmp_path / "findings" / "toy-plain-x1.html").read_text()
     (tmp_path / "findings" / "notes.txt").write_text("mine")
     write_report([a_record(once())], tmp_path, REDACTION)
     assert [path.name for path in (tmp_path / "findings").iterdir()] == ["notes.txt"]
