@@ -1,0 +1,262 @@
+"""A checkup of a server before it serves: machine, configuration and surroundings. Writes nothing, shows no secret."""
+
+import json
+import os
+import platform
+import re
+import shutil
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal, TypeVar
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+import msgspec
+
+from trunkline.app.serve.asking import Heard, ask, probe_of
+from trunkline.app.serve.config import ServeConfig
+from trunkline.app.serve.machine import MORE_FILES, connection_limit, raise_descriptor_limit
+from trunkline.app.serve.parts import token_of
+from trunkline.app.serve.redaction import Redaction, named_secrets, secrets_of
+from trunkline.app.serve.settings import Settings, load_settings
+from trunkline.app.text.cells import clean, count
+from trunkline.core import VERSION
+from trunkline.core.config.files.problems import FileError
+from trunkline.core.config.secrets import Secret
+from trunkline.core.errors import ConfigError, StoreError
+from trunkline.core.store.sqlite import lease
+from trunkline.core.store.sqlite.copies import check_store
+from trunkline.core.store.sqlite.damage import damaged
+from trunkline.core.store.sqlite.offline.opening import reading
+
+T = TypeVar("T")
+#: seconds for all questions together; one of them gives up a little earlier
+_WITHIN = 12.0
+#: seconds by which a clock may differ: signatures of platforms and times of messages allow about as much
+_OFF = 30.0
+#: bytes of free disk, and open files, below which a gateway soon stands still
+_DISK, _FILES = 512 * 1024**2, 1024
+
+
+class Checked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A line of the checkup."""
+
+    state: Literal["ok", "warning", "failed", "left out"]
+    what: str
+    seen: str
+    remedy: str = ""
+
+
+def checkup(config: Path | None, state: Path | None = None) -> list[Checked]:
+    """Check all that a server with this configuration needs; without one, what the defaults of `serve` need."""
+    try:
+        settings = load_settings(config, state=state)
+    except FileError as error:
+        wrong = [_line("failed", "configuration", str(problem), problem.hint) for problem in error.problems]
+        rest = "secrets, platforms, models, clock, store: the configuration comes first"
+        return [*_installation(ServeConfig()), *wrong, _line("left out", "the rest", rest), _limits(None)]
+    lines = [*_installation(settings.config), *_secrets(settings)]
+    lines += [*_configuration(settings, lines), *_surroundings(settings), *_store(settings)]
+    lines.append(_limits(settings.config.http.max_connections))
+    hide = Redaction(secrets_of(settings)).of
+    return [_line(line.state, line.what, hide(line.seen), hide(line.remedy)) for line in lines]
+
+
+def _line(state: Literal["ok", "warning", "failed", "left out"], what: str, seen: str, remedy: str = "") -> Checked:
+    return Checked(state=state, what=what, seen=clean(seen), remedy=clean(remedy))
+
+
+def _installation(config: ServeConfig) -> Iterator[Checked]:
+    yield _line("ok", "Python", f"{platform.python_version()}, {sys.executable}")
+    try:
+        found = metadata.distribution("trunkline")
+        origin = json.loads(found.read_text("direct_url.json") or "{}")
+    except (metadata.PackageNotFoundError, ValueError):
+        yield _line("warning", "Trunkline", f"{VERSION}, not installed by pip", "in a clone: make install")
+        return
+    clone = url2pathname(urlsplit(str(origin.get("url", ""))).path)
+    linked = bool(origin.get("dir_info", {}).get("editable"))
+    kind = f"linked to {clone} (editable)" if linked else f"a copy, in {found.locate_file('')}"
+    yield _line("ok", "Trunkline", f"{VERSION}, {kind}")
+    # What an extra brings is said by the distribution itself.
+    brought = [(re.split(r"[^\w.-]", need)[0], need) for need in found.requires or ()]
+    kinds = {agent.kind for agent in config.agents.values()} | {account.on for account in config.accounts}
+    wanted = [extra for extra in found.metadata.get_all("Provides-Extra") or () if extra in {"http", *kinds}]
+    missing = {
+        extra: [name for name, need in brought if re.search(rf"extra == .{extra}\b", need) and not _is_installed(name)]
+        for extra in wanted
+    }
+    lacking = [extra for extra, names in missing.items() if names]
+    if lacking:
+        names = ", ".join(dict.fromkeys(name for names in missing.values() for name in names))
+        source = f"{'--editable ' if linked else ''}'{clone or 'trunkline'}[{','.join(lacking)}]'"
+        yield _line("failed", "packages", f"not installed: {names}", f"{sys.executable} -m pip install {source}")
+    else:
+        yield _line("ok", "packages", f"those of the extras {', '.join(wanted)} are installed")
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        return bool(metadata.version(name))
+    except metadata.PackageNotFoundError:
+        return False
+
+
+def _configuration(settings: Settings, told: list[Checked]) -> Iterator[Checked]:
+    if settings.path is None:
+        seen = "no file is named: these are the defaults of `trunkline serve`, a web chat and an echo"
+        yield _line("left out", "configuration", seen, "name it with --config gateway.yaml; trunkline init writes one")
+    try:
+        from trunkline.app.serve.server import problems_of
+    except ModuleNotFoundError as error:
+        yield _line("left out", "configuration", f"whether a server would start: that needs {error.name}")
+        return
+    wrong = [line for problem in problems_of(settings) for line in problem.splitlines()]
+    # What is said of a secret or a package is not said again.
+    seen = [line.seen for line in told if line.state == "failed"]
+    packages = any(line.what == "packages" and line.state == "failed" for line in told)
+    wrong = [line for line in wrong if not line.endswith(tuple(seen)) and not (packages and "pip install" in line)]
+    yield from (_line("failed", "configuration", line) for line in wrong)
+    if not wrong and settings.path is not None:
+        yield _line("ok", "configuration", f"{settings.path}: nothing else is wrong with it")
+
+
+def _secrets(settings: Settings) -> Iterator[Checked]:
+    for at, secret in named_secrets(settings.config):
+        file = None if secret.file is None else settings.folder / secret.file
+        where = f"the variable {secret.env}" if file is None else f"the file {file}"
+        put = f"export {secret.env}=..." if file is None else f"write the secret into {file}, and chmod 600 it"
+        try:
+            secret.read(settings.folder, settings.environ)
+        except ConfigError as error:
+            yield _line("failed", at, error.facts, put)
+            continue
+        mode = 0 if file is None or sys.platform == "win32" else file.stat().st_mode & 0o777
+        if mode & 0o007:
+            yield _line("warning", at, f"everybody can read {where} (mode {mode:03o})", f"chmod 600 {file}")
+        else:
+            yield _line("ok", at, f"{where} is set")
+    file = settings.token_file
+    if file is not None and not file.exists():
+        yield _line("ok", "token", f"{file} is made at the first start")
+    elif file is not None:
+        try:
+            token_of(file)
+            yield _line("ok", "token", f"{file} has one")
+        except ConfigError as error:
+            yield _line("failed", "token", error.facts)
+
+
+def _surroundings(settings: Settings) -> Iterator[Checked]:
+    """Ask the platforms and models, side by side, and compare the clock with theirs."""
+    asked = dict[str, Callable[[], tuple[Heard, float]]]()
+
+    def read(secret: Secret) -> str:
+        return secret.read(settings.folder, settings.environ)
+
+    agents = {f"agents.{name}.{agent.kind}": agent for name, agent in settings.config.agents.items()}
+    accounts = {f"accounts[{n}].{account.on}": account for n, account in enumerate(settings.config.accounts)}
+    probed = accounts | {at: agent.openai for at, agent in agents.items() if agent.openai is not None}
+    for at, config in probed.items():
+        try:
+            probe = probe_of(config, read)
+        except ConfigError:
+            yield _line("left out", at, "it was not asked: its secret comes first")
+            continue
+        if probe is not None and find_spec("httpx") is None:
+            yield _line("left out", at, "it was not asked: that needs httpx")
+        elif probe is not None:
+            asked[at] = lambda probe=probe: (ask(probe), time.time())
+    for at, agent in agents.items():
+        if agent.webhook is not None:
+            asked[at] = lambda url=agent.webhook.url: (_connect(url), time.time())
+    behind = dict[str, float]()
+    for at, found in _side_by_side(asked).items():
+        heard, now = found or (Heard(there=False, text=f"no answer within {_WITHIN:g} s"), 0.0)
+        remedy = "put the right secret in its place" if heard.there else "see its address, the network and the proxy"
+        yield _line("ok" if heard.taken else "failed", at, heard.text, "" if heard.taken else remedy)
+        if heard.time is not None:
+            behind[at] = heard.time - now
+    if not behind:
+        yield _line("left out", "clock", "nobody has answered who says the time")
+        return
+    at, most = max(behind.items(), key=lambda item: abs(item[1]))
+    if abs(most) > _OFF:
+        off = f"{abs(most):.0f} s {'behind' if most > 0 else 'ahead of'} that of {at}"
+        yield _line("warning", "clock", f"the clock of this machine is {off}", "set it: timedatectl set-ntp true")
+    else:
+        yield _line("ok", "clock", f"it agrees with that of {', '.join(behind)}")
+
+
+def _connect(url: str) -> Heard:
+    parts = urlsplit(url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        socket.create_connection((parts.hostname or "", port), timeout=_WITHIN - 2).close()
+    except (OSError, UnicodeError) as error:
+        return Heard(there=False, text=f"no connection to {parts.hostname}:{port}: {error}")
+    return Heard(taken=True, text=f"{parts.hostname}:{port} takes connections")
+
+
+def _side_by_side(work: Mapping[str, Callable[[], T]]) -> dict[str, T | None]:
+    """Do all of it in threads; None for what has raised or takes too long, which then holds nothing up."""
+    done = dict[str, T | None].fromkeys(work)
+
+    def run(name: str, task: Callable[[], T]) -> None:
+        try:
+            done[name] = task()
+        except Exception as error:  # noqa: BLE001 -- its text may have a secret, and a thread would print it
+            del error
+
+    threads = [threading.Thread(target=run, args=item, daemon=True) for item in work.items()]
+    for thread in threads:
+        thread.start()
+    end = time.monotonic() + _WITHIN
+    for thread in threads:
+        thread.join(max(0.0, end - time.monotonic()))
+    return dict(done)
+
+
+def _store(settings: Settings) -> Iterator[Checked]:
+    path = settings.store
+    if path.exists():
+        yield from _stored(path)
+    else:
+        yield _line("ok", "store", f"{path} is made at the first start")
+    folder = next(above for above in (path.absolute(), *path.absolute().parents) if above.is_dir())
+    if not os.access(folder, os.W_OK | os.X_OK):
+        yield _line("failed", "store", f"{folder} cannot be written by this user", "name another one with `store:`")
+    free = shutil.disk_usage(folder).free
+    seen = f"{free / 1024**3:.1f} GiB are free in {folder}"
+    yield _line("ok", "disk", seen) if free >= _DISK else _line("warning", "disk", seen, "make room")
+
+
+def _stored(path: Path) -> Iterator[Checked]:
+    try:
+        facts = check_store(path)
+        with reading(path) as connection:
+            holder = lease.holder_of(connection, time.time()) if lease.is_held(connection) else None
+    except StoreError as error:
+        yield _line("failed", "store", str(error), "see trunkline store check")
+        return
+    for finding in facts.findings:
+        yield _line("failed", "store", damaged(path, finding).facts)
+    if not facts.findings:
+        due = facts.newest - facts.version
+        today = f"; the next start migrates it ({count(due, 'migration')})" if due else ""
+        yield _line("ok", "store", f"{path} is sound{today}")
+    yield _line("ok", "lease", f"{holder} works the store" if holder else "no process works the store")
+
+
+def _limits(configured: int | None) -> Checked:
+    descriptors = raise_descriptor_limit()
+    connections = connection_limit(configured, descriptors)
+    seen = f"{descriptors:,} open files, which allow {connections:,} connections"
+    few = descriptors < _FILES or connections < (configured or 0)
+    return _line("warning" if few else "ok", "limits", seen, MORE_FILES if few else "")
