@@ -1,6 +1,5 @@
 """A checkup of a server before it serves: machine, configuration and surroundings. Writes nothing, shows no secret."""
 
-import json
 import os
 import platform
 import re
@@ -10,12 +9,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, TypeVar
 from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 import msgspec
 
@@ -76,36 +75,27 @@ def _installation(config: ServeConfig) -> Iterator[Checked]:
     yield _line("ok", "Python", f"{platform.python_version()}, {sys.executable}")
     try:
         found = metadata.distribution("trunkline")
-        origin = json.loads(found.read_text("direct_url.json") or "{}")
-    except (metadata.PackageNotFoundError, ValueError):
+    except metadata.PackageNotFoundError:
         yield _line("warning", "Trunkline", f"{VERSION}, not installed by pip", "in a clone: make install")
         return
-    clone = url2pathname(urlsplit(str(origin.get("url", ""))).path)
-    linked = bool(origin.get("dir_info", {}).get("editable"))
-    kind = f"linked to {clone} (editable)" if linked else f"a copy, in {found.locate_file('')}"
-    yield _line("ok", "Trunkline", f"{VERSION}, {kind}")
+    linked = re.search(r'"editable":\s*true', found.read_text("direct_url.json") or "")
+    # The package itself, as the link of an editable installation leads to the clone.
+    home = Path(__file__).resolve().parents[2]
+    yield _line("ok", "Trunkline", f"{VERSION}, {f'linked to {home} (editable)' if linked else f'a copy, {home}'}")
+    extras = {"http", *(agent.kind for agent in config.agents.values()), *(account.on for account in config.accounts)}
+    lacking, missing = list[str](), list[str]()
     # What an extra brings is said by the distribution itself.
-    brought = [(re.split(r"[^\w.-]", need)[0], need) for need in found.requires or ()]
-    kinds = {agent.kind for agent in config.agents.values()} | {account.on for account in config.accounts}
-    wanted = [extra for extra in found.metadata.get_all("Provides-Extra") or () if extra in {"http", *kinds}]
-    missing = {
-        extra: [name for name, need in brought if re.search(rf"extra == .{extra}\b", need) and not _is_installed(name)]
-        for extra in wanted
-    }
-    lacking = [extra for extra, names in missing.items() if names]
-    if lacking:
-        names = ", ".join(dict.fromkeys(name for names in missing.values() for name in names))
-        source = f"{'--editable ' if linked else ''}'{clone or 'trunkline'}[{','.join(lacking)}]'"
-        yield _line("failed", "packages", f"not installed: {names}", f"{sys.executable} -m pip install {source}")
+    for need in found.requires or ():
+        name, extra = re.split(r"[^\w.-]", need)[0], need.rpartition("extra == ")[2].strip("'\" )")
+        if extra in extras and not any(metadata.distributions(name=name)):
+            lacking, missing = [*lacking, extra], [*missing, name]
+    names, wanted = (", ".join(dict.fromkeys(each)) for each in (missing, lacking))
+    source = f"--editable '{home}" if linked else "'trunkline"
+    pip = f"{sys.executable} -m pip install {source}[{wanted.replace(', ', ',')}]'"
+    if names:
+        yield _line("failed", "packages", f"not installed: {names}", pip)
     else:
-        yield _line("ok", "packages", f"those of the extras {', '.join(wanted)} are installed")
-
-
-def _is_installed(name: str) -> bool:
-    try:
-        return bool(metadata.version(name))
-    except metadata.PackageNotFoundError:
-        return False
+        yield _line("ok", "packages", "what this configuration needs is installed")
 
 
 def _configuration(settings: Settings, told: list[Checked]) -> Iterator[Checked]:
@@ -205,22 +195,21 @@ def _connect(url: str) -> Heard:
 
 
 def _side_by_side(work: Mapping[str, Callable[[], T]]) -> dict[str, T | None]:
-    """Do all of it in threads; None for what has raised or takes too long, which then holds nothing up."""
-    done = dict[str, T | None].fromkeys(work)
+    """Do all of it in threads; None for what raises or takes too long, which holds nothing up."""
+    done = dict[str, T]()
 
-    def run(name: str, task: Callable[[], T]) -> None:
-        try:
-            done[name] = task()
-        except Exception as error:  # noqa: BLE001 -- its text may have a secret, and a thread would print it
-            del error
+    def run(name: str) -> None:
+        # A thread would print the error, whose text may have a secret.
+        with suppress(Exception):
+            done[name] = work[name]()
 
-    threads = [threading.Thread(target=run, args=item, daemon=True) for item in work.items()]
+    threads = [threading.Thread(target=run, args=(name,), daemon=True) for name in work]
     for thread in threads:
         thread.start()
     end = time.monotonic() + _WITHIN
     for thread in threads:
         thread.join(max(0.0, end - time.monotonic()))
-    return dict(done)
+    return {name: done.get(name) for name in work}
 
 
 def _store(settings: Settings) -> Iterator[Checked]:
