@@ -31,7 +31,7 @@ def examine(*, config: Path | None = None, state: Path | None = None, json: Json
     logging.disable()
     lines = checkup(config, state)
     failed, warned = ([line for line in lines if line.state == state] for state in ("failed", "warning"))
-    rows = list(aligned([(line.state, line.what, line.seen) for line in lines]))
+    rows = list(aligned([(f"{line.state:8}", line.what, line.seen) for line in lines]))
     texts = list[str]()
     for line, row in zip(lines, rows, strict=True):
         texts += [row, *([f"{'':8}  -> {line.remedy}"] if line.remedy else [])]
