@@ -228,8 +228,10 @@ def _store(settings: Settings) -> Iterator[Checked]:
 
 def _stored(path: Path) -> Iterator[Checked]:
     try:
-        facts = check_store(path)
-        with reading(path) as connection:
+        facts = check_store(path, still=True)
+        # A gateway that has opened it meanwhile looks like damage.
+        facts = check_store(path) if facts.findings else facts
+        with reading(path, still=True) as connection:
             holder = lease.holder_of(connection, time.time()) if lease.is_held(connection) else None
     except StoreError as error:
         yield _line("failed", "store", str(error), "see trunkline store check")
