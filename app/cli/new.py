@@ -132,7 +132,7 @@ def _from_recording(file: Path, recording: Path, platform: str | None) -> tuple[
         raise UsageError(
             f"{strange[0]} is not simulated: name with --platform what stands for it: {', '.join(PLATFORMS)}"
         )
-    if not tree["script"]:
+    if "script" not in tree:
         raise UsageError(f"{name} has no message of a person, so that there is nothing to write down")
     lacks, again = "; ".join(retold.lacks), shell_words(["trunkline", "run", header.path])
     whole = f". The whole scenario is {header.path}: {again}" if header.path else ""
@@ -174,7 +174,7 @@ def _played(file: Path, tree: "Tree", bugs: tuple[str, ...], seed: int) -> tuple
     defective = {bug: source.run_file(loaded, seed=seed, bugs=(bug,)) for bug in bugs}
     if bugs and sound.violated:
         raise UsageError(
-            f"without {bugs[0]} this breaks {' '.join(sound.violated)} as well, so the defect is not the cause: "
+            f"without {bugs[0]} this breaks {' '.join(sound.violated)} too: what was recorded does not show the cause"
         )
     text = saved_text(loaded, sound, defective=defective, remark=_REMARK)
     again = source.run_file(load_text(text, file, names=OURS), seed=seed, bugs=())

@@ -14,7 +14,6 @@ from trunkline.sim.events import model, script, world
 from trunkline.sim.index.marks import answers_in, questions_in, unique_marks, without_marks
 from trunkline.sim.scenario.edit import Tree
 from trunkline.sim.scenario.model.scenario import SCENARIO_VERSION
-from trunkline.sim.scenario.text_pattern import exact_pattern
 
 #: seconds: shorter than any latency; too short for words of its own
 _GRAIN, _SOON = 1e-6, 0.005
@@ -108,15 +107,15 @@ class Retelling:
                 hand = getattr(self._began.get(began.delegation, began).body, "hand", "*")
                 when: Tree = {"callback": hand} if body.work == "callback" else {body.work.value: True}
                 if body.work == "message":
-                    when = {"text": exact_pattern(body.given), **self._in(body.place)}
+                    when = {"text": body.given, **self._in(body.place)}
                 self._rule(body.agent, when, [*did, *([{"think": think}] if think > _SOON else []), said])
             case delivery.IntentPrepared() if self._header.of_gateway and body.intent_kind is IntentKind.REPLY:
                 agent = getattr(self._began.get(event.turn, event).body, "agent", "main")
                 if event.inbound in self._said:
-                    when = {"text": exact_pattern(_text(self._said[event.inbound])), **self._in(body.address)}
+                    when = {"text": _text(self._said[event.inbound]), **self._in(body.address)}
                     self._rule(agent, when, [{"reply": _template(body.text)}])
             case model.ModelAnswered() if asked := self._said.get(self._question(event)):
-                when = {"text": f"*{exact_pattern(without_marks(_text(asked)))}*"}
+                when = {"text": f"*{without_marks(_text(asked))}*"}
                 self._rule("main", when, [{"reply": _template(without_marks(body.text))}])
             case cast.HandAnswered() if "result" not in self._hands.get(body.hand, {"result": ""}):
                 takes = round(event.at - self._events[(event.cause or event.seq) - 1].at, 6)
@@ -206,7 +205,9 @@ class Retelling:
             more = {"locked": True} if locked else {}
             self._step(event.at, {"in": place, _CHANGES[fault]: True, **more}, self._anchor(event))
         elif do and (texts or not self._wire):
-            which = {"question": about} if about else {"text": exact_pattern(detail)} if texts else {}
+            which = {"question": about} if about and on == "send" else {"text": detail} if texts else {}
+            if on == "model":
+                which = {"text": f"*{without_marks(detail)}*"}
             struck: Tree = {"on": on, "do": do, **which, **({} if fired.lasts is None else {"for": fired.lasts})}
             self._step(0.0 if about else said if texts else event.at - _GRAIN, {"fault": struck}, order=0)
         else:
