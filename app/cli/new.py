@@ -3,20 +3,26 @@
 import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import Parameter
 
 from trunkline.app.cli.io.questions import answer, check_new, choose, write_with_schema
+from trunkline.app.cli.io.trace_input import judged_run, name_of
 from trunkline.app.cli.options import Flag, TraceLimits
 from trunkline.app.errors import inconsistent_as_error
-from trunkline.app.gc_policy import loading
+from trunkline.app.runs.known_defects import SYMPTOMS
+from trunkline.app.runs.retelling import Retelling
+from trunkline.app.runs.scenario_source import SimSource
+from trunkline.app.runs.stories import STORIES, story_of
 from trunkline.app.terminal.output import print_lines
 from trunkline.app.text.cells import shell_words
+from trunkline.app.view.faults.save_as_scenario import saved_text
 from trunkline.core.errors import UsageError
-
-if TYPE_CHECKING:
-    from trunkline.sim.scenario.edit import Tree
+from trunkline.sim.plugins import OURS
+from trunkline.sim.scenario import ScenarioError, load_text, schema_text
+from trunkline.sim.scenario.edit import Tree, text_of
+from trunkline.sim.scenario.model.world import CALLS, PLATFORMS, THREADLESS
 
 _SCHEMA = "scenario.schema.json"
 _REMARK = f"yaml-language-server: $schema={_SCHEMA}\nWritten by `trunkline new`."
@@ -71,25 +77,21 @@ def write_scenario(
     check_new(file, "scenario.yaml", force=force)
     if file.suffix not in (".yaml", ".yml"):
         raise UsageError(f"{file} is no name of a scenario: name one that ends with .yaml")
-    with loading():
-        from trunkline.sim.scenario import schema_text
-
+    other = [name for name, value in asdict(answers).items() if value is not None and name != "platform"]
     if recording is None:
-        text, next_ = _from_answers(file, answers, yes=yes)
+        text, commands = _from_answers(file, answers, yes=yes)
+    elif other:
+        raise UsageError(f"--{other[0]} is an answer, and with --from the recording has the answers: leave it out")
     else:
-        if other := [name for name, value in asdict(answers).items() if value is not None and name != "platform"]:
-            raise UsageError(f"--{other[0]} is an answer, and with --from the recording has the answers: leave it out")
-        text, next_ = _from_recording(file, recording, answers.platform)
+        text, commands = _from_recording(file, recording, answers.platform or "")
     write_with_schema(file, text, _SCHEMA, schema_text, force=force)
-    print_lines(f"{file} is written, with its schema beside it. Next:", *(f"  {line}" for line in next_))
+    commands = [shell_words(["trunkline", command, str(file), *words]) for command, *words in commands]
+    print_lines(f"{file} is written, with its schema beside it. Next:", *(f"  {line}" for line in commands))
     return 0
 
 
-def _from_answers(file: Path, given: NewAnswers, *, yes: bool) -> tuple[str, list[str]]:
-    from trunkline.app.runs.known_defects import SYMPTOMS
-    from trunkline.app.runs.stories import STORIES, story_of
-    from trunkline.sim.scenario.model.world import CALLS, PLATFORMS, THREADLESS
-
+def _from_answers(file: Path, given: NewAnswers, *, yes: bool) -> tuple[str, list[list[str]]]:
+    """The text of the file, and what to do with it: commands, and the words behind the name of the file."""
     platforms = [name for name in PLATFORMS if name not in CALLS]
     platform = choose("platform", "Platform", platforms, "telegram", given.platform, yes=yes)
     symptom = choose("symptom", "What went wrong", SYMPTOMS, "twice", given.symptom, yes=yes)
@@ -108,74 +110,51 @@ def _from_answers(file: Path, given: NewAnswers, *, yes: bool) -> tuple[str, lis
     bug = STORIES[symptom][0]
     made, broken = _played(file, story_of(symptom, platform, place, text), (bug,), 1)
     if not broken.intersection(SYMPTOMS[symptom]):
-        raise UsageError(
-            f"with this text and place {bug} is not seen as {symptom!r}: give a longer text, or another place"
-        )
-    return made, _runs(file, (bug,))
+        raise UsageError(f"with this text {bug} is not seen as {symptom!r}: give a longer text, or another place")
+    return made, [["run"], ["run", "--bug", bug]]
 
 
-def _from_recording(file: Path, recording: Path, platform: str | None) -> tuple[str, list[str]]:
-    from trunkline.app.cli.io.trace_input import judged_run, name_of
-    from trunkline.app.runs.retelling import Retelling
-    from trunkline.sim.events.attach import GatewayAttached
-    from trunkline.sim.scenario.edit import text_of
-    from trunkline.sim.scenario.load import ScenarioError, load_text
-    from trunkline.sim.scenario.model.world import PLATFORMS
-
-    name = name_of(recording)
-    run = judged_run(recording, TraceLimits(cut=True))
+def _from_recording(file: Path, recording: Path, platform: str) -> tuple[str, list[list[str]]]:
+    """As `_from_answers`."""
+    run, name = judged_run(recording, TraceLimits(cut=True)), name_of(recording)
     header = run.trace.header
     with inconsistent_as_error(name):
-        retold = Retelling(run.trace, platform or "")
+        retold = Retelling(run.trace, platform)
         tree = retold.tree()
     if strange := [found for found in tree["world"] if found not in ("people", *PLATFORMS)]:
-        raise UsageError(
-            f"{strange[0]} is not simulated: name with --platform what stands for it: {', '.join(PLATFORMS)}"
-        )
+        known = ", ".join(PLATFORMS)
+        raise UsageError(f"{strange[0]} is not simulated: name with --platform what stands for it: {known}")
     if "script" not in tree:
         raise UsageError(f"{name} has no message of a person, so that there is nothing to write down")
-    lacks, again = "; ".join(retold.lacks), shell_words(["trunkline", "run", header.path])
-    whole = f". The whole scenario is {header.path}: {again}" if header.path else ""
+    lacks = "; ".join(retold.lacks)
     try:
-        if header.side != "wire":
+        if header.side == "wire":
+            made, missing = text_of(tree, remark=_REMARK), bool(lacks)
+            load_text(made, file)
+        else:
             made, broken = _played(file, tree, header.bugs, header.seed or 1)
-            missing = " ".join(wrong for wrong in run.violated if wrong not in broken)
-            if missing:
-                why = lacks or "what led to it: accounts, stored sessions, or the timing of a platform"
-                raise UsageError(
-                    f"{name} does not suffice: played again, it does not violate {missing}. It lacks {why}{whole}"
-                )
-            return made, _runs(file, header.bugs)
-        if lacks:
-            raise UsageError(f"{name} does not suffice. It lacks {lacks}{whole}")
-        made = text_of(tree, remark=_REMARK)
-        load_text(made, file)
+            missing = not broken.issuperset(run.violated)
+            lacks = lacks or "what led to it: accounts, stored sessions, steps of operators, or answers of a platform"
     except ScenarioError as error:
-        raise UsageError(f"{name} does not suffice for a scenario: {error.problems[0].message}{whole}") from error
-    attached = next((event.body.options for event in run.trace.events if isinstance(event.body, GatewayAttached)), ())
-    return made, [shell_words(["trunkline", "attach", str(file), *attached])]
+        missing, lacks, made = True, error.problems[0].message, ""
+    if missing:
+        broken = " ".join(run.violated) if header.side != "wire" else ""
+        what = f", as it does not violate {broken} when it is played" if broken else ""
+        whole = f". The whole scenario: {shell_words(['trunkline', 'run', header.path])}" if header.path else ""
+        raise UsageError(f"{name} does not suffice for a scenario{what}. It lacks: {lacks}{whole}")
+    if header.side == "wire":
+        return made, [["attach", *retold.options]]
+    return made, [["run"], *(["run", "--bug", bug] for bug in header.bugs)]
 
 
-def _runs(file: Path, bugs: tuple[str, ...]) -> list[str]:
-    return [shell_words(["trunkline", "run", str(file), *bug]) for bug in ((), *(("--bug", name) for name in bugs))]
-
-
-def _played(file: Path, tree: "Tree", bugs: tuple[str, ...], seed: int) -> tuple[str, set[str]]:
+def _played(file: Path, tree: Tree, bugs: tuple[str, ...], seed: int) -> tuple[str, set[str]]:
     """The text of a scenario that expects what its run has shown, and the invariants that break in it."""
-    from trunkline.app.runs.scenario_source import SimSource
-    from trunkline.app.view.faults.save_as_scenario import saved_text
-    from trunkline.sim.plugins import OURS
-    from trunkline.sim.scenario.edit import text_of
-    from trunkline.sim.scenario.load import load_text
-
-    source = SimSource(())
-    loaded = load_text(text_of(tree), file, names=OURS)
+    source, loaded = SimSource(()), load_text(text_of(tree), file, names=OURS)
     sound = source.run_file(loaded, seed=seed, bugs=())
-    defective = {bug: source.run_file(loaded, seed=seed, bugs=(bug,)) for bug in bugs}
     if bugs and sound.violated:
-        raise UsageError(
-            f"without {bugs[0]} this breaks {' '.join(sound.violated)} too: what was recorded does not show the cause"
-        )
+        broken = " ".join(sound.violated)
+        raise UsageError(f"without {bugs[0]} this breaks {broken} too: its texts alone do not show the cause")
+    defective = {bug: source.run_file(loaded, seed=seed, bugs=(bug,)) for bug in bugs}
     text = saved_text(loaded, sound, defective=defective, remark=_REMARK)
     again = source.run_file(load_text(text, file, names=OURS), seed=seed, bugs=())
     if again.violated != sound.violated or again.unmet:

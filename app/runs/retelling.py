@@ -9,8 +9,8 @@ from typing import Any
 
 from trunkline.core.events import Event, Trace, delivery, gateway, hands
 from trunkline.core.values import Address, ChatKind, IntentKind, Peer
+from trunkline.sim.events import attach, model, script, world
 from trunkline.sim.events import hands as cast
-from trunkline.sim.events import model, script, world
 from trunkline.sim.index.marks import answers_in, questions_in, unique_marks, without_marks
 from trunkline.sim.scenario.edit import Tree
 from trunkline.sim.scenario.model.scenario import SCENARIO_VERSION
@@ -33,7 +33,8 @@ class Retelling:
     def __init__(self, trace: Trace, platform: str = "") -> None:
         self._events, self._header, self._platform = trace.events, trace.header, platform
         self._wire = trace.header.side == "wire"
-        #: what the trace has, and no step can be made of
+        #: of the command that attached the gateway; and what the trace has, and no step can be made of
+        self.options: tuple[str, ...] = ()
         self.lacks = [f"how to end the process at {point}" for point in trace.header.crashes]
         self._people, self._platforms, self._gateway, self._hands = Tree(), Tree(), Tree(), Tree()
         self._names, self._rules = dict[tuple[str, ...], str](), dict[str, dict[str, list[Any]]]()
@@ -81,6 +82,8 @@ class Retelling:
                 self._say(event, body.address, body.peer, {})
             case script.FaultFired():
                 self._fault(event, body)
+            case attach.GatewayAttached():
+                self.options = body.options
             case _:
                 self._act(event)
 

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from importlib import metadata
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, TypeVar
 from urllib.parse import urlsplit
@@ -24,7 +23,7 @@ from trunkline.app.serve.machine import MORE_FILES, connection_limit, raise_desc
 from trunkline.app.serve.parts import token_of
 from trunkline.app.serve.redaction import Redaction, named_secrets, secrets_of
 from trunkline.app.serve.settings import Settings, load_settings
-from trunkline.app.text.cells import clean, count
+from trunkline.app.text.cells import clean
 from trunkline.core import VERSION
 from trunkline.core.config.files.problems import FileError
 from trunkline.core.config.secrets import Secret
@@ -43,7 +42,7 @@ _OFF = 30.0
 _DISK, _FILES = 512 * 1024**2, 1024
 
 
-class Checked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Checked(msgspec.Struct, frozen=True, omit_defaults=True):
     """A line of the checkup."""
 
     state: Literal["ok", "warning", "failed", "left out"]
@@ -54,67 +53,66 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def checkup(config: Path | None, state: Path | None = None) -> list[Checked]:
     """Check all that a server with this configuration needs; without one, what the defaults of `serve` need."""
+    hide = Redaction()
     try:
         settings = load_settings(config, state=state)
     except FileError as error:
-        wrong = [_line("failed", "configuration", str(problem), problem.hint) for problem in error.problems]
-        rest = "secrets, platforms, models, clock, store: the configuration comes first"
-        return [*_installation(ServeConfig()), *wrong, _line("left out", "the rest", rest), _limits(None)]
-    lines = [*_installation(settings.config), *_secrets(settings)]
-    lines += [*_configuration(settings, lines), *_surroundings(settings), *_store(settings)]
-    lines.append(_limits(settings.config.http.max_connections))
-    hide = Redaction(secrets_of(settings)).of
-    return [_line(line.state, line.what, hide(line.seen), hide(line.remedy)) for line in lines]
-
-
-def _line(state: Literal["ok", "warning", "failed", "left out"], what: str, seen: str, remedy: str = "") -> Checked:
-    return Checked(state=state, what=what, seen=clean(seen), remedy=clean(remedy))
+        lines = [*_installation(ServeConfig())]
+        lines += [Checked("failed", "configuration", str(problem)) for problem in error.problems]
+        lines += [Checked("left out", "the rest", "secrets, platforms, models, clock and store"), _limits(None)]
+    else:
+        hide.add(secrets_of(settings))
+        lines = [*_installation(settings.config), *_secrets(settings)]
+        lines += [*_configuration(settings, lines), *_surroundings(settings), *_store(settings)]
+        lines.append(_limits(settings.config.http.max_connections))
+    return [
+        Checked(line.state, line.what, *(clean(hide.of(text)) for text in (line.seen, line.remedy))) for line in lines
+    ]
 
 
 def _installation(config: ServeConfig) -> Iterator[Checked]:
-    yield _line("ok", "Python", f"{platform.python_version()}, {sys.executable}")
+    yield Checked("ok", "Python", f"{platform.python_version()}, {sys.executable}")
     try:
         found = metadata.distribution("trunkline")
     except metadata.PackageNotFoundError:
-        yield _line("warning", "Trunkline", f"{VERSION}, not installed by pip", "in a clone: make install")
+        yield Checked("warning", "Trunkline", f"{VERSION}, not installed by pip", "in a clone: make install")
         return
     linked = re.search(r'"editable":\s*true', found.read_text("direct_url.json") or "")
     # The package itself, as the link of an editable installation leads to the clone.
     home = Path(__file__).resolve().parents[2]
-    yield _line("ok", "Trunkline", f"{VERSION}, {f'linked to {home} (editable)' if linked else f'a copy, {home}'}")
+    yield Checked("ok", "Trunkline", f"{VERSION}, {f'linked to {home} (editable)' if linked else f'a copy, {home}'}")
     extras = {"http", *(agent.kind for agent in config.agents.values()), *(account.on for account in config.accounts)}
-    lacking, missing = list[str](), list[str]()
     # What an extra brings is said by the distribution itself.
-    for need in found.requires or ():
-        name, extra = re.split(r"[^\w.-]", need)[0], need.rpartition("extra == ")[2].strip("'\" )")
-        if extra in extras and not any(metadata.distributions(name=name)):
-            lacking, missing = [*lacking, extra], [*missing, name]
-    names, wanted = (", ".join(dict.fromkeys(each)) for each in (missing, lacking))
-    source = f"--editable '{home}" if linked else "'trunkline"
-    pip = f"{sys.executable} -m pip install {source}[{wanted.replace(', ', ',')}]'"
-    if names:
-        yield _line("failed", "packages", f"not installed: {names}", pip)
+    needs = (re.match(r"([\w.-]+).*extra == .(\w+)", need) for need in found.requires or ())
+    wanted = [(need[1], need[2]) for need in needs if need is not None and need[2] in extras]
+    missing = [need for need in wanted if not any(metadata.distributions(name=need[0]))]
+    names, lacking = (",".join(dict.fromkeys(each)) for each in zip(*missing, strict=True)) if missing else ("", "")
+    source = f"--editable '{home}[{lacking}]'" if linked else f"'trunkline[{lacking}]'"
+    if missing:
+        yield Checked("failed", "packages", f"not installed: {names}", f"{sys.executable} -m pip install {source}")
     else:
-        yield _line("ok", "packages", "what this configuration needs is installed")
+        yield Checked("ok", "packages", "what this configuration needs is installed")
 
 
 def _configuration(settings: Settings, told: list[Checked]) -> Iterator[Checked]:
     if settings.path is None:
         seen = "no file is named: these are the defaults of `trunkline serve`, a web chat and an echo"
-        yield _line("left out", "configuration", seen, "name it with --config gateway.yaml; trunkline init writes one")
+        yield Checked(
+            "left out", "configuration", seen, "name it with --config gateway.yaml; trunkline init writes one"
+        )
     try:
         from trunkline.app.serve.server import problems_of
     except ModuleNotFoundError as error:
-        yield _line("left out", "configuration", f"whether a server would start: that needs {error.name}")
+        yield Checked("left out", "configuration", f"whether a server would start: that needs {error.name}")
         return
     wrong = [line for problem in problems_of(settings) for line in problem.splitlines()]
     # What is said of a secret or a package is not said again.
     seen = [line.seen for line in told if line.state == "failed"]
     packages = any(line.what == "packages" and line.state == "failed" for line in told)
     wrong = [line for line in wrong if not line.endswith(tuple(seen)) and not (packages and "pip install" in line)]
-    yield from (_line("failed", "configuration", line) for line in wrong)
+    yield from (Checked("failed", "configuration", line) for line in wrong)
     if not wrong and settings.path is not None:
-        yield _line("ok", "configuration", f"{settings.path}: nothing else is wrong with it")
+        yield Checked("ok", "configuration", f"{settings.path}: nothing else is wrong with it")
 
 
 def _secrets(settings: Settings) -> Iterator[Checked]:
@@ -125,22 +123,22 @@ def _secrets(settings: Settings) -> Iterator[Checked]:
         try:
             secret.read(settings.folder, settings.environ)
         except ConfigError as error:
-            yield _line("failed", at, error.facts, put)
+            yield Checked("failed", at, error.facts, put)
             continue
         mode = 0 if file is None or sys.platform == "win32" else file.stat().st_mode & 0o777
         if mode & 0o007:
-            yield _line("warning", at, f"everybody can read {where} (mode {mode:03o})", f"chmod 600 {file}")
+            yield Checked("warning", at, f"everybody can read {where} (mode {mode:03o})", f"chmod 600 {file}")
         else:
-            yield _line("ok", at, f"{where} is set")
+            yield Checked("ok", at, f"{where} is set")
     file = settings.token_file
     if file is not None and not file.exists():
-        yield _line("ok", "token", f"{file} is made at the first start")
+        yield Checked("ok", "token", f"{file} is made at the first start")
     elif file is not None:
         try:
             token_of(file)
-            yield _line("ok", "token", f"{file} has one")
+            yield Checked("ok", "token", f"{file} has one")
         except ConfigError as error:
-            yield _line("failed", "token", error.facts)
+            yield Checked("failed", "token", error.facts)
 
 
 def _surroundings(settings: Settings) -> Iterator[Checked]:
@@ -157,11 +155,9 @@ def _surroundings(settings: Settings) -> Iterator[Checked]:
         try:
             probe = probe_of(config, read)
         except ConfigError:
-            yield _line("left out", at, "it was not asked: its secret comes first")
+            yield Checked("left out", at, "it was not asked: its secret comes first")
             continue
-        if probe is not None and find_spec("httpx") is None:
-            yield _line("left out", at, "it was not asked: that needs httpx")
-        elif probe is not None:
+        if probe is not None:
             asked[at] = lambda probe=probe: (ask(probe), time.time())
     for at, agent in agents.items():
         if agent.webhook is not None:
@@ -170,18 +166,18 @@ def _surroundings(settings: Settings) -> Iterator[Checked]:
     for at, found in _side_by_side(asked).items():
         heard, now = found or (Heard(there=False, text=f"no answer within {_WITHIN:g} s"), 0.0)
         remedy = "put the right secret in its place" if heard.there else "see its address, the network and the proxy"
-        yield _line("ok" if heard.taken else "failed", at, heard.text, "" if heard.taken else remedy)
+        yield Checked("ok" if heard.taken else "failed", at, heard.text, "" if heard.taken else remedy)
         if heard.time is not None:
             behind[at] = heard.time - now
     if not behind:
-        yield _line("left out", "clock", "nobody has answered who says the time")
+        yield Checked("left out", "clock", "nobody has answered who says the time")
         return
     at, most = max(behind.items(), key=lambda item: abs(item[1]))
     if abs(most) > _OFF:
         off = f"{abs(most):.0f} s {'behind' if most > 0 else 'ahead of'} that of {at}"
-        yield _line("warning", "clock", f"the clock of this machine is {off}", "set it: timedatectl set-ntp true")
+        yield Checked("warning", "clock", f"the clock of this machine is {off}", "set it: timedatectl set-ntp true")
     else:
-        yield _line("ok", "clock", f"it agrees with that of {', '.join(behind)}")
+        yield Checked("ok", "clock", f"it agrees with that of {', '.join(behind)}")
 
 
 def _connect(url: str) -> Heard:
@@ -214,19 +210,15 @@ def _side_by_side(work: Mapping[str, Callable[[], T]]) -> dict[str, T | None]:
 
 def _store(settings: Settings) -> Iterator[Checked]:
     path = settings.store
-    if path.exists():
-        yield from _stored(path)
-    else:
-        yield _line("ok", "store", f"{path} is made at the first start")
     folder = next(above for above in (path.absolute(), *path.absolute().parents) if above.is_dir())
-    if not os.access(folder, os.W_OK | os.X_OK):
-        yield _line("failed", "store", f"{folder} cannot be written by this user", "name another one with `store:`")
     free = shutil.disk_usage(folder).free
-    seen = f"{free / 1024**3:.1f} GiB are free in {folder}"
-    yield _line("ok", "disk", seen) if free >= _DISK else _line("warning", "disk", seen, "make room")
-
-
-def _stored(path: Path) -> Iterator[Checked]:
+    room = f"{free / 1024**3:.1f} GiB are free in {folder}"
+    yield Checked("ok", "disk", room) if free >= _DISK else Checked("warning", "disk", room, "make room")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        yield Checked("failed", "store", f"{folder} cannot be written by this user", "name another one with `store:`")
+    if not path.exists():
+        yield Checked("ok", "store", f"{path} is made at the first start")
+        return
     try:
         facts = check_store(path, still=True)
         # A gateway that has opened it meanwhile looks like damage.
@@ -234,15 +226,12 @@ def _stored(path: Path) -> Iterator[Checked]:
         with reading(path, still=True) as connection:
             holder = lease.holder_of(connection, time.time()) if lease.is_held(connection) else None
     except StoreError as error:
-        yield _line("failed", "store", str(error), "see trunkline store check")
+        yield Checked("failed", "store", str(error), "see trunkline store check")
         return
-    for finding in facts.findings:
-        yield _line("failed", "store", damaged(path, finding).facts)
+    yield from (Checked("failed", "store", damaged(path, finding).facts) for finding in facts.findings)
     if not facts.findings:
-        due = facts.newest - facts.version
-        today = f"; the next start migrates it ({count(due, 'migration')})" if due else ""
-        yield _line("ok", "store", f"{path} is sound{today}")
-    yield _line("ok", "lease", f"{holder} works the store" if holder else "no process works the store")
+        yield Checked("ok", "store", f"{path} is sound, version {facts.version} of {facts.newest}")
+    yield Checked("ok", "lease", f"{holder} works the store" if holder else "no process works the store")
 
 
 def _limits(configured: int | None) -> Checked:
@@ -250,4 +239,4 @@ def _limits(configured: int | None) -> Checked:
     connections = connection_limit(configured, descriptors)
     seen = f"{descriptors:,} open files, which allow {connections:,} connections"
     few = descriptors < _FILES or connections < (configured or 0)
-    return _line("warning" if few else "ok", "limits", seen, MORE_FILES if few else "")
+    return Checked("warning" if few else "ok", "limits", seen, MORE_FILES if few else "")

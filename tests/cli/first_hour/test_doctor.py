@@ -93,7 +93,7 @@ def test_without_a_configuration_the_defaults_are_checked_and_what_is_left_out_i
     seen = lines_of(out)
     assert [(what, state) for what, (state, _) in seen.items()] == [
         *(("Python", "ok"), ("Trunkline", "ok"), ("packages", "ok"), ("token", "ok")),
-        *(("configuration", "left out"), ("clock", "left out"), ("store", "ok"), ("disk", "ok"), ("limits", "ok")),
+        *(("configuration", "left out"), ("clock", "left out"), ("disk", "ok"), ("store", "ok"), ("limits", "ok")),
     ]
     assert "-> name it with --config gateway.yaml; trunkline init writes one" in out
     assert out.endswith("0 checks failed, 0 warnings\n")
@@ -251,7 +251,7 @@ def test_packages_that_the_configuration_needs_and_that_are_missing(doctor, monk
     monkeypatch.setenv("SOME_TOKEN", SECRET)
     code, out, _ = doctor(TELEGRAM.format(answering()))
     assert code == 1
-    assert "not installed: uvicorn, python-telegram-bot" in out
+    assert "not installed: uvicorn,python-telegram-bot" in out
     assert "-m pip install --editable '" in out and "[http,telegram]'" in out
     assert "slack" not in out
 

@@ -217,7 +217,7 @@ def test_a_recorded_run_without_a_switch_holds(new, tmp_path):
 LACKING = {
     ("museum/B013-history-replayed.yaml", "dedupe-forgets-on-restart"): "how to repeat the fault replay",
     ("museum/B071-renamed-chat-type.yaml", "old-keys-left-behind"): "what led to it",
-    ("museum/B078-private-words-in-a-group.yaml", "one-session-for-all"): "does not show the cause",
+    ("museum/B078-private-words-in-a-group.yaml", "one-session-for-all"): "its texts alone do not show the cause",
     ("museum/B034-queue-at-start-only.yaml", "queue-runs-at-start-only"): "has no message of a person",
 }
 
@@ -365,7 +365,7 @@ def test_what_struck_on_a_wire_and_cannot_be_repeated(new, tmp_path):
     wire(tmp_path, fired("connect/refuse-connection", "telegram"))
     code, _, err = new("--from", "wire.jsonl")
     assert code == 2
-    assert "It lacks how to repeat the fault connect/refuse-connection (telegram)" in err
+    assert "It lacks: how to repeat the fault connect/refuse-connection (telegram)" in err
     assert made(tmp_path) == ["wire.jsonl"]
 
 
