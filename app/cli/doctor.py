@@ -4,8 +4,7 @@ import logging
 from pathlib import Path
 
 from trunkline.app.cli.store.files import Json, print_answer
-from trunkline.app.gc_policy import loading
-from trunkline.app.text.cells import aligned, count
+from trunkline.app.text.cells import aligned, clean, count
 from trunkline.core.errors import UsageError
 
 
@@ -24,14 +23,13 @@ def examine(*, config: Path | None = None, state: Path | None = None, json: Json
     """
     if config is not None and not config.is_file():
         raise UsageError(f"{config} is no file: name a configuration, such as one that `trunkline init` has written")
-    with loading():
-        from trunkline.app.serve.doctor import checkup
+    from trunkline.app.serve.doctor import checkup
 
     # What a server says in its log, here is in a line.
     logging.disable()
     lines = checkup(config, state)
     failed, warned = ([line for line in lines if line.state == state] for state in ("failed", "warning"))
-    rows = list(aligned([(f"{line.state:8}", line.what, line.seen) for line in lines]))
+    rows = list(aligned([(f"{line.state:8}", clean(line.what), clean(line.seen)) for line in lines]))
     texts = list[str]()
     for line, row in zip(lines, rows, strict=True):
         texts += [row, *([f"{'':8}  -> {line.remedy}"] if line.remedy else [])]

@@ -3,26 +3,18 @@
 import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from trunkline.app.cli.io.questions import answer, check_new, choose, write_with_schema
-from trunkline.app.cli.io.trace_input import judged_run, name_of
 from trunkline.app.cli.options import Flag, TraceLimits
-from trunkline.app.errors import inconsistent_as_error
-from trunkline.app.runs.known_defects import SYMPTOMS
-from trunkline.app.runs.retelling import Retelling
-from trunkline.app.runs.scenario_source import SimSource
-from trunkline.app.runs.stories import STORIES, story_of
 from trunkline.app.terminal.output import print_lines
 from trunkline.app.text.cells import shell_words
-from trunkline.app.view.faults.save_as_scenario import saved_text
 from trunkline.core.errors import UsageError
-from trunkline.sim.plugins import OURS
-from trunkline.sim.scenario import ScenarioError, load_text, schema_text
-from trunkline.sim.scenario.edit import Tree, text_of
-from trunkline.sim.scenario.model.world import CALLS, PLATFORMS, THREADLESS
+
+if TYPE_CHECKING:
+    from trunkline.sim.scenario.edit import Tree
 
 _SCHEMA = "scenario.schema.json"
 _REMARK = f"yaml-language-server: $schema={_SCHEMA}\nWritten by `trunkline new`."
@@ -74,6 +66,9 @@ def write_scenario(
     force:
         Overwrite a file that is there.
     """
+    # Imported late, as below: help needs no simulator.
+    from trunkline.sim.scenario import schema_text
+
     check_new(file, "scenario.yaml", force=force)
     if file.suffix not in (".yaml", ".yml"):
         raise UsageError(f"{file} is no name of a scenario: name one that ends with .yaml")
@@ -92,6 +87,10 @@ def write_scenario(
 
 def _from_answers(file: Path, given: NewAnswers, *, yes: bool) -> tuple[str, list[list[str]]]:
     """The text of the file, and what to do with it: commands, and the words behind the name of the file."""
+    from trunkline.app.runs.known_defects import SYMPTOMS
+    from trunkline.app.runs.stories import STORIES, story_of
+    from trunkline.sim.scenario.model.world import CALLS, PLATFORMS, THREADLESS
+
     platforms = [name for name in PLATFORMS if name not in CALLS]
     platform = choose("platform", "Platform", platforms, "telegram", given.platform, yes=yes)
     symptom = choose("symptom", "What went wrong", SYMPTOMS, "twice", given.symptom, yes=yes)
@@ -105,8 +104,10 @@ def _from_answers(file: Path, given: NewAnswers, *, yes: bool) -> tuple[str, lis
             return f"expected @person, room or room/thread, of letters, digits, - and _, found {place!r}"
         return f"{platform} has no threads: name a room or @person" if "/" in place and platform in THREADLESS else None
 
-    text = answer("What was read", "text", "It costs 40 euros.", given.text, check_text, yes=yes)
-    place = answer("Where", "place", "@ana", given.place, check_place, yes=yes)
+    text = answer(
+        "What people read, or should have read", "text", "It costs 40 euros.", given.text, check_text, yes=yes
+    )
+    place = answer("Where (@person, room or room/thread)", "place", "@ana", given.place, check_place, yes=yes)
     bug = STORIES[symptom][0]
     made, broken = _played(file, story_of(symptom, platform, place, text), (bug,), 1)
     if not broken.intersection(SYMPTOMS[symptom]):
@@ -116,6 +117,13 @@ def _from_answers(file: Path, given: NewAnswers, *, yes: bool) -> tuple[str, lis
 
 def _from_recording(file: Path, recording: Path, platform: str) -> tuple[str, list[list[str]]]:
     """As `_from_answers`."""
+    from trunkline.app.cli.io.trace_input import judged_run, name_of
+    from trunkline.app.errors import inconsistent_as_error
+    from trunkline.app.runs.retelling import Retelling
+    from trunkline.sim.scenario import ScenarioError, load_text
+    from trunkline.sim.scenario.edit import text_of
+    from trunkline.sim.scenario.model.world import PLATFORMS
+
     run, name = judged_run(recording, TraceLimits(cut=True)), name_of(recording)
     header = run.trace.header
     with inconsistent_as_error(name):
@@ -147,8 +155,14 @@ def _from_recording(file: Path, recording: Path, platform: str) -> tuple[str, li
     return made, [["run"], *(["run", "--bug", bug] for bug in header.bugs)]
 
 
-def _played(file: Path, tree: Tree, bugs: tuple[str, ...], seed: int) -> tuple[str, set[str]]:
+def _played(file: Path, tree: "Tree", bugs: tuple[str, ...], seed: int) -> tuple[str, set[str]]:
     """The text of a scenario that expects what its run has shown, and the invariants that break in it."""
+    from trunkline.app.runs.scenario_source import SimSource
+    from trunkline.app.view.faults.save_as_scenario import saved_text
+    from trunkline.sim.plugins import OURS
+    from trunkline.sim.scenario import load_text
+    from trunkline.sim.scenario.edit import text_of
+
     source, loaded = SimSource(()), load_text(text_of(tree), file, names=OURS)
     sound = source.run_file(loaded, seed=seed, bugs=())
     if bugs and sound.violated:

@@ -3,14 +3,13 @@
 Steps of a simulated run keep their times; around a gateway that is not ours they follow what is about a question.
 """
 
-import json
-import re
 from typing import Any
 
-from trunkline.core.events import Event, Trace, delivery, gateway, hands
+import msgspec
+
+from trunkline.core.events import Event, Trace, delivery, gateway
 from trunkline.core.values import Address, ChatKind, IntentKind, Peer
-from trunkline.sim.events import attach, model, script, world
-from trunkline.sim.events import hands as cast
+from trunkline.sim.events import attach, hands, model, script, world
 from trunkline.sim.index.marks import answers_in, questions_in, unique_marks, without_marks
 from trunkline.sim.scenario.edit import Tree
 from trunkline.sim.scenario.model.scenario import SCENARIO_VERSION
@@ -37,7 +36,7 @@ class Retelling:
         self.options: tuple[str, ...] = ()
         self.lacks = [f"how to end the process at {point}" for point in trace.header.crashes]
         self._people, self._platforms, self._gateway, self._hands = Tree(), Tree(), Tree(), Tree()
-        self._names, self._rules = dict[tuple[str, ...], str](), dict[str, dict[str, list[Any]]]()
+        self._names, self._rules = dict[tuple[str, ...], str](), dict[str, dict[tuple[Any, ...], list[Any]]]()
         #: beginnings of turns and delegations, what agents did in turns, and the messages of people
         self._began, self._did = dict[str | None, Event](), dict[str | None, list[Any]]()
         self._said, self._steps = dict[str | None, Event](), list[tuple[float, int, Tree]]()
@@ -52,7 +51,7 @@ class Retelling:
         # On the wire an answer may be what is lacking.
         other = {"do": [{"reply": "An answer."} if self._wire else {"silent": True}], "may_miss": True}
         rules = {
-            agent: [*({"when": json.loads(when), "do": do} for when, do in self._rules.get(agent, {}).items()), other]
+            agent: [*({"when": dict(when), "do": do} for when, do in self._rules.get(agent, {}).items()), other]
             for agent in dict.fromkeys([*named, *self._rules])
         }
         parts: Tree = {
@@ -75,7 +74,7 @@ class Retelling:
             case world.WorldPlace():
                 self._place(body.address, body.name)
             case world.WorldLimits() if body.config and not self._wire:
-                self._gateway = json.loads(body.config)
+                self._gateway = msgspec.json.decode(body.config, type=Tree)
             case world.PeerSaid():
                 self._say(event, body.address, body.peer, {"secret": body.secret} if body.secret else {})
             case gateway.InboundReceived() if recorded:
@@ -94,15 +93,15 @@ class Retelling:
             case gateway.TurnStarted():
                 self._began[event.turn] = event
                 did.clear()
-            case hands.DelegationAccepted():
+            case _ if event.kind == "delegation.accepted":
                 self._began[event.delegation] = event
-                self._hands.setdefault(body.hand, {"takes": 3600})
-            case cast.AgentDelegated():
+                self._hands.setdefault(getattr(body, "hand", ""), {"takes": 3600})
+            case hands.AgentDelegated():
                 did.append({"delegate": {"hand": body.hand, "task": _template(body.task)}})
-            case cast.AgentSends():
+            case hands.AgentSends():
                 to = {"to" if "/" in body.to or "@" in body.to else "target": body.to} if body.to else {}
                 did.append({"send": {"text": _template(body.text), **to}})
-            case cast.AgentAnswered():
+            case hands.AgentAnswered():
                 began = self._began.get(event.turn, event)
                 think = round(event.at - began.at, 6)
                 said = {"silent": True} if body.text is None else {"reply": _template(body.text)}
@@ -120,7 +119,7 @@ class Retelling:
             case model.ModelAnswered() if asked := self._said.get(self._question(event)):
                 when = {"text": f"*{without_marks(_text(asked))}*"}
                 self._rule("main", when, [{"reply": _template(without_marks(body.text))}])
-            case cast.HandAnswered() if "result" not in self._hands.get(body.hand, {"result": ""}):
+            case hands.HandAnswered() if "result" not in self._hands.get(body.hand, {"result": ""}):
                 takes = round(event.at - self._events[(event.cause or event.seq) - 1].at, 6)
                 how = "result" if body.outcome == "ok" else "fails"
                 self._hands[body.hand] = {"takes": takes, how: _template(body.text)}
@@ -129,7 +128,7 @@ class Retelling:
 
     def _rule(self, agent: str, when: Tree, do: list[Any]) -> None:
         # The newest goes first: on the wire a prompt may have earlier questions too. What was answered first stays.
-        self._rules[agent] = {json.dumps(when): do} | self._rules.get(agent, {})
+        self._rules[agent] = {tuple(when.items()): do} | self._rules.get(agent, {})
 
     def _in(self, address: Address | None) -> Tree:
         name = None if address is None else self._names.get(address.lane)
@@ -227,4 +226,4 @@ def _template(text: str) -> str:
 
 
 def _slug(name: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "somebody"
+    return "".join(char if char.isascii() and char.isalnum() else "-" for char in name.lower()).strip("-") or "somebody"

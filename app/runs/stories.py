@@ -1,7 +1,5 @@
 """A scenario from answers: what people noticed, on which platform, and what they read where."""
 
-from typing import Any
-
 from trunkline.app.runs.known_defects import SYMPTOMS
 from trunkline.sim.scenario.edit import Tree
 from trunkline.sim.scenario.model.scenario import SCENARIO_VERSION
@@ -42,10 +40,10 @@ def story_of(symptom: str, platform: str, place: str, text: str) -> Tree:
     }
 
 
-def _happening(symptom: str, reader: str, other: str, place: str, text: str) -> tuple[Tree, list[Any], list[Any]]:
+def _happening(symptom: str, reader: str, other: str, place: str, text: str) -> tuple[Tree, list[Tree], list[Tree]]:
     """The configuration, the rules of the agent, and the script."""
     said = text.replace("{", "{{").replace("}", "}}")
-    rules: list[Any] = [{"do": [{"reply": said}]}]
+    rules: list[Tree] = [{"do": [{"reply": said}]}]
     asks = {"at": "1s", "as": reader, "in": place, "say": "what is the news?"}
     match symptom:
         case "late":

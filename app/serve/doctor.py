@@ -1,7 +1,6 @@
 """A checkup of a server before it serves: machine, configuration and surroundings. Writes nothing, shows no secret."""
 
 import os
-import platform
 import re
 import shutil
 import socket
@@ -12,28 +11,21 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
-from typing import Literal, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
 
 from trunkline.app.serve.asking import Heard, ask, probe_of
-from trunkline.app.serve.config import ServeConfig
 from trunkline.app.serve.machine import MORE_FILES, connection_limit, raise_descriptor_limit
-from trunkline.app.serve.parts import token_of
 from trunkline.app.serve.redaction import Redaction, named_secrets, secrets_of
 from trunkline.app.serve.settings import Settings, load_settings
-from trunkline.app.text.cells import clean
 from trunkline.core import VERSION
-from trunkline.core.config.files.problems import FileError
-from trunkline.core.config.secrets import Secret
-from trunkline.core.errors import ConfigError, StoreError
-from trunkline.core.store.sqlite import lease
-from trunkline.core.store.sqlite.copies import check_store
-from trunkline.core.store.sqlite.damage import damaged
+from trunkline.core.errors import ConfigError, StoreError, UsageError
+from trunkline.core.store.sqlite import copies, damage, lease
 from trunkline.core.store.sqlite.offline.opening import reading
 
-T = TypeVar("T")
+#: an answer, and when it came by the clock of this machine
+_Heard = tuple[Heard, float]
 #: seconds for all questions together; one of them gives up a little earlier
 _WITHIN = 12.0
 #: seconds by which a clock may differ: signatures of platforms and times of messages allow about as much
@@ -45,7 +37,8 @@ _DISK, _FILES = 512 * 1024**2, 1024
 class Checked(msgspec.Struct, frozen=True, omit_defaults=True):
     """A line of the checkup."""
 
-    state: Literal["ok", "warning", "failed", "left out"]
+    #: `ok`, `warning`, `failed` or `left out`
+    state: str
     what: str
     seen: str
     remedy: str = ""
@@ -56,22 +49,22 @@ def checkup(config: Path | None, state: Path | None = None) -> list[Checked]:
     hide = Redaction()
     try:
         settings = load_settings(config, state=state)
-    except FileError as error:
-        lines = [*_installation(ServeConfig())]
-        lines += [Checked("failed", "configuration", str(problem)) for problem in error.problems]
+    except UsageError as error:
+        lines = [*_installation({"http"})]
+        lines += [Checked("failed", "configuration", problem) for problem in error.facts.splitlines()]
         lines += [Checked("left out", "the rest", "secrets, platforms, models, clock and store"), _limits(None)]
     else:
         hide.add(secrets_of(settings))
-        lines = [*_installation(settings.config), *_secrets(settings)]
+        extras = {"http", *(agent.kind for agent in settings.config.agents.values())}
+        extras |= {account.on for account in settings.config.accounts}
+        lines = [*_installation(extras), *_secrets(settings)]
         lines += [*_configuration(settings, lines), *_surroundings(settings), *_store(settings)]
         lines.append(_limits(settings.config.http.max_connections))
-    return [
-        Checked(line.state, line.what, *(clean(hide.of(text)) for text in (line.seen, line.remedy))) for line in lines
-    ]
+    return [Checked(line.state, line.what, hide.of(line.seen), hide.of(line.remedy)) for line in lines]
 
 
-def _installation(config: ServeConfig) -> Iterator[Checked]:
-    yield Checked("ok", "Python", f"{platform.python_version()}, {sys.executable}")
+def _installation(extras: set[str]) -> Iterator[Checked]:
+    yield Checked("ok", "Python", f"{sys.version.split()[0]}, {sys.executable}")
     try:
         found = metadata.distribution("trunkline")
     except metadata.PackageNotFoundError:
@@ -81,7 +74,6 @@ def _installation(config: ServeConfig) -> Iterator[Checked]:
     # The package itself, as the link of an editable installation leads to the clone.
     home = Path(__file__).resolve().parents[2]
     yield Checked("ok", "Trunkline", f"{VERSION}, {f'linked to {home} (editable)' if linked else f'a copy, {home}'}")
-    extras = {"http", *(agent.kind for agent in config.agents.values()), *(account.on for account in config.accounts)}
     # What an extra brings is said by the distribution itself.
     needs = (re.match(r"([\w.-]+).*extra == .(\w+)", need) for need in found.requires or ())
     wanted = [(need[1], need[2]) for need in needs if need is not None and need[2] in extras]
@@ -131,29 +123,19 @@ def _secrets(settings: Settings) -> Iterator[Checked]:
         else:
             yield Checked("ok", at, f"{where} is set")
     file = settings.token_file
-    if file is not None and not file.exists():
-        yield Checked("ok", "token", f"{file} is made at the first start")
-    elif file is not None:
-        try:
-            token_of(file)
-            yield Checked("ok", "token", f"{file} has one")
-        except ConfigError as error:
-            yield Checked("failed", "token", error.facts)
+    if file is not None:
+        yield Checked("ok", "token", f"it is in {file}" if file.exists() else f"{file} is made at the first start")
 
 
 def _surroundings(settings: Settings) -> Iterator[Checked]:
     """Ask the platforms and models, side by side, and compare the clock with theirs."""
-    asked = dict[str, Callable[[], tuple[Heard, float]]]()
-
-    def read(secret: Secret) -> str:
-        return secret.read(settings.folder, settings.environ)
-
+    asked = dict[str, Callable[[], _Heard]]()
     agents = {f"agents.{name}.{agent.kind}": agent for name, agent in settings.config.agents.items()}
     accounts = {f"accounts[{n}].{account.on}": account for n, account in enumerate(settings.config.accounts)}
     probed = accounts | {at: agent.openai for at, agent in agents.items() if agent.openai is not None}
     for at, config in probed.items():
         try:
-            probe = probe_of(config, read)
+            probe = probe_of(config, lambda secret: secret.read(settings.folder, settings.environ))
         except ConfigError:
             yield Checked("left out", at, "it was not asked: its secret comes first")
             continue
@@ -190,9 +172,9 @@ def _connect(url: str) -> Heard:
     return Heard(taken=True, text=f"{parts.hostname}:{port} takes connections")
 
 
-def _side_by_side(work: Mapping[str, Callable[[], T]]) -> dict[str, T | None]:
+def _side_by_side(work: Mapping[str, Callable[[], _Heard]]) -> dict[str, _Heard | None]:
     """Do all of it in threads; None for what raises or takes too long, which holds nothing up."""
-    done = dict[str, T]()
+    done = dict[str, _Heard]()
 
     def run(name: str) -> None:
         # A thread would print the error, whose text may have a secret.
@@ -220,15 +202,15 @@ def _store(settings: Settings) -> Iterator[Checked]:
         yield Checked("ok", "store", f"{path} is made at the first start")
         return
     try:
-        facts = check_store(path, still=True)
+        facts = copies.check_store(path, still=True)
         # A gateway that has opened it meanwhile looks like damage.
-        facts = check_store(path) if facts.findings else facts
+        facts = copies.check_store(path) if facts.findings else facts
         with reading(path, still=True) as connection:
             holder = lease.holder_of(connection, time.time()) if lease.is_held(connection) else None
     except StoreError as error:
         yield Checked("failed", "store", str(error), "see trunkline store check")
         return
-    yield from (Checked("failed", "store", damaged(path, finding).facts) for finding in facts.findings)
+    yield from (Checked("failed", "store", damage.damaged(path, finding).facts) for finding in facts.findings)
     if not facts.findings:
         yield Checked("ok", "store", f"{path} is sound, version {facts.version} of {facts.newest}")
     yield Checked("ok", "lease", f"{holder} works the store" if holder else "no process works the store")

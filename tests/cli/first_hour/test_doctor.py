@@ -72,7 +72,7 @@ def answering():
                         return
                 self.wfile.write(body)
 
-            def log_message(self, *_):
+            def log_message(self, format, *args):
                 pass
 
         server = HTTPServer(("127.0.0.1", 0), Handler)

@@ -16,6 +16,8 @@ from trunkline.app.runs.stories import STORIES, story_of
 from trunkline.core.events import read_trace
 from trunkline.core.events.trace import write_trace
 from trunkline.sim import BUGS, load_scenario, run_scenario
+from trunkline.sim.events.script import FaultFired
+from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.plugins import OURS
 from trunkline.sim.scenario.edit import text_of
 from trunkline.sim.scenario.load import load_text
@@ -74,6 +76,10 @@ def recorded(folder, scenario, *bugs, **named):
 def played(folder, *bugs, name="scenario.yaml"):
     file = load_scenario(folder / name, names=OURS)
     return run_scenario(file, seed=file.scenario.seed, bugs=bugs)
+
+
+def read_by_people(run):
+    return [event.body.text for event in run.trace.events if isinstance(event.body, WireAccepted)]
 
 
 @for_each(("words", "named"), list(WRONG.values()), ids=list(WRONG))
@@ -209,7 +215,7 @@ def test_a_recorded_run_without_a_switch_holds(new, tmp_path):
     assert new("--from", "run.jsonl")[0] == 0
     again = played(tmp_path)
     assert again.holds
-    texts = [event.body.text for event in again.trace.events if event.kind == "wire.accepted"]
+    texts = read_by_people(again)
     assert texts == ["on it", "good morning, bo", "good morning, bo", "codex is done: release 2.0 is out"]
 
 
@@ -283,7 +289,7 @@ def test_a_recording_of_serve(new, tmp_path):
     assert new("--from", trace, "--platform", "signal")[0] == 0
     run = played(tmp_path)
     assert run.holds
-    texts = [event.body.text for event in run.trace.events if event.kind == "wire.accepted"]
+    texts = read_by_people(run)
     assert sorted(texts) == ["hello", "hello", "hello {again} *"]
 
 
@@ -307,7 +313,7 @@ def test_a_wire_is_a_scenario_for_attach_with_the_same_violation(new, trunkline,
     assert "trunkline attach scenario.yaml --command 'env TOY_DEFECTS=resends-after-reset " in out
     code, out, again = attach(trunkline, "scenario.yaml", tmp_path / "second", "resends-after-reset")
     assert code == 1 and " X1 " in out
-    fired = [event.body.detail for event in read_trace(again).events if event.kind == "fault.fired"]
+    fired = [event.body.detail for event in read_trace(again).events if isinstance(event.body, FaultFired)]
     assert fired == ["Answer two. AZtwo-g1"]
     assert attach(trunkline, "scenario.yaml", tmp_path / "third")[0] == 0
 
