@@ -139,7 +139,9 @@ def _surroundings(settings: Settings) -> Iterator[Checked]:
         except ConfigError:
             yield Checked("left out", at, "it was not asked: its secret comes first")
             continue
-        if probe is not None:
+        if probe is not None and not any(metadata.distributions(name="httpx")):
+            yield Checked("left out", at, "it was not asked: that needs httpx")
+        elif probe is not None:
             asked[at] = lambda probe=probe: (ask(probe), time.time())
     for at, agent in agents.items():
         if agent.webhook is not None:

@@ -246,14 +246,15 @@ def test_files_of_secrets(doctor, tmp_path, answering):
 
 def test_packages_that_the_configuration_needs_and_that_are_missing(doctor, monkeypatch, answering):
     real = metadata.distributions
-    gone = {"python-telegram-bot", "uvicorn"}
+    gone = {"python-telegram-bot", "uvicorn", "httpx"}
     monkeypatch.setattr(metadata, "distributions", lambda **named: [] if named.get("name") in gone else real(**named))
     monkeypatch.setenv("SOME_TOKEN", SECRET)
     code, out, _ = doctor(TELEGRAM.format(answering()))
     assert code == 1
-    assert "not installed: uvicorn,python-telegram-bot" in out
+    assert "not installed: httpx,uvicorn,python-telegram-bot" in out
     assert "-m pip install --editable '" in out and "[http,telegram]'" in out
     assert "slack" not in out
+    assert lines_of(out)["accounts[0].telegram"][0] == "left out"
 
 
 def test_a_webhook_that_takes_connections(doctor, answering):
