@@ -219,6 +219,26 @@ def test_a_recorded_run_without_a_switch_holds(new, tmp_path):
     assert texts == ["on it", "good morning, bo", "good morning, bo", "codex is done: release 2.0 is out"]
 
 
+def test_a_recording_that_was_cut_before_its_defect_shows_is_a_scenario_that_holds(new, tmp_path):
+    recorded(tmp_path, "tour/told-twice.yaml", "hand-announces-too")
+    whole = (tmp_path / "run.jsonl").read_bytes()
+    (tmp_path / "run.jsonl").write_bytes(whole[: len(whole) // 3])
+    code, out, _ = new("--from", "run.jsonl")
+    assert (code, "--bug" in out) == (0, False)
+    assert load_scenario(tmp_path / "scenario.yaml").scenario.bugs == ()
+    assert played(tmp_path).holds
+
+
+def test_a_switch_of_a_plug_in_that_is_missing_is_named(new, tmp_path):
+    recorded(tmp_path, "faults/one-answer.yaml", "answered-twice")
+    text = (tmp_path / "run.jsonl").read_text().replace('"bugs":["answered-twice"]', '"bugs":["acme.twice"]')
+    (tmp_path / "run.jsonl").write_text(text)
+    code, _, err = new("--from", "run.jsonl")
+    assert code == 2
+    assert "the plug-in 'acme' may be missing" in err
+    assert made(tmp_path) == ["run.jsonl"]
+
+
 #: a scenario and a switch -> what its recording lacks
 LACKING = {
     ("museum/B013-history-replayed.yaml", "dedupe-forgets-on-restart"): "how to repeat the fault replay",
