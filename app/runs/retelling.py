@@ -50,9 +50,11 @@ class Retelling:
         named = [agent["id"] for agent in self._gateway.get("agents", ())] or ["main"]
         # On the wire an answer may be what is lacking.
         other = {"do": [{"reply": "An answer."} if self._wire else {"silent": True}], "may_miss": True}
+        # The newest goes first: on the wire a prompt may have earlier questions too.
         rules = {
-            agent: [*({"when": dict(when), "do": do} for when, do in self._rules.get(agent, {}).items()), other]
+            agent: [*({"when": dict(when), "do": do} for when, do in list(own.items())[::-1]), other]
             for agent in dict.fromkeys([*named, *self._rules])
+            for own in [self._rules.get(agent, {})]
         }
         parts: Tree = {
             "scenario": SCENARIO_VERSION,
@@ -127,8 +129,8 @@ class Retelling:
                 pass
 
     def _rule(self, agent: str, when: Tree, do: list[Any]) -> None:
-        # The newest goes first: on the wire a prompt may have earlier questions too. What was answered first stays.
-        self._rules[agent] = {tuple(when.items()): do} | self._rules.get(agent, {})
+        # What was answered first stays.
+        self._rules.setdefault(agent, {}).setdefault(tuple(when.items()), do)
 
     def _in(self, address: Address | None) -> Tree:
         name = None if address is None else self._names.get(address.lane)
