@@ -29,7 +29,9 @@ _COMMANDS = {
         "run.recorded:print_diff",
         "Compare two recorded runs: events that only one of them has, and differences in the others.",
     ),
+    "new": ("new:write_scenario", "Write a scenario file, from answers or from a recording."),
     "init": ("init:write_configuration", "Write the configuration file of a gateway, from answers."),
+    "doctor": ("doctor:examine", "Check a gateway before it serves: what it lacks on this machine, and the remedy."),
     "serve": ("serve:serve", "Run a gateway that speaks HTTP, with a web chat."),
     "fakes": ("fakes:serve_fakes", "Start fake platforms on this machine, for the tests of any bot or gateway."),
     "attach": (
@@ -75,8 +77,8 @@ _COMMANDS = {
 }
 #: what people come for -> its commands, in the order of the overview
 _GROUPS = {
-    "Judge": ("tour", "attach", "run", "explore", "fuzz", "shrink", "upgrade"),
-    "Run": ("init", "serve", "fakes", "schema"),
+    "Judge": ("tour", "attach", "new", "run", "explore", "fuzz", "shrink", "upgrade"),
+    "Run": ("init", "doctor", "serve", "fakes", "schema"),
     "Operate": ("queue", "bindings", "hands", "transcript", "store"),
     "Look": ("explain", "watch", "report", "replay", "diff", "web", "bugs", "invariants", "completion"),
 }

@@ -6,6 +6,9 @@ _EXAMPLES = """\
 trunkline tour
 trunkline attach --command 'python bot.py' --report found
 trunkline attach doctor toy
+trunkline new twice.yaml
+trunkline new lost.yaml --yes --symptom lost --platform slack --place ops/deploy --text 'It is deployed.'
+trunkline new again.yaml --from run.jsonl
 trunkline run scenarios/museum/B001-announced-twice.yaml --bug own
 trunkline run scenarios/tour/told-twice.yaml --bug own --html told-twice.html
 trunkline explore scenarios/tour --jobs 2
@@ -14,6 +17,7 @@ trunkline shrink twice.yaml --output smaller.yaml
 trunkline upgrade scenarios
 trunkline init
 trunkline init --yes --platform telegram --token TELEGRAM_TOKEN --agent openai --model gpt-x --key none
+trunkline doctor --config gateway.yaml
 trunkline serve --config gateway.yaml
 trunkline fakes --platforms telegram
 trunkline schema --gateway

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from trunkline.app.cli.io.questions import answer, check_new, choose
+from trunkline.app.cli.io.questions import answer, check_new, choose, write_with_schema
 from trunkline.app.cli.options import Flag
 from trunkline.app.gc_policy import loading
 from trunkline.app.terminal.output import print_lines
@@ -86,16 +86,13 @@ def write_configuration(
     _check_target(file, force=force)
     with loading():
         from trunkline.app.cli.schema import gateway_schema_text
-        from trunkline.app.report.json_junit import write_whole
 
     draft = _draft({name.replace("_", "-"): value for name, value in asdict(answers).items() if value}, yes=yes)
     text = draft.text(file.name, _SCHEMA)
     if not no_check:
         _ask_platform(text, file, draft.given.get("token", ""))
-    schema, name = file.with_name(_SCHEMA), quote(str(file))
-    if force or not schema.exists():
-        write_whole(schema, gateway_schema_text().encode())
-    write_whole(file, text.encode())
+    name = quote(str(file))
+    write_with_schema(file, text, _SCHEMA, gateway_schema_text, force=force)
     unset = [variable for variable in draft.variables if not os.environ.get(variable, "").strip()]
     print_lines(
         f"{file} is written, with its schema beside it. Next:", *(f"  export {variable}=..." for variable in unset)

@@ -20,7 +20,8 @@ _REST = 64
 _BESIDE = ("", "-wal", "-shm", ".lock")
 #: seconds between two lines about descriptors
 _PAUSE = 10.0
-_REMEDY = "raise it, by LimitNOFILE= in the unit or by `ulimit -n`"
+#: the remedy for too few descriptors
+MORE_FILES = "raise it, by LimitNOFILE= in the unit or by `ulimit -n`"
 
 
 def check_writable(store: Path) -> None:
@@ -66,7 +67,7 @@ def connection_limit(configured: int | None, descriptors: int) -> int:
     found = min(allowed, configured or _MOST)
     if configured is not None and found < configured:
         said = "http.max_connections is %d, but with %d open files only %d connections are possible: %s"
-        LOGGER.warning(said, configured, descriptors, found, _REMEDY)
+        LOGGER.warning(said, configured, descriptors, found, MORE_FILES)
     elif configured is None and found < _MOST:
         LOGGER.info("at most %d connections, with %d open files", found, descriptors)
     return found
@@ -87,4 +88,6 @@ class LoopErrors:
         if not isinstance(error, OSError) or error.errno not in (errno.EMFILE, errno.ENFILE):
             loop.default_exception_handler(context)
         elif self._ration.spend(1, time.monotonic()):
-            LOGGER.error("out of file descriptors: connections wait to be accepted. The limit is too low: %s", _REMEDY)
+            LOGGER.error(
+                "out of file descriptors: connections wait to be accepted. The limit is too low: %s", MORE_FILES
+            )

@@ -19,6 +19,17 @@ def check_new(file: Path, such_as: str, *, force: bool) -> None:
         raise UsageError(f"{file} is there: name another file, or overwrite it with --force")
 
 
+def write_with_schema(file: Path, text: str, name: str, schema: Callable[[], str], *, force: bool) -> None:
+    """Write a file, and beside it the schema that its first line names; one that is there stays without `force`."""
+    # Imported late, like all that only an answered command needs.
+    from trunkline.app.report.json_junit import write_whole
+
+    beside = file.with_name(name)
+    if force or not beside.exists():
+        write_whole(beside, schema().encode())
+    write_whole(file, text.encode())
+
+
 def choose(option: str, text: str, choices: Iterable[str], default: str, given: str | None, *, yes: bool) -> str:
     """A word out of several."""
     known = tuple(choices)

@@ -33,7 +33,12 @@ _FACTS = ("state", "reason", "status")
 
 
 def saved_text(
-    file: ScenarioFile, sound: Run, *, defective: Mapping[str, Run] | None = None, faults: Iterable[str] = ()
+    file: ScenarioFile,
+    sound: Run,
+    *,
+    defective: Mapping[str, Run] | None = None,
+    faults: Iterable[str] = (),
+    remark: str = _REMARK,
 ) -> str:
     """The text of a scenario file that expects the outcomes of `sound`. Raises `ScenarioError` if it cannot be written.
 
@@ -55,7 +60,7 @@ def saved_text(
     _spare_missed(file, tree, sound.trace.events)
     tree["script"] = _happened(file, tree["script"], sound.trace.events)
     tree["expect"] = expectation(file, sound)
-    text = text_of(_ordered(tree), remark=_REMARK)
+    text = text_of(_ordered(tree), remark=remark)
     try:
         load_text(text, names=file.names)
     except ScenarioError as error:
@@ -63,7 +68,7 @@ def saved_text(
             raise
         # A message is in a place that was created during the run and that no file can name: keep the other facts.
         del tree["expect"]["accepted"]
-        text = text_of(_ordered(tree), remark=_REMARK)
+        text = text_of(_ordered(tree), remark=remark)
         load_text(text, names=file.names)
     return text
 

@@ -40,9 +40,12 @@ class StoreFacts(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[str, ...] = ()
 
 
-def check_store(path: Path) -> StoreFacts:
-    """Check all pages, rows and indexes of a store file, beside a gateway or without one. Raises `StoreError`."""
-    with reading(path) as connection:
+def check_store(path: Path, *, still: bool = False) -> StoreFacts:
+    """Check all pages, rows and indexes of a store file, beside a gateway or without one. Raises `StoreError`.
+
+    `still`: as for `reading`.
+    """
+    with reading(path, still=still) as connection:
         version, found = check_ours(connection), findings(connection, "integrity_check")
     size = path.stat().st_size
     return StoreFacts(path=str(path), bytes=size, version=version, newest=newest(), findings=found)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from trunkline.core.errors import StoreError
 from trunkline.core.store.sqlite.damage import store_error
+from trunkline.core.store.sqlite.file_watch import beside
 from trunkline.core.store.sqlite.migrate import check_file, newest
 
 #: seconds that a change waits for other writers
@@ -14,8 +15,11 @@ _TIMEOUT = 10.0
 
 
 @contextmanager
-def reading(path: Path) -> Generator[sqlite3.Connection, None, None]:
-    """Open a store file to read. Raises `StoreError`, naming the file, if it cannot be read or is no store."""
+def reading(path: Path, *, still: bool = False) -> Generator[sqlite3.Connection, None, None]:
+    """Open a store file to read. Raises `StoreError`, naming the file, if it cannot be read or is no store.
+
+    `still`: SQLite is to leave no files beside one that no process has open. Who opens it meanwhile is not noticed.
+    """
     if not path.exists():
         raise StoreError(f"{path}: no such file")
     if path.is_dir():
@@ -24,7 +28,9 @@ def reading(path: Path) -> Generator[sqlite3.Connection, None, None]:
         # SQLite would wait for ever for a writer.
         raise StoreError(f"{path}: a pipe, and no store")
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=10.0)) as connection:
+        alone = "&immutable=1" if still and not beside(path, "-wal").exists() else ""
+        uri = f"{path.absolute().as_uri()}?mode=ro{alone}"
+        with closing(sqlite3.connect(uri, uri=True, timeout=10.0)) as connection:
             _check(path, connection)
             yield connection
     except sqlite3.Error as error:
