@@ -31,7 +31,7 @@ _COMMANDS = {
     ),
     "new": ("new:write_scenario", "Write a scenario file, from answers or from a recording."),
     "init": ("init:write_configuration", "Write the configuration file of a gateway, from answers."),
-    "doctor": ("doctor:examine", "Check a gateway before it serves: what it lacks on this machine, and the remedy."),
+    "doctor": ("doctor:examine", "Check a gateway before it serves: what it lacks, and the remedy."),
     "serve": ("serve:serve", "Run a gateway that speaks HTTP, with a web chat."),
     "fakes": ("fakes:serve_fakes", "Start fake platforms on this machine, for the tests of any bot or gateway."),
     "attach": (

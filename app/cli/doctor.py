@@ -9,10 +9,11 @@ from trunkline.core.errors import UsageError
 
 
 def examine(*, config: Path | None = None, state: Path | None = None, json: Json = False) -> int:
-    """Check a gateway before it serves: installation, configuration, secrets, platforms, store, machine, clock.
+    """Check a gateway before it serves: what it lacks, and the remedy.
 
-    Each platform is asked whose its token is, each model whether it takes the key. Nothing is written, and no secret
-    is shown. Exit code: 0 fine, perhaps with warnings; 1 something failed; 2 wrong usage.
+    That is installation, configuration, secrets, platforms, models, store, machine and clock. Each platform is asked
+    whose its token is, each model whether it takes the key. Nothing is written, and no secret is shown. Exit code: 0
+    fine, perhaps with warnings; 1 something failed; 2 wrong usage.
 
     Parameters
     ----------
