@@ -53,9 +53,7 @@ _STATEMENTS = {
     ),
 }
 #: statements of which callers read the first rows only: all rows of an answer are in memory
-_FIRST = re.compile(
-    r"^SELECT (work FROM inbox WHERE .* ORDER BY n DESC|n, coalesce\(session_id, ''\), .*, n)$", re.DOTALL
-)
+_FIRST = re.compile(r"SELECT (work FROM inbox WHERE .* ORDER BY n DESC|n, coalesce\(session_id, ''\), .*, n)")
 _PARAMETER = re.compile(r"'(?:[^']|'')*'|\?(\d*)|(?<!:):([a-z]+)")
 
 
@@ -71,7 +69,7 @@ def translated(sql: str) -> Statement:
     text = _STATEMENTS.get(sql)
     if text is not None:
         return Statement(text)
-    text = sql + " LIMIT 256" if _FIRST.match(sql) and "LIMIT" not in sql else sql
+    text = sql + " LIMIT 256" if _FIRST.fullmatch(sql) else sql
     text = _UNNAMED.sub(r"SELECT * FROM (\1) AS found WHERE \2 = ?", text)
     if text.startswith("INSERT OR IGNORE INTO"):
         text = text.replace(" OR IGNORE", "", 1) + " ON CONFLICT DO NOTHING"

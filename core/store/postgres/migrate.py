@@ -14,7 +14,7 @@ def version_of(connection: PgConnection) -> int:
     version = connection.execute("SELECT max(version) FROM store_version").fetchone()[0] if known else 0
     if version > newest():
         raise StoreTooNew(
-            f"{connection.address.shown}: it has version {version}, this Trunkline knows up to {newest()}: upgrade Trunkline"
+            f"{connection.address.shown}: it has version {version}, this Trunkline knows up to {newest()}: upgrade it"
         )
     return version
 

@@ -1,4 +1,4 @@
-"""Proof of death on a server: an advisory lock of the holder's session, which the server frees when the session ends."""
+"""Proof of death on a server: an advisory lock of the holder's session, freed when that session ends."""
 
 import os
 import platform

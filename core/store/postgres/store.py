@@ -121,6 +121,4 @@ def _rewrite_tables(c: sqlite3.Connection) -> None:
             c.execute(f"VACUUM (FULL) {table}")
         c.execute("RESET statement_timeout")
     except sqlite3.Error as error:
-        raise StoreError(
-            f"the rows are erased, but not their bytes on the server's disk, repeat it: {error}"
-        ) from error
+        raise StoreError(f"the rows are erased, but not their bytes on the server, repeat it: {error}") from error

@@ -62,7 +62,7 @@ class FailedWrite(msgspec.Struct, frozen=True):
 
 
 class CommitInDoubt(sqlite3.OperationalError):
-    """A COMMIT without an answer, from a server that cannot be asked now. `note` keeps the answers until that is known."""
+    """A COMMIT without an answer from a server. `note` keeps the answers of the writes until its outcome is known."""
 
     def __init__(self, said: str, note: Callable[[Sequence[PendingWrite], list[Any]], None]) -> None:
         super().__init__(said)
