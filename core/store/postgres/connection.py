@@ -1,6 +1,6 @@
 """A connection to a PostgreSQL server that handlers of SQLite use as if it were one of theirs.
 
-It is used in the thread of a `Db`. When the connection is lost, the next statement that begins something connects again.
+It is used in the thread of a `Db`. If it is lost, the next statement outside of a transaction connects again.
 """
 
 import re
@@ -184,7 +184,7 @@ class PgConnection:
         self._open = False
         try:
             # The answer to the COMMIT of a transaction that has failed is ROLLBACK, and no error.
-            said = self.raw.execute("COMMIT").statusmessage
+            said = self.raw.execute("COMMIT", prepare=False).statusmessage
         except psycopg.Error as error:
             if not self.raw.closed:
                 raise self._in_words(error) from None
@@ -208,28 +208,25 @@ class PgConnection:
         Raises `CommitInDoubt`: not known yet. Raises `StoreError` where the server does not know of it: one that was
         restored, or a standby that was behind.
         """
-        problem = "it is still in progress"
+        found = "in progress"
         for _ in range(_LOOKS):
             try:
-                found = self._run(lambda raw: raw.execute(_FATE, [self.doubt])).fetchone()[0]
+                found = self._run(lambda raw: raw.execute(_FATE, [self.doubt])).fetchone()[0] or "unknown"
             except sqlite3.OperationalError as error:
-                if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR:
-                    raise StoreError(
-                        f"{self.address.shown}: the server does not know the last commit: {error}"
-                    ) from error
-                problem = str(error)
-            else:
-                if found in ("committed", "aborted"):
-                    self.doubt = ""
-                    return found == "committed"
+                found = "unknown" if error.sqlite_errorcode == sqlite3.SQLITE_ERROR else str(error)
+            if found == "unknown":
+                raise StoreError(f"{self.address.shown}: the server does not know the last commit")
+            if found in ("committed", "aborted"):
+                self.doubt = ""
+                return found == "committed"
             threading.Event().wait(_BETWEEN)
-        raise CommitInDoubt(f"whether the last commit was stored is not known yet: {problem}", self._note)
+        raise CommitInDoubt(f"whether the last commit was stored is not known yet: {found}", self._note)
 
     def _note(self, writes: Sequence[PendingWrite], answers: list[Any]) -> None:
         self.doubtful = writes, answers
 
     def create_function(self, name: str, narg: int, func: Callable[[str], bool], /) -> None:
-        """Define ``own_place`` or ``own_lane``: asked here of all that it may be asked of, and answered in the database."""
+        """Define ``own_place`` or ``own_lane``: asked here of all that is stored, and answered in the database."""
         assert narg == 1
         self._run(lambda raw: raw.execute(f"CREATE TEMP TABLE {name} (value text) ON COMMIT DROP"))
         asked = self._run(lambda raw: raw.execute("SELECT * FROM own_candidates($1)", [name])).fetchall()

@@ -3,6 +3,8 @@
 import sqlite3
 from pathlib import Path
 
+import psycopg
+
 from trunkline.core.errors import StoreError, StoreTooNew
 from trunkline.core.store.postgres.connection import PgConnection
 from trunkline.core.store.sqlite.migrate import newest
@@ -38,6 +40,6 @@ def migrate(connection: PgConnection) -> int:
             raw.execute(Path(__file__).with_name("functions.sql").read_bytes())
             raw.execute("DELETE FROM store_version")
             raw.execute("INSERT INTO store_version VALUES ($1)", [newest()])
-    except sqlite3.Error as error:
+    except (sqlite3.Error, psycopg.Error) as error:
         raise StoreError(f"{connection.address.shown}: {error}") from error
     return ran
