@@ -3,10 +3,10 @@
 import sqlite3
 import time
 from collections.abc import Coroutine, Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from shlex import quote
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -27,6 +27,9 @@ from trunkline.core.store.queries import FindHolder, Read
 from trunkline.core.store.queue_admin import PurgedBatch, QueueFilter
 from trunkline.core.store.sqlite.offline.opening import in_transaction, open_to_change, open_to_read, reading
 from trunkline.core.store.sqlite.operator_queries import OPERATOR_QUERIES
+
+if TYPE_CHECKING:
+    from trunkline.core.store.sqlite.offline.hand_worker import HandWorker
 
 A = TypeVar("A")
 _CALLER = Caller(name="operator", scopes=frozenset(Scope))
@@ -50,17 +53,32 @@ class FileGateway(QueueAdmin):
 
     async def read(self, query: Read[A]) -> A:
         try:
-            opened = reading(self._path) if type(query) in EVERY_VERSION else open_to_read(self._path)
-            with opened as connection:
+            with self._reading(today=type(query) not in EVERY_VERSION) as connection:
                 return _ask(connection, query)
         except errors.StoreError as error:
             raise _refused(error) from error
+
+    def _reading(self, *, today: bool) -> AbstractContextManager[sqlite3.Connection]:
+        return open_to_read(self._path) if today else reading(self._path)
+
+    def _to_change(self) -> AbstractContextManager[sqlite3.Connection]:
+        return open_to_change(self._path)
+
+    def _scrub(self, connection: sqlite3.Connection) -> None:
+        from trunkline.core.store.sqlite.sql.operators.erasure import scrub
+
+        scrub(connection)
+
+    def _worker(self, name: str) -> "HandWorker":
+        from trunkline.core.store.sqlite.offline.hand_worker import HandWorker
+
+        return HandWorker(self._path, name=name)
 
     @contextmanager
     def _changing(self) -> Generator[sqlite3.Connection]:
         opened = False
         try:
-            with open_to_change(self._path) as connection:
+            with self._to_change() as connection:
                 opened = True
                 with in_transaction(connection):
                     yield connection
@@ -102,7 +120,6 @@ class FileGateway(QueueAdmin):
     async def erase(self, channel: str, person: str, by: str) -> Erased:
         """See the port. A running gateway is asked itself: it has words in its memory."""
         from trunkline.core.store.sqlite.handlers import execute
-        from trunkline.core.store.sqlite.sql.operators.erasure import scrub
 
         with self._changing() as connection:
             now = self.now()
@@ -112,17 +129,15 @@ class FileGateway(QueueAdmin):
                 )
             erasure = execute(connection, ErasePerson(channel=channel, person=person, by=by, now=now))
         try:
-            with open_to_change(self._path) as connection:
-                scrub(connection)
+            with self._to_change() as connection:
+                self._scrub(connection)
         except errors.StoreError as error:
             raise errors.UsageError(error.facts) from error
         return Erased(erasure=erasure)
 
     async def take(self, hand: str, worker: str) -> HandTask | None:
         try:
-            from trunkline.core.store.sqlite.offline.hand_worker import HandWorker
-
-            return HandWorker(self._path, name=worker).take(hand)
+            return self._worker(worker).take(hand)
         except errors.StoreError as error:
             raise _refused(error) from error
 
@@ -147,12 +162,12 @@ class StoreFileOperator:
     acts_at_once = False
 
     def __init__(self, path: Path) -> None:
-        self._path = path
         self._gateway = FileGateway(path)
+        self._option = f"--store {quote(str(path))}"
 
     @property
     def option(self) -> str:
-        return f"--store {quote(str(self._path))}"
+        return self._option
 
     def ask(self, verb: Verb[A], given: msgspec.Struct | None = None, **path: str) -> A:
         call = VerbCall(operated=self._gateway, caller=_CALLER, path=path, query=given, body=given)

@@ -13,6 +13,7 @@ from trunkline.app.operators.port import NotPossible, Operator
 from trunkline.app.report.layout import as_json
 from trunkline.app.terminal.output import print_error, print_json, print_lines
 from trunkline.core.errors import UsageError
+from trunkline.core.store.postgres.address import is_address
 
 P = ParamSpec("P")
 OUTPUT = Group("Output", sort_key=2)
@@ -25,8 +26,9 @@ Json = Annotated[Flag, Parameter(group=OUTPUT, help="Print JSON.")]
 class GatewayOptions:
     """Which gateway."""
 
-    store: Path | None = None
-    """The store file of a gateway, which may be running or not."""
+    store: str | None = None
+    """The store file of a gateway, which may be running or not; or `postgresql://USER@HOST/DATABASE?schema=NAME`, with
+    the password in `PGPASSWORD` or `~/.pgpass`."""
     url: str | None = None
     """Instead of a store file: the address of a gateway that is running, e.g. `http://127.0.0.1:8420`."""
     token_file: Path | None = None
@@ -40,9 +42,13 @@ class GatewayOptions:
         if self.store is not None:
             if self.token_file is not None:
                 raise UsageError("--token-file goes with --url")
+            if is_address(self.store):
+                from trunkline.app.operators.store_server import StoreServerOperator
+
+                return StoreServerOperator(self.store)
             from trunkline.app.operators.store_file import StoreFileOperator
 
-            return StoreFileOperator(self.store)
+            return StoreFileOperator(Path(self.store))
         assert self.url is not None
         try:
             from trunkline.app.operators.http_client import HttpClient

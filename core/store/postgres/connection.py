@@ -3,27 +3,21 @@
 It is used in the thread of a `Db`. If it is lost, the next statement outside of a transaction connects again.
 """
 
-import re
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-import msgspec
+from trunkline.core.errors import StoreError, UsageError
+from trunkline.core.store.postgres.address import ServerAddress
+from trunkline.core.store.postgres.dialect import translated
+from trunkline.core.store.sqlite.connection import CommitInDoubt, PendingWrite
 
 try:
     import psycopg
 except ImportError as missing:
-    from trunkline.core.errors import UsageError
-
     raise UsageError("a store on PostgreSQL needs the package psycopg: pip install 'trunkline[postgres]'") from missing
 
-from trunkline.core.errors import StoreError
-from trunkline.core.store.postgres.dialect import translated
-from trunkline.core.store.sqlite.connection import CommitInDoubt, PendingWrite
-
-_SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 #: the first version of the server with all that is used
 _SERVER = 150_000
 #: seconds that a connection, a lock, a statement and a silent peer are waited for
@@ -41,41 +35,6 @@ _FATE = (
     "SELECT pg_xact_status($1::xid8), (SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
     " WHERE backend_xid = $1::xid8::xid AND usename = current_user AND pid <> pg_backend_pid())"
 )
-
-
-class ServerAddress(msgspec.Struct, frozen=True):
-    """The address of a store: the server's, for libpq, and the schema of the tables."""
-
-    #: may hold the password
-    url: str
-    schema: str
-
-    @property
-    def shown(self) -> str:
-        """The address without what is secret."""
-        parts = urlsplit(self.url)
-        host = parts.netloc.rpartition("@")[2]
-        return f"{parts.scheme}://{host}{parts.path} schema {self.schema}"
-
-
-def is_address(text: str) -> bool:
-    """Whether a text names a server, and no file."""
-    return text.startswith(("postgresql://", "postgres://"))
-
-
-def server_address(url: str) -> ServerAddress:
-    """Read ``postgresql://USER@HOST/DATABASE?schema=NAME``. Raises `StoreError`, which does not repeat the password."""
-    try:
-        parts = urlsplit(url)
-        query = dict(parse_qsl(parts.query, keep_blank_values=True))
-        schema = query.pop("schema", "trunkline")
-        address = ServerAddress(urlunsplit(parts._replace(query=urlencode(query))), schema)
-        psycopg.conninfo.conninfo_to_dict(address.url)
-    except (ValueError, psycopg.Error):
-        raise StoreError("the address of the store is none: postgresql://USER@HOST/DATABASE?schema=NAME") from None
-    if not _SCHEMA.fullmatch(schema):
-        raise StoreError(f"schema {schema!r}: expected small letters, digits and _")
-    return address
 
 
 class PgConnection:
@@ -114,6 +73,9 @@ class PgConnection:
             while found.nextset():
                 pass
             _, encoding, version = found.fetchone() or ("", "", 0)
+        except psycopg.ProgrammingError:
+            # Its words repeat the address.
+            raise UsageError(f"{self.address.shown}: a parameter of the address is none of libpq") from None
         except psycopg.Error as error:
             raise self._in_words(error) from None
         if version < _SERVER or encoding != "UTF8":

@@ -13,7 +13,8 @@ from trunkline.core.errors import LeaseLost, StoreError, StoreTooNew
 from trunkline.core.events.gateway import StoreFailed
 from trunkline.core.reasons import Reason
 from trunkline.core.store.lease import LeaseClaim
-from trunkline.core.store.postgres.connection import PgConnection, ServerAddress, server_address
+from trunkline.core.store.postgres.address import ServerAddress, server_address
+from trunkline.core.store.postgres.connection import PgConnection
 from trunkline.core.store.postgres.migrate import migrate
 from trunkline.core.store.postgres.session_lock import SessionLock
 from trunkline.core.store.sqlite.connection import Db, PendingWrite
@@ -21,6 +22,7 @@ from trunkline.core.store.sqlite.store import SqliteStore
 
 #: seconds before a process that waits for the store asks a server again that could not be reached
 _ASK_AGAIN = 1.0
+TIME = "SELECT extract(epoch FROM clock_timestamp())::double precision"
 
 
 class PgDb(Db):
@@ -50,7 +52,7 @@ def _settled(connection: PgConnection) -> list[Any]:
 def connect_server(url: str) -> PgDb:
     """A connection to the store at ``postgresql://USER@HOST/DATABASE?schema=NAME``, which is created if there is none.
 
-    Raises `StoreError` for an address that is none.
+    Raises `UsageError` for an address that is none.
     """
     address, lock = server_address(url), SessionLock()
 
@@ -89,8 +91,7 @@ class PostgresStore(SqliteStore):
 
     async def _server_time(self, _now: float) -> float:
         """The time on the server's clock, which every process that claims or renews the lease goes by."""
-        sql = "SELECT extract(epoch FROM clock_timestamp())::double precision"
-        (now,) = await self._at_start(lambda c: c.execute(sql).fetchone())
+        (now,) = await self._at_start(lambda c: c.execute(TIME).fetchone())
         return now
 
     async def claim(self, now: float, lasts: float) -> LeaseClaim:
@@ -111,10 +112,11 @@ class PostgresStore(SqliteStore):
 
     async def scrub(self) -> None:
         """See the port. Copies that the server has elsewhere (WAL, standbys, backups) are its administrator's."""
-        await self._db.run(_rewrite_tables)
+        await self._db.run(rewrite_tables)
 
 
-def _rewrite_tables(c: sqlite3.Connection) -> None:
+def rewrite_tables(c: sqlite3.Connection) -> None:
+    """Remove what was deleted from the tables' files, too."""
     try:
         c.execute("SET statement_timeout = 0")
         for (table,) in c.execute("SELECT name FROM sqlite_master").fetchall():

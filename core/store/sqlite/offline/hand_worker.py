@@ -36,7 +36,8 @@ class HandWorker:
     """
 
     def __init__(self, store: Path | str, *, name: str = "worker", env: Env | None = None) -> None:
-        self._path = Path(store)
+        path = Path(store)
+        self._opened = lambda: open_to_change(path)
         #: as it is shown to operators
         self.name = name
         self._env = system_env() if env is None else env
@@ -48,7 +49,7 @@ class HandWorker:
         """
         ticket, now = self._env.ids.new("ticket", hand), self._env.now()
         command = TakeTask(hand=hand, worker=well_formed(self.name), ticket=ticket, now=now)
-        with open_to_change(self._path) as connection, in_transaction(connection):
+        with self._opened() as connection, in_transaction(connection):
             row = execute(connection, command)
         return None if row is None else self._task_of(row)
 
@@ -92,7 +93,7 @@ class HandWorker:
             ticket=ticket,
             at=self._env.now(),
         )
-        with open_to_change(self._path) as connection, in_transaction(connection):
+        with self._opened() as connection, in_transaction(connection):
             return leave(connection, post).first
 
 
