@@ -16,7 +16,8 @@ from tests.contract.store_kit.bench import CHECKS, Check, Opened
 from tests.support.postgres import Server, running
 from trunkline.core.errors import LeaseLost
 from trunkline.core.events import EventLog
-from trunkline.core.store.postgres.connection import PgConnection, server_address
+from trunkline.core.store.postgres.address import server_address
+from trunkline.core.store.postgres.connection import PgConnection
 from trunkline.core.store.postgres.store import PostgresStore, connect_server
 from trunkline.core.store.sqlite.connection import Db, connect_file
 from trunkline.core.store.sqlite.store import SqliteStore
@@ -158,7 +159,7 @@ class ServerBench:
 
 
 async def _run_sql(db: Db, sql: str) -> None:
-    await db.run(lambda c: cast("PgConnection", c).raw.execute(sql))
+    await db.run(lambda c: cast("PgConnection", c).raw.execute(sql.encode()))
 
 
 async def _spoil(db: Db, name: str, column: str, value: object, table: str = "intents") -> None:

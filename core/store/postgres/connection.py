@@ -15,6 +15,7 @@ from trunkline.core.store.sqlite.connection import CommitInDoubt, PendingWrite
 
 try:
     import psycopg
+    from psycopg.types.numeric import Int8Dumper
 except ImportError as missing:
     raise UsageError("a store on PostgreSQL needs the package psycopg: pip install 'trunkline[postgres]'") from missing
 
@@ -64,12 +65,13 @@ class PgConnection:
                 client_encoding="utf8",
             )
             # A pooler forgets parameters of the start, so they are set.
-            found = raw.execute(
+            settings = (
                 f"SET search_path = {self.address.schema}; SET lock_timeout = '{_LOCK}s';"
                 f" SET statement_timeout = '{_STATEMENT}s'; SET idle_in_transaction_session_timeout = '{_IDLE}s';"
                 " SELECT set_config('synchronous_commit', replace(current_setting('synchronous_commit'), 'off', 'on'),"
                 " false), current_setting('server_encoding'), current_setting('server_version_num')::integer"
             )
+            found = raw.execute(settings.encode())
             while found.nextset():
                 pass
             _, encoding, version = found.fetchone() or ("", "", 0)
@@ -84,7 +86,7 @@ class PgConnection:
                 f"{self.address.shown}: version {version // 10_000} with encoding {encoding}; it needs PostgreSQL"
                 f" {_SERVER // 10_000} or later and a database with encoding UTF8"
             )
-        raw.adapters.register_dumper(int, psycopg.types.numeric.Int8Dumper)
+        raw.adapters.register_dumper(int, Int8Dumper)
         raw.prepare_threshold, raw.prepared_max = 3, 400
         return raw
 
@@ -116,7 +118,7 @@ class PgConnection:
             return self._run(lambda raw: raw.cursor(binary=True).execute(statement.text, values))
         if sql == "ROLLBACK":
             self._open = False
-            return None if self.raw.closed else self._run(lambda raw: raw.execute(sql))
+            return None if self.raw.closed else self._run(lambda raw: raw.execute(b"ROLLBACK"))
         begun = self._run(lambda raw: raw.execute(statement.text))
         self._open = True
         self._xid = begun.fetchone()[0] if begun.nextset() else ""
@@ -190,7 +192,7 @@ class PgConnection:
     def create_function(self, name: str, narg: int, func: Callable[[str], bool], /) -> None:
         """Define ``own_place`` or ``own_lane``: asked here of all that is stored, and answered in the database."""
         assert narg == 1
-        self._run(lambda raw: raw.execute(f"CREATE TEMP TABLE {name} (value text) ON COMMIT DROP"))
+        self._run(lambda raw: raw.execute(f"CREATE TEMP TABLE {name} (value text) ON COMMIT DROP".encode()))
         asked = self._run(lambda raw: raw.execute("SELECT * FROM own_candidates($1)", [name])).fetchall()
         true = [[value] for (value,) in asked if value is not None and func(value)]
         self.executemany(f"INSERT INTO pg_temp.{name} VALUES (?)", true)  # noqa: S608 -- a name in the code

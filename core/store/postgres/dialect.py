@@ -58,7 +58,7 @@ _PARAMETER = re.compile(r"'(?:[^']|'')*'|\?(\d*)|(?<!:):([a-z]+)")
 
 
 class Statement(msgspec.Struct, frozen=True):
-    text: str
+    text: bytes
     #: names of the parameters in their order; none: they have numbers
     names: tuple[str, ...] | None = None
 
@@ -68,7 +68,7 @@ def translated(sql: str) -> Statement:
     """A statement of SQLite in the words of PostgreSQL."""
     text = _STATEMENTS.get(sql)
     if text is not None:
-        return Statement(text)
+        return Statement(text.encode())
     text = sql + " LIMIT 256" if _FIRST.fullmatch(sql) else sql
     text = _UNNAMED.sub(r"SELECT * FROM (\1) AS found WHERE \2 = ?", text)
     if text.startswith("INSERT OR IGNORE INTO"):
@@ -103,5 +103,4 @@ def _numbered(text: str) -> Statement:
         count += 1
         return f"${number or count}"
 
-    numbered_text = _PARAMETER.sub(numbered, text)
-    return Statement(numbered_text, tuple(names) or None)
+    return Statement(_PARAMETER.sub(numbered, text).encode(), tuple(names) or None)

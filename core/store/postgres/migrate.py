@@ -31,7 +31,7 @@ def migrate(connection: PgConnection) -> int:
         with raw.transaction():
             raw.execute("SELECT pg_advisory_xact_lock(1414680139, 0)")
             if raw.execute("SELECT to_regnamespace($1) IS NULL", [schema]).fetchone() == (True,):
-                raw.execute(f"CREATE SCHEMA {schema}")
+                raw.execute(f"CREATE SCHEMA {schema}".encode())
             version = version_of(connection)
             for path in sorted(Path(__file__).with_name("migrations").glob("*.sql")):
                 if int(path.name.partition("_")[0]) > version:

@@ -14,12 +14,13 @@ import pytest
 from tests.contract.store_kit.bench import all_at_once
 from tests.support.cutting_proxy import Cut, CuttingProxy, cutting
 from tests.support.postgres import PASSWORD, URL_PASSWORD, Server, running
-from trunkline.core.errors import LeaseLost, StoreError, StoreTooNew
+from trunkline.core.errors import LeaseLost, StoreError, StoreTooNew, UsageError
 from trunkline.core.events import EventLog
 from trunkline.core.events.gateway import StoreFailed
 from trunkline.core.reasons import Reason
 from trunkline.core.store.port import answer
-from trunkline.core.store.postgres import connection as pg
+from trunkline.core.store.postgres.address import server_address
+from trunkline.core.store.postgres.connection import PgConnection
 from trunkline.core.store.postgres.store import PostgresStore, connect_server
 from trunkline.core.store.queries import HasNudges
 from trunkline.core.store.sqlite.handlers import ReadSql, RunSql
@@ -259,10 +260,10 @@ async def test_a_process_that_was_cut_off_itself_proves_nobody_dead(server: Serv
 # ---------------------------------------------------------------- what a start says
 
 
-async def refused(url: str) -> str:
+async def refused(url: str, kind: type[Exception] = StoreError) -> str:
     """What `open` says; never with the password."""
     store = PostgresStore(lambda: connect_server(url), EventLog(lambda: 0.0).recorder("gateway"))
-    with pytest.raises(StoreError) as error:
+    with pytest.raises(kind) as error:
         await store.open()
     said = str(error.value)
     assert PASSWORD not in said
@@ -275,11 +276,12 @@ async def test_what_is_wrong_with_a_server_is_said_without_the_password(server: 
     assert "password authentication failed" in await refused(url.replace("trunkline:a", "trunkline:b"))
     assert 'database "nowhere" does not exist' in await refused(url.replace("/postgres?", "/nowhere?"))
     assert "refused" in await refused(url.replace(f":{server.port}", ":1"))
-    with pytest.raises(StoreError, match="small letters"):
+    with pytest.raises(UsageError, match="small letters"):
         connect_server(url.replace("schema=s", "schema=S;"))
-    with pytest.raises(StoreError, match="is none"):
-        connect_server(url.replace("?", "?nonsense=1&"))
-    raw = pg.PgConnection(pg.server_address(url)).raw
+    with pytest.raises(UsageError, match="postgresql://USER@HOST"):
+        connect_server("postgresql://[")
+    assert "none of libpq" in await refused(url.replace("?", "?nonsense=1&"), UsageError)
+    raw = PgConnection(server_address(url)).raw
     raw.execute("CREATE DATABASE ascii ENCODING 'SQL_ASCII' TEMPLATE template0")
     raw.execute("CREATE ROLE guest LOGIN PASSWORD 'x'")
     raw.close()
