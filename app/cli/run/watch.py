@@ -25,7 +25,6 @@ from trunkline.app.terminal.output import print_error
 from trunkline.core.errors import UsageError
 from trunkline.core.events import TraceHeader, encode_event
 from trunkline.core.events.trace import encode_header
-from trunkline.core.store.postgres.address import is_address
 from trunkline.sim import scenario_home
 from trunkline.sim.plugins import Toolbox
 
@@ -69,7 +68,7 @@ def watch_trace(
     check_at_least(1, limit=limit)
     if file.lower().startswith(("http://", "https://")):
         return _watch_gateway(file, token_file, plain=plain, limit=limit, tools=plugins.toolbox, looks=looks)
-    if is_address(file):
+    if file.startswith(("postgresql://", "postgres://")):
         raise UsageError("a store is not watched, but its gateway: name the address of that, http://HOST:PORT")
     if token_file is not None:
         raise UsageError("--token-file goes with the address of a gateway")

@@ -42,13 +42,9 @@ class GatewayOptions:
         if self.store is not None:
             if self.token_file is not None:
                 raise UsageError("--token-file goes with --url")
-            if is_address(self.store):
-                from trunkline.app.operators.store_server import StoreServerOperator
-
-                return StoreServerOperator(self.store)
             from trunkline.app.operators.store_file import StoreFileOperator
 
-            return StoreFileOperator(Path(self.store))
+            return StoreFileOperator(self.store if is_address(self.store) else Path(self.store))
         assert self.url is not None
         try:
             from trunkline.app.operators.http_client import HttpClient

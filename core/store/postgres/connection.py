@@ -1,4 +1,4 @@
-"""A connection to a PostgreSQL server that handlers of SQLite use as if it were one of theirs.
+"""A connection to a PostgreSQL server, for handlers of SQLite.
 
 It is used in the thread of a `Db`. If it is lost, the next statement outside of a transaction connects again.
 """
@@ -25,12 +25,13 @@ _SERVER = 150_000
 _CONNECT, _LOCK, _STATEMENT, _SILENT = 5, 10, 60, 10
 #: a frozen process must not keep the row of the lease locked: its transaction ends without it (seconds)
 _IDLE = 2
-#: looks for what became of a commit before the caller is told that nobody knows yet, and the seconds between them
+#: looks for what became of a commit before the caller gets `CommitInDoubt`, and the seconds between them
 _LOOKS, _BETWEEN = 4, 0.05
 #: errors that any other statement would get too: no right, a server that only reads, no such table
 _ANY_WRITE = frozenset({"42501", "25006", "42P01"})
 #: a limit that only this statement is beyond
 _TOO_LARGE = "54"
+TIME = "SELECT extract(epoch FROM clock_timestamp())::double precision"
 #: what became of a transaction; a session that still has it is ended, since its client is gone
 _FATE = (
     "SELECT pg_xact_status($1::xid8), (SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
@@ -39,7 +40,7 @@ _FATE = (
 
 
 class PgConnection:
-    """The part of `sqlite3.Connection` that handlers use. Errors are those of `sqlite3`."""
+    """A connection with the methods of `sqlite3.Connection` for handlers, and with errors of `sqlite3`."""
 
     def __init__(self, address: ServerAddress) -> None:
         self.address = address
@@ -91,7 +92,7 @@ class PgConnection:
         return raw
 
     def _in_words(self, error: psycopg.Error) -> sqlite3.Error:
-        """An error as SQLite's: of the statement, or such that anything would be refused, which is tried again."""
+        """An error as SQLite's: of the statement, or of the server, which would refuse anything now."""
         # The details would show texts of people.
         said = error.diag.message_primary or " ".join(str(error).split())
         if isinstance(error, psycopg.IntegrityError):
@@ -190,7 +191,7 @@ class PgConnection:
         self.doubtful = writes, answers
 
     def create_function(self, name: str, narg: int, func: Callable[[str], bool], /) -> None:
-        """Define ``own_place`` or ``own_lane``: asked here of all that is stored, and answered in the database."""
+        """Define ``own_place`` or ``own_lane`` in the database, by the answers for everything stored."""
         assert narg == 1
         self._run(lambda raw: raw.execute(f"CREATE TEMP TABLE {name} (value text) ON COMMIT DROP".encode()))
         asked = self._run(lambda raw: raw.execute("SELECT * FROM own_candidates($1)", [name])).fetchall()

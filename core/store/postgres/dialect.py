@@ -44,7 +44,7 @@ _REPLACED = {
 }
 #: whole statements
 _STATEMENTS = {
-    # Locked: whoever works the store writes alone, as in SQLite, and no other process can take it before the commit.
+    # Locked: a process that writes is alone, as in SQLite, and no other one can take the store before the commit.
     "BEGIN IMMEDIATE": "BEGIN; SELECT pg_current_xact_id()::text FROM lease FOR UPDATE",
     "BEGIN": "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
     "UPDATE OR REPLACE session_people SET session_key = ? WHERE session_key = ?": (

@@ -1,4 +1,4 @@
-"""Numbered migrations of a store on a server: each number is that of SQLite's migration with the same tables."""
+"""Numbered migrations of a store on a server: the number is the same as in SQLite, for the same tables."""
 
 import sqlite3
 from pathlib import Path
@@ -21,11 +21,11 @@ def version_of(connection: PgConnection) -> int:
     return version
 
 
-def migrate(connection: PgConnection) -> int:
-    """Bring a store to the newest version, or create it; returns how many migrations ran. Raises `StoreTooNew`."""
+def migrate(connection: PgConnection) -> None:
+    """Bring a store to the newest version, or create a new store. Raises `StoreTooNew`."""
     if version_of(connection) == newest():
-        return 0
-    raw, schema, ran = connection.raw, connection.address.schema, 0
+        return
+    raw, schema = connection.raw, connection.address.schema
     try:
         # Two processes may start at once: the second waits, and finds it done.
         with raw.transaction():
@@ -36,10 +36,8 @@ def migrate(connection: PgConnection) -> int:
             for path in sorted(Path(__file__).with_name("migrations").glob("*.sql")):
                 if int(path.name.partition("_")[0]) > version:
                     raw.execute(path.read_bytes())
-                    ran += 1
             raw.execute(Path(__file__).with_name("functions.sql").read_bytes())
             raw.execute("DELETE FROM store_version")
             raw.execute("INSERT INTO store_version VALUES ($1)", [newest()])
     except (sqlite3.Error, psycopg.Error) as error:
         raise StoreError(f"{connection.address.shown}: {error}") from error
-    return ran

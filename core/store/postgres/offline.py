@@ -1,4 +1,4 @@
-"""A store on a server, opened beside a running gateway or without one. It is never created or migrated here."""
+"""A store on a server, opened beside a running gateway or without. Nothing is created or migrated here."""
 
 import sqlite3
 from collections.abc import Generator
@@ -7,15 +7,14 @@ from typing import cast
 
 from trunkline.core.errors import StoreError
 from trunkline.core.store.postgres.address import server_address
-from trunkline.core.store.postgres.connection import PgConnection
+from trunkline.core.store.postgres.connection import TIME, PgConnection
 from trunkline.core.store.postgres.migrate import version_of
 from trunkline.core.store.sqlite.migrate import newest
-from trunkline.core.store.sqlite.offline.hand_worker import HandWorker
 
 
 @contextmanager
 def open_server(url: str) -> Generator[sqlite3.Connection, None, None]:
-    """Open a store. Raises `StoreError`, naming it, unless it is there and of today's version."""
+    """Open a store. Raises `StoreError`, with its address, unless it is there and of today's version."""
     address = server_address(url)
     try:
         with closing(PgConnection(address)) as connection:
@@ -28,9 +27,7 @@ def open_server(url: str) -> Generator[sqlite3.Connection, None, None]:
         raise StoreError(f"{address.shown}: {error}") from error
 
 
-class ServerWorker(HandWorker):
-    """A `HandWorker` of a store on a server."""
-
-    def __init__(self, url: str, *, name: str = "worker") -> None:
-        super().__init__("", name=name)
-        self._opened = lambda: open_server(url)
+def server_time(url: str) -> float:
+    """The time on the server's clock, by which leases are judged."""
+    with open_server(url) as connection:
+        return connection.execute(TIME).fetchone()[0]

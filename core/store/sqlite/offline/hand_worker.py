@@ -5,6 +5,9 @@ runs now, at the next start.
 """
 
 import sqlite3
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -27,17 +30,21 @@ from trunkline.core.well_formed import plain_text, well_formed
 _OUTCOMES = (HandOutcome.OK, HandOutcome.ERROR)
 
 
+Opened = Callable[[], AbstractContextManager[sqlite3.Connection]]
+
+
 class HandWorker:
     """Works on tasks of hands that are configured as workers (`hands.each.X.worker`).
 
     Every method is one short transaction on the file, and blocks for it: in asynchronous code, call it in a thread.
     Several workers, also in several processes, may share a store. Methods raise `StoreError` for a file that is not the
-    store of a gateway of this version, or cannot be written now.
+    store of a gateway of this version, or cannot be written now. `opened` opens another store than a file.
     """
 
-    def __init__(self, store: Path | str, *, name: str = "worker", env: Env | None = None) -> None:
-        path = Path(store)
-        self._opened = lambda: open_to_change(path)
+    def __init__(
+        self, store: Path | str, *, name: str = "worker", env: Env | None = None, opened: Opened | None = None
+    ) -> None:
+        self._opened = opened or partial(open_to_change, Path(store))
         #: as it is shown to operators
         self.name = name
         self._env = system_env() if env is None else env
