@@ -35,6 +35,8 @@ class SessionLock:
         self.connection: PgConnection | None = None
         #: the session that holds the lock
         self._held: Any = None
+        #: the lease as it was when this process was back after it was cut off
+        self._seen: Any = None
 
     @property
     def name(self) -> str:
@@ -43,8 +45,8 @@ class SessionLock:
     def take(self) -> str:
         """Take the lock, or keep it; see `ProcessLock.take`.
 
-        A process that was cut off itself proves nobody dead: the holder may have been cut off too, and come back. It
-        may take over when the lease has expired.
+        A process that was cut off itself proves nobody dead until the lease is renewed or expires: the holder may have
+        been cut off too, and come back.
         """
         connection = self.connection
         if connection is None:
@@ -52,7 +54,12 @@ class SessionLock:
         if self._held is connection.raw and not connection.raw.closed:
             return IDENTITY
         if connection.again and self._held is None:
-            return ""
+            row = connection.execute("SELECT token, until FROM lease").fetchone()
+            self._seen = self._seen or row
+            if row == self._seen:
+                return ""
+            # The holder has come back since.
+            connection.again, self._seen = False, None
         (got,) = connection.execute(f"SELECT pg_try_advisory_lock{_KEY}").fetchone()
         self._held = connection.raw if got else self._held
         return IDENTITY if got else ""
