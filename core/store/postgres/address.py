@@ -38,7 +38,7 @@ def is_address(text: str) -> bool:
 def server_address(url: str) -> ServerAddress:
     """Read ``postgresql://USER@HOST/DATABASE?schema=NAME``. Raises `UsageError`, which does not repeat the address."""
     try:
-        parts = urlsplit(url if is_address(url) else "[")
+        parts = urlsplit(url if is_address(url) else "//[")
         query = dict(parse_qsl(parts.query, keep_blank_values=True))
         schema = query.pop("schema", "trunkline")
     except ValueError:

@@ -49,8 +49,9 @@ class PgConnection:
         #: the transaction whose COMMIT had no answer, its writes, and their answers
         self.doubt = ""
         self.doubtful: tuple[Sequence[PendingWrite], list[Any]] = (), []
-        #: whether the connection was lost before
+        #: whether the connection was lost before, and what is to be done when there is a new one
         self.again = False
+        self.on_again: Callable[[], None] | None = None
         self.raw = self._connect()
 
     def _connect(self) -> "psycopg.Connection[Any]":
@@ -112,9 +113,8 @@ class PgConnection:
         if sql == "COMMIT":
             return self._commit()
         statement = translated(sql)
-        names = statement.names
-        given = parameters if names is None or not isinstance(parameters, Mapping) else [parameters[n] for n in names]
-        values = [_value(value) for value in given]
+        named = isinstance(parameters, Mapping)
+        values = [_value(value) for value in ([parameters[n] for n in statement.names] if named else parameters)]
         if not sql.startswith(("BEGIN", "ROLLBACK")) or " TO " in sql:
             return self._run(lambda raw: raw.cursor(binary=True).execute(statement.text, values))
         if sql == "ROLLBACK":
@@ -140,6 +140,8 @@ class PgConnection:
     def _run(self, work: Callable[["psycopg.Connection[Any]"], Any]) -> Any:
         if self.raw.closed and not self._open:
             self.raw, self.again = self._connect(), True
+            if self.on_again is not None:
+                self.on_again()
         try:
             return work(self.raw)
         except psycopg.Error as error:
@@ -151,8 +153,10 @@ class PgConnection:
             # The answer to the COMMIT of a transaction that has failed is ROLLBACK, and no error.
             said = self.raw.execute("COMMIT", prepare=False).statusmessage
         except psycopg.Error as error:
-            if not self.raw.closed:
+            if isinstance(error, psycopg.IntegrityError):
                 raise self._in_words(error) from None
+            # Also where the server says that it ends: it may have committed before.
+            self.raw.close()
             self.doubt = self._xid
             if not self._was_committed_now():
                 raise self._in_words(error) from None
@@ -193,7 +197,10 @@ class PgConnection:
     def create_function(self, name: str, narg: int, func: Callable[[str], bool], /) -> None:
         """Define ``own_place`` or ``own_lane`` in the database, by the answers for everything stored."""
         assert narg == 1
-        self._run(lambda raw: raw.execute(f"CREATE TEMP TABLE {name} (value text) ON COMMIT DROP".encode()))
+        # The answers may take longer than a transaction may be idle.
+        table = "SET LOCAL idle_in_transaction_session_timeout = 0;"
+        table += f" CREATE TEMP TABLE {name} (value text) ON COMMIT DROP"
+        self._run(lambda raw: raw.execute(table.encode()))
         asked = self._run(lambda raw: raw.execute("SELECT * FROM own_candidates($1)", [name])).fetchall()
         true = [[value] for (value,) in asked if value is not None and func(value)]
         self.executemany(f"INSERT INTO pg_temp.{name} VALUES (?)", true)  # noqa: S608 -- a name in the code

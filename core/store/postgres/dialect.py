@@ -59,8 +59,8 @@ _PARAMETER = re.compile(r"'(?:[^']|'')*'|\?(\d*)|(?<!:):([a-z]+)")
 
 class Statement(msgspec.Struct, frozen=True):
     text: bytes
-    #: names of the parameters in their order; none: they have numbers
-    names: tuple[str, ...] | None = None
+    #: names of the parameters in their order, unless they have numbers
+    names: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=2048)
@@ -103,4 +103,4 @@ def _numbered(text: str) -> Statement:
         count += 1
         return f"${number or count}"
 
-    return Statement(_PARAMETER.sub(numbered, text).encode(), tuple(names) or None)
+    return Statement(_PARAMETER.sub(numbered, text).encode(), tuple(names))

@@ -3,6 +3,7 @@
 The server's clock judges the lease. A COMMIT whose answer is lost is looked up, and never repeated blindly.
 """
 
+import contextlib
 import os
 import platform
 import sqlite3
@@ -25,7 +26,7 @@ from trunkline.core.store.sqlite.store import SqliteStore
 _ASK_AGAIN = 1.0
 #: of the store in this schema, among all locks of the database. 1414680139: "TRNK"
 _KEY = "(1414680139, to_regclass('lease')::oid::integer)"
-IDENTITY = "session"
+_IDENTITY = "session"
 
 
 class SessionLock:
@@ -52,7 +53,7 @@ class SessionLock:
         if connection is None:
             return ""
         if self._held is connection.raw and not connection.raw.closed:
-            return IDENTITY
+            return _IDENTITY
         if connection.again and self._held is None:
             row = connection.execute("SELECT token, until FROM lease").fetchone()
             self._seen = self._seen or row
@@ -62,17 +63,19 @@ class SessionLock:
             connection.again, self._seen = False, None
         (got,) = connection.execute(f"SELECT pg_try_advisory_lock{_KEY}").fetchone()
         self._held = connection.raw if got else self._held
-        return IDENTITY if got else ""
+        return _IDENTITY if got else ""
+
+    def take_again(self) -> None:
+        """Take the lock of a holder that was cut off, before others see that it is free."""
+        if self._held is not None:
+            self.take()
 
     def drop(self) -> None:
-        """Free the lock. If the session is lost, or in use, its end frees it."""
+        """Free the lock. If the session is lost, its end has freed it."""
         connection, held, self._held = self.connection, self._held, None
-        if connection is None or held is not connection.raw or held.closed or connection.in_transaction:
-            return
-        try:
-            connection.execute(f"SELECT pg_advisory_unlock{_KEY}")
-        except sqlite3.Error:
-            return
+        if connection is not None and held is connection.raw and not held.closed:
+            with contextlib.suppress(sqlite3.Error):
+                connection.execute(f"SELECT pg_advisory_unlock{_KEY}")
 
 
 class PgDb(Db):
@@ -108,7 +111,7 @@ def connect_server(url: str) -> PgDb:
 
     def connect() -> Any:
         connection = _open(address)
-        lock.connection = connection
+        lock.connection, connection.on_again = connection, lock.take_again
         return connection
 
     db = PgDb(connect, 64)
@@ -151,14 +154,17 @@ class PostgresStore(SqliteStore):
             except (LeaseLost, StoreTooNew):
                 raise
             except StoreError as error:
-                self._record_refusal(error)
+                body = StoreFailed(reason=Reason.STORE_ERROR, error=error.facts, retry_in=_ASK_AGAIN)
+                self._events.record(body)
             await anyio.sleep(_ASK_AGAIN)
 
-    def _record_refusal(self, error: StoreError) -> None:
-        self._events.record(StoreFailed(reason=Reason.STORE_ERROR, error=error.facts, retry_in=_ASK_AGAIN))
-
     async def renew(self, now: float, lasts: float) -> None:
-        await super().renew(await self._server_time(now), lasts)
+        try:
+            now = await self._server_time(now)
+        except StoreError as error:
+            self._not_renewed = error.facts
+            raise
+        await super().renew(now, lasts)
 
     async def scrub(self) -> None:
         """See the port. Copies that the server has elsewhere (WAL, standbys, backups) are its administrator's."""

@@ -244,6 +244,35 @@ async def test_a_holder_that_freezes_in_a_transaction_holds_up_nobody(server: Se
         assert await second.added() == [2]
 
 
+async def test_a_holder_that_was_cut_off_has_its_lock_again_with_its_next_statement(server: Server) -> None:
+    url = server.url()
+    async with owner(url) as first, owner(url) as second:
+        assert (await first.store.claim(0.0, 60.0)).taken
+        await anyio.to_thread.run_sync(cast("Any", first.db)._conn.raw.close)
+        await first.add(1)
+        found = await second.store.claim(0.0, 60.0)
+        assert (found.taken, found.reason) == (False, Reason.LEASE_HELD)
+        await first.add(2)
+        assert await second.added() == [1, 2]
+
+
+async def test_a_waiting_process_that_loses_a_race_frees_the_lock(server: Server) -> None:
+    url = server.url()
+    async with owner(url) as first, owner(url) as second, owner(url) as third:
+        assert (await first.store.claim(0.0, 60.0)).taken
+        first.db.process_lock.drop()
+        taken = [
+            found.taken
+            for found in await all_at_once(*(lambda it=it: it.store.claim(0.0, 60.0) for it in (second, third)))
+        ]
+        assert sorted(taken) == [False, True]
+        # The loser does not keep what proves the death of the winner.
+        winner, loser = (second, third) if taken[0] else (third, second)
+        await winner.store.renew(0.0, 60.0)
+        winner.db.process_lock.drop()
+        assert (await loser.store.claim(0.0, 60.0)).reason is Reason.HOLDER_DEAD
+
+
 async def test_a_process_that_was_cut_off_itself_proves_nobody_dead(server: Server) -> None:
     url = server.url()
     async with owner(url) as first, owner(url) as second:
