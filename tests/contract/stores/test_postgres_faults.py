@@ -261,10 +261,8 @@ async def test_a_waiting_process_that_loses_a_race_frees_the_lock(server: Server
     async with owner(url) as first, owner(url) as second, owner(url) as third:
         assert (await first.store.claim(0.0, 60.0)).taken
         first.db.process_lock.drop()
-        taken = [
-            found.taken
-            for found in await all_at_once(*(lambda it=it: it.store.claim(0.0, 60.0) for it in (second, third)))
-        ]
+        found = await all_at_once(lambda: second.store.claim(0.0, 60.0), lambda: third.store.claim(0.0, 60.0))
+        taken = [claim.taken for claim in found]
         assert sorted(taken) == [False, True]
         # The loser does not keep what proves the death of the winner.
         winner, loser = (second, third) if taken[0] else (third, second)
