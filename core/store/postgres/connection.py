@@ -44,7 +44,7 @@ class PgConnection:
 
     def __init__(self, address: ServerAddress) -> None:
         self.address = address
-        self._open = False
+        self.in_transaction = False
         self._xid = ""
         #: the transaction whose COMMIT had no answer, its writes, and their answers
         self.doubt = ""
@@ -104,10 +104,6 @@ class PgConnection:
         found.sqlite_errorcode = sqlite3.SQLITE_ERROR if own and state not in _ANY_WRITE else sqlite3.SQLITE_IOERR
         return found
 
-    @property
-    def in_transaction(self) -> bool:
-        return self._open
-
     def execute(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = (), /) -> Any:
         """Run a statement for SQLite."""
         if sql == "COMMIT":
@@ -118,10 +114,10 @@ class PgConnection:
         if not sql.startswith(("BEGIN", "ROLLBACK")) or " TO " in sql:
             return self._run(lambda raw: raw.cursor(binary=True).execute(statement.text, values))
         if sql == "ROLLBACK":
-            self._open = False
+            self.in_transaction = False
             return None if self.raw.closed else self._run(lambda raw: raw.execute(b"ROLLBACK"))
         begun = self._run(lambda raw: raw.execute(statement.text))
-        self._open = True
+        self.in_transaction = True
         self._xid = begun.fetchone()[0] if begun.nextset() else ""
         return begun
 
@@ -138,7 +134,7 @@ class PgConnection:
         return self._run(run)
 
     def _run(self, work: Callable[["psycopg.Connection[Any]"], Any]) -> Any:
-        if self.raw.closed and not self._open:
+        if self.raw.closed and not self.in_transaction:
             self.raw, self.again = self._connect(), True
             if self.on_again is not None:
                 self.on_again()
@@ -148,7 +144,7 @@ class PgConnection:
             raise self._in_words(error) from None
 
     def _commit(self) -> None:
-        self._open = False
+        self.in_transaction = False
         try:
             # The answer to the COMMIT of a transaction that has failed is ROLLBACK, and no error.
             said = self.raw.execute("COMMIT", prepare=False).statusmessage
@@ -158,18 +154,16 @@ class PgConnection:
             # Also where the server says that it ends: it may have committed before.
             self.raw.close()
             self.doubt = self._xid
-            if not self._was_committed_now():
+            try:
+                committed = self.was_committed()
+            except StoreError as unknown:
+                # Asked again by the next call, which raises it: here it would be taken for the fault of a write.
+                raise CommitInDoubt(unknown.facts, self._note) from unknown
+            if not committed:
                 raise self._in_words(error) from None
         else:
             if said != "COMMIT":
                 raise sqlite3.IntegrityError("a statement of the transaction had failed, so nothing was committed")
-
-    def _was_committed_now(self) -> bool:
-        try:
-            return self.was_committed()
-        except StoreError as error:
-            # Asked again by the next call, which raises it: here it would be taken for the fault of a write.
-            raise CommitInDoubt(error.facts, self._note) from error
 
     def was_committed(self) -> bool:
         """Look up what became of the transaction in doubt, over a new connection.
