@@ -109,8 +109,8 @@ class PgConnection:
         if sql == "COMMIT":
             return self._commit()
         statement = translated(sql)
-        named = isinstance(parameters, Mapping)
-        values = [_value(value) for value in ([parameters[n] for n in statement.names] if named else parameters)]
+        named = [parameters[name] for name in statement.names] if isinstance(parameters, Mapping) else parameters
+        values = [_value(value) for value in named]
         if not sql.startswith(("BEGIN", "ROLLBACK")) or " TO " in sql:
             return self._run(lambda raw: raw.cursor(binary=True).execute(statement.text, values))
         if sql == "ROLLBACK":
