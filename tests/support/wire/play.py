@@ -45,7 +45,7 @@ async def outcome(call: Awaitable[Receipt]) -> Receipt | PlatformError:
         return error
 
 
-async def until(enough: Callable[[], object], seconds: float = 5.0) -> None:
+async def until(enough: Callable[[], object], seconds: float = 30.0) -> None:
     """Wait for a condition."""
     async with asyncio.timeout(seconds):
         while not enough():  # noqa: ASYNC110 -- nothing notifies the test

@@ -133,7 +133,7 @@ class Listening:
     def texts(self) -> list[str]:
         return [one.text for one in self.envelopes]
 
-    async def until(self, enough: Callable[[], bool], seconds: float = 5.0) -> None:
+    async def until(self, enough: Callable[[], bool], seconds: float = 30.0) -> None:
         """Wait for a condition. Fails if it does not hold in time."""
         async with asyncio.timeout(seconds):
             while not enough():  # noqa: ASYNC110 -- the fake notifies nobody
