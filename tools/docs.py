@@ -11,13 +11,17 @@ The texts come from the tables and docstrings of the code, so a page cannot cont
 
 import contextlib
 import io
+import os
 import re
 import shlex
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from unittest import mock
+
+from cyclopts import App
 
 from tools.doc_actions import actions_table, channel_actions_table
 from tools.doc_attach import profile_reference, slots_table, toy_defects_table
@@ -46,7 +50,8 @@ from tools.doc_http import endpoints_table, limits_table, metrics_table, problem
 from tools.doc_platforms import promises_table
 from tools.doc_scenarios import agents_reference, fields_reference, platforms_reference, serve_reference
 from tools.doc_text import ROOT
-from trunkline.app.cli.commands import dispatch
+from trunkline.app.cli import stored_help
+from trunkline.app.cli.commands import app, dispatch
 from trunkline.app.cli.schema import gateway_schema_text, profile_schema_text
 from trunkline.core.errors import UsageError
 from trunkline.sim.invariants import CHECKERS
@@ -120,6 +125,21 @@ def console(command: str) -> str:
         return f"```console\n{command}\n{_printed(shlex.split(command)[2:])}```"
 
 
+def command_paths(command: App = app, *before: str) -> Iterator[tuple[str, ...]]:
+    """The words of every command, group of commands and subcommand."""
+    yield before
+    for name in command:
+        if not name.startswith("-"):
+            yield from command_paths(command[name], *before, name)
+
+
+def help_pages() -> str:
+    """What ``--help`` of every command prints."""
+    asked = [[*words, "--help"] for words in command_paths()]
+    with mock.patch.dict(os.environ, COLUMNS=str(stored_help.WIDTH)):
+        return stored_help.as_stored({" ".join(words): _printed(words) for words in asked})
+
+
 def refreshed(text: str) -> str:
     """A page with fresh generated regions and headings. Raises `KeyError` for a region that has no generator."""
     for checker in CHECKERS:
@@ -146,6 +166,7 @@ def generated() -> dict[Path, Callable[[], str]]:
     return {
         **{path: partial(refreshed, text) for path, text in pages.items()},
         ROOT / "app" / "cli" / "run" / "bugs.json": bugs_list,
+        ROOT / "app" / "cli" / "help.txt": help_pages,
         DOCS / "scenario.schema.json": schema_text,
         DOCS / "gateway.schema.json": gateway_schema_text,
         DOCS / "attach" / "profile.schema.json": profile_schema_text,

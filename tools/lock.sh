@@ -25,7 +25,7 @@ part() {
         picked' "$work/$1" "$work/$2" - <"$work/env"
 }
 
-extras="--extra http --extra openai --extra web --extra telegram --extra discord --extra slack --extra matrix --extra signal
+extras="--extra http --extra openai --extra telegram --extra discord --extra slack --extra matrix --extra signal
     --extra whatsapp --extra fakes"
 : >"$work/nothing"
 compile env --extra dev $extras --generate-hashes

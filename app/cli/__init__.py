@@ -14,15 +14,13 @@ def main() -> int:
 
 def _run() -> int:
     """Run the command, and report any error in a sentence."""
-    if sys.argv[1:] == ["--version"]:
-        # Nothing else is loaded, not even `contextlib`. What cannot be written is said below.
-        try:
-            from trunkline.core import VERSION
-
-            print(VERSION, flush=True)
+    # Nothing else is loaded for these, not even `contextlib`. What cannot be written is said below.
+    try:
+        if (text := _ready_answer(sys.argv[1:])) is not None:
+            print(text, flush=True)
             return 0
-        except OSError:
-            pass
+    except OSError:
+        pass
     from trunkline.app.gc_policy import loading
 
     with loading():
@@ -52,6 +50,17 @@ def _run() -> int:
     except Exception as error:  # noqa: BLE001 -- any error gets a sentence for people, and a file with the traceback
         return _crashed(error)
     return code
+
+
+def _ready_answer(arguments: list[str]) -> str | None:
+    """The text that needs no work: the version, or a stored page of help."""
+    if arguments == ["--version"]:
+        from trunkline.core import VERSION
+
+        return VERSION
+    from trunkline.app.cli.stored_help import stored_page
+
+    return stored_page(arguments)
 
 
 def _crashed(error: Exception) -> int:

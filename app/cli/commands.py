@@ -9,81 +9,48 @@ from trunkline.app.cli.options import DEFAULT_LOOKS, DEFAULT_PLUGINS, LooksOptio
 from trunkline.core import VERSION
 from trunkline.core.errors import UsageError
 
-#: command -> where its function is, below `trunkline.app.cli`, and its line in the overview
-_COMMANDS = {
-    "run": ("run.run:run_scenarios", "Run scenarios without the app."),
-    "tour": (
-        "run.open_app:open_tour",
-        "Show a public bug report happen, and why: in the app, or as a report where there is no terminal.",
-    ),
-    "replay": (
-        "run.open_app:replay_trace",
-        "Judge a recorded trace again and open it; without a terminal, print a report.",
-    ),
-    "watch": (
-        "run.watch:watch_trace",
-        "Follow a gateway that is running, or the trace of a run that is still going on.",
-    ),
-    "report": ("run.recorded:print_report", "Print a recorded run as text: everything that the app shows."),
-    "diff": (
-        "run.recorded:print_diff",
-        "Compare two recorded runs: events that only one of them has, and differences in the others.",
-    ),
-    "new": ("new:write_scenario", "Write a scenario file, from answers or from a recording."),
-    "init": ("init:write_configuration", "Write the configuration file of a gateway, from answers."),
-    "doctor": ("doctor:examine", "Check a gateway before it serves: what it lacks, and the remedy."),
-    "serve": ("serve:serve", "Run a gateway that speaks HTTP, with a web chat."),
-    "fakes": ("fakes:serve_fakes", "Start fake platforms on this machine, for the tests of any bot or gateway."),
-    "attach": (
-        "attach:app",
-        "Run a gateway that is not ours against platforms and a model on this machine, and judge what people see.",
-    ),
-    "web": ("run.web:serve_app", "Serve the app to a browser on this machine. Prints the address; Ctrl-C ends it."),
-    "explore": (
-        "run.explore:explore_scenarios",
-        "Run scenarios once per commit and once per step, and kill the gateway at that point.",
-    ),
-    "fuzz": (
-        "run.fuzz:fuzz_gateway",
-        "Play random scenarios, and keep what breaks a promise as a small scenario file.",
-    ),
-    "shrink": (
-        "run.fuzz:shrink_scenario",
-        "Make a scenario as small as possible that violates an invariant or misses an expectation.",
-    ),
-    "explain": ("explain:app", "Explain where a message would go, without running anything."),
-    "bugs": ("run.bugs:print_bugs", "List the bug switches: named defects that the simulated gateway can be given."),
-    "invariants": ("run.bugs:print_invariants", "List the invariants: the promises that every run is judged by."),
-    "completion": ("completion:print_completion", "Print or install the script by which a shell completes commands."),
-    "queue": ("store.queue:app", "Inspect the outbound queue, and decide what the gateway cannot decide."),
-    "bindings": ("store.bindings:app", "List conversations that are bound to sessions, and unbind one."),
-    "hands": (
-        "store.hands:app",
-        "Inspect the tasks that agents gave to hands, decide what the gateway cannot decide, and work as a worker.",
-    ),
-    "transcript": (
-        "store.transcript:app",
-        "Print the transcript of a session as JSON lines; without a session, list the sessions. Erase a person.",
-    ),
-    "store": ("store.care:app", "Check, back up and restore the store file of a gateway."),
-    "upgrade": (
-        "upgrade:upgrade_scenarios",
-        "Make scenario files strict: in their newest version a run that proves nothing is not green.",
-    ),
-    "schema": (
-        "schema:print_schema",
-        "Print a JSON Schema: of scenario files, configurations, gateway profiles, tools of agents, or their protocol.",
-    ),
-}
-#: what people come for -> its commands, in the order of the overview
+#: what people come for -> its commands, in the order of the overview, and where the function of each is, below
+#: `trunkline.app.cli`
 _GROUPS = {
-    "Judge": ("tour", "attach", "new", "run", "explore", "fuzz", "shrink", "upgrade"),
-    "Run": ("init", "doctor", "serve", "fakes", "schema"),
-    "Operate": ("queue", "bindings", "hands", "transcript", "store"),
-    "Look": ("explain", "watch", "report", "replay", "diff", "web", "bugs", "invariants", "completion"),
+    "Judge": {
+        "tour": "run.open_app:open_tour",
+        "attach": "attach:app",
+        "new": "new:write_scenario",
+        "run": "run.run:run_scenarios",
+        "explore": "run.explore:explore_scenarios",
+        "fuzz": "run.fuzz:fuzz_gateway",
+        "shrink": "run.fuzz:shrink_scenario",
+        "upgrade": "upgrade:upgrade_scenarios",
+    },
+    "Run": {
+        "init": "init:write_configuration",
+        "doctor": "doctor:examine",
+        "serve": "serve:serve",
+        "fakes": "fakes:serve_fakes",
+        "schema": "schema:print_schema",
+    },
+    "Operate": {
+        "queue": "store.queue:app",
+        "bindings": "store.bindings:app",
+        "hands": "store.hands:app",
+        "transcript": "store.transcript:app",
+        "store": "store.care:app",
+    },
+    "Look": {
+        "explain": "explain:app",
+        "watch": "run.watch:watch_trace",
+        "report": "run.recorded:print_report",
+        "replay": "run.open_app:replay_trace",
+        "diff": "run.recorded:print_diff",
+        "bugs": "run.bugs:print_bugs",
+        "invariants": "run.bugs:print_invariants",
+        "completion": "completion:print_completion",
+    },
 }
 #: every command, as error messages list them
-COMMANDS = tuple(name for names in _GROUPS.values() for name in names)
+COMMANDS = tuple(name for functions in _GROUPS.values() for name in functions)
+#: shared, because a command that is an app of its own joins the group of each command line that has it
+_HEADINGS = {title: Group(title, sort_key=row) for row, title in enumerate(_GROUPS)}
 
 
 def browse(*paths: Path, plugins: PluginOptions = DEFAULT_PLUGINS, looks: LooksOptions = DEFAULT_LOOKS) -> int:
@@ -100,7 +67,7 @@ def browse(*paths: Path, plugins: PluginOptions = DEFAULT_PLUGINS, looks: LooksO
 
 
 def _new_app(*, overview: bool = False) -> App:
-    """The command line. For the overview the commands have their summaries, and are not imported."""
+    """The command line. For the overview all commands are imported, as their docstrings have the summaries."""
     made = App(
         name="trunkline",
         help="Run a chat-agent gateway, and see why it sent each message where it did, and whether exactly once.",
@@ -113,13 +80,13 @@ def _new_app(*, overview: bool = False) -> App:
         # The commands come first, and their groups have no room for options.
         made.group_arguments, options = Group("Arguments", sort_key=8), Group("Parameters", sort_key=9)
         made.group_parameters = made["--help"].group = made["--version"].group = options
-    for row, (title, names) in enumerate(_GROUPS.items()):
-        group = Group(title, sort_key=row)
-        for place, name in enumerate(names):
-            function, summary = _COMMANDS[name]
-            path = f"trunkline.app.cli.{function}"
-            made.command(path, name=name, help=summary if overview else None, group=group, sort_key=place)
+    for title, functions in _GROUPS.items():
+        group = _HEADINGS[title]
+        for place, (name, function) in enumerate(functions.items()):
+            made.command(f"trunkline.app.cli.{function}", name=name, group=group, sort_key=place)
     made.default(browse)
+    for name in COMMANDS if overview else ():
+        made[name]  # pyright: ignore[reportUnusedExpression] -- looks it up, which imports it
     return made
 
 

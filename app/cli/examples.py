@@ -53,7 +53,6 @@ trunkline report run.jsonl --plain
 trunkline report run.jsonl --html run.html
 trunkline replay run.jsonl
 trunkline diff before.jsonl after.jsonl
-trunkline web --port 8421
 trunkline bugs twice
 trunkline invariants --json
 trunkline completion bash --install

@@ -8,7 +8,6 @@ the start of the command for its shortest answer.
 
 import gc
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +16,7 @@ from pathlib import Path
 
 import aiohttp
 
-from tests.bench.scenario import least_cpu
+from tests.bench.scenario import command_bar
 from tests.support.bench.bar import Bar
 from tests.support.wire_story import BEN, DEPLOY, NOTICE, WireStory
 from trunkline.core.events import Trace, encode_trace, read_trace
@@ -188,23 +187,8 @@ def _on_sockets(*, recorded: bool) -> float:
     return run_real_time(partial(_sends, recorded=recorded))
 
 
-def list_bar() -> Bar:
-    """Measure LIST, in starts of a bare interpreter."""
-    bare = least_cpu([sys.executable, "-c", "pass"])
-    spent = least_cpu([sys.executable, "-m", "trunkline", "attach", "--list"])
-    return Bar(
-        id="LIST",
-        title="trunkline attach --list",
-        measured=spent / bare,
-        demand=120,
-        better="lower",
-        unit="interpreters",
-        note=f"{spent * 1e3:.0f} ms, a bare interpreter {bare * 1e3:.0f} ms",
-    )
-
-
 def bars() -> Iterator[Bar]:
     """Measure them all."""
     yield from judge_bars()
     yield call_bar()
-    yield list_bar()
+    yield command_bar("LIST", 120, "attach", "--list")

@@ -10,14 +10,13 @@ import contextlib
 import gc
 import sqlite3
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from tests.bench.attach import cpu
-from tests.bench.scenario import least_cpu
+from tests.bench.scenario import command_bar
 from tests.support.bench.bar import Bar
 from tests.support.bench.filled_store import fill
 from tests.support.bench.long_runs import long_trace
@@ -135,30 +134,15 @@ def turn_bar() -> Bar:
 
 def command_bars() -> Iterator[Bar]:
     """Measure COMMANDS."""
-    bare = least_cpu([sys.executable, "-c", "pass"], rounds=15)
-
-    def bar(title: str, demand: float, *words: str) -> Bar:
-        spent = least_cpu([sys.executable, "-m", "trunkline", *words])
-        note = f"{spent * 1e3:.0f} ms, a bare interpreter {bare * 1e3:.0f} ms"
-        return Bar(
-            id="COMMANDS",
-            title=title,
-            measured=spent / bare,
-            demand=demand,
-            better="lower",
-            unit="interpreters",
-            note=note,
-        )
-
-    yield bar("trunkline --version", 2, "--version")
+    yield command_bar("COMMANDS", 2, "--version")
     for command in ("queue", "transcript", "bindings", "hands", "bugs"):
-        yield bar(f"trunkline {command} --help", 15, command, "--help")
-    yield bar("trunkline bugs", 15, "bugs")
+        yield command_bar("COMMANDS", 15, command, "--help")
+    yield command_bar("COMMANDS", 15, "bugs")
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "store.db"
         asyncio.run(prepare(store, 1))
         for words in (("queue", "list"), ("hands", "list"), ("bindings", "list"), ("transcript",)):
-            yield bar(f"trunkline {' '.join(words)}", 15, *words, "--store", str(store))
+            yield command_bar("COMMANDS", 15, *words, "--store", str(store))
 
 
 def bars() -> Iterator[Bar]:

@@ -10,8 +10,6 @@ import pytest
 
 from tests.support.paths import ROOT
 from trunkline.app.cli.io.trace_input import open_trace
-from trunkline.app.cli.options import Looks
-from trunkline.app.cli.run.web import command_of
 from trunkline.app.report.sections import report
 from trunkline.app.runs.model import Run
 from trunkline.app.tui.state.open_run import OpenRun
@@ -75,11 +73,6 @@ def test_violations_before_the_cut_are_judged(trunkline, given, whole):
 def test_a_whole_trace_is_the_same_with_and_without_the_switch(trunkline, given, whole):
     path = given(whole)
     assert trunkline("report", path, "--cut") == trunkline("report", path)
-
-
-def test_a_page_of_a_browser_opens_a_cut_trace_too(given, whole):
-    command = command_of((), Looks(), trace=given(cut_after(whole, 9)), cut=True)
-    assert command.endswith("run.jsonl --cut")
 
 
 def test_the_screens_say_that_the_end_is_missing(given, whole):

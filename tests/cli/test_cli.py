@@ -236,7 +236,7 @@ def test_the_headless_path_imports_no_screen_and_no_faker():
     code = (
         "import sys\nfrom trunkline.app.cli import main\n"
         f"sys.argv = ['trunkline', 'run', {TOUR!r}]\nassert main() == 0\n"
-        "heavy = ('textual', 'textual_serve', 'aiohttp', 'faker', 'rich.progress')\n"
+        "heavy = ('textual', 'aiohttp', 'faker', 'rich.progress')\n"
         "print([name for name in heavy if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -262,30 +262,6 @@ def test_the_commands_that_are_named_are_those_that_there_are():
 
     found = {name for name in app if not name.startswith("-")}
     assert found == set(COMMANDS)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "unused"),
-    [
-        (["--version"], ("cyclopts", "rich", "msgspec")),
-        (["--help"], ("pydantic", "asyncio", "yaml", "markdown_it", "trunkline.core.events", "trunkline.sim.bugs")),
-    ],
-)
-def test_the_overview_and_the_version_load_neither_gateway_nor_simulator(arguments, unused):
-    code = (
-        f"import sys\nfrom trunkline.app.cli import main\nsys.argv = ['trunkline', *{arguments!r}]\n"
-        "assert main() == 0\n"
-        f"print([name for name in {unused!r} if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
-
-
-def test_the_overview_says_of_each_command_what_the_command_says_of_itself(trunkline):
-    from trunkline.app.cli.commands import _COMMANDS, app
-
-    for name, (_, summary) in _COMMANDS.items():
-        assert " ".join(app[name].help.split()).startswith(summary), name
 
 
 def test_own_bugs_of_a_scenario_without_any_are_wrong_usage(trunkline):

@@ -1,5 +1,7 @@
 """The help of the commands: in groups, with examples that parse, and advice for a wrong word."""
 
+import io
+import os
 import re
 import shlex
 import subprocess
@@ -8,20 +10,21 @@ import sys
 import pytest
 
 from tests.support.for_each import for_each
+from tools.docs import command_paths
+from trunkline.app.cli import stored_help
 from trunkline.app.cli.commands import COMMANDS, app
 from trunkline.app.cli.examples import examples_of
 
 
-def paths(command, *before):
-    """The words of each command and subcommand that can be called."""
-    names = [name for name in command if not name.startswith("-")]
-    if before and (command.default_command is not None or not names):
-        yield before
-    for name in names:
-        yield from paths(command[name], *before, name)
+def is_called(words):
+    """Whether a command does something by itself, and is not only a group of others."""
+    command = app
+    for word in words:
+        command = command[word]
+    return command.default_command is not None
 
 
-PATHS = list(paths(app))
+PATHS = [words for words in command_paths() if words and is_called(words)]
 
 
 def examples(words):
@@ -64,6 +67,74 @@ def test_the_overview_has_the_commands_in_groups_in_the_order_of_the_table(trunk
 def test_other_words_for_help_and_version(asked, same, trunkline):
     assert trunkline(*asked) == trunkline(*same)
     assert trunkline(*asked)[0] == 0
+
+
+# Stored pages
+
+
+class Terminal(io.StringIO):
+    """Standard output that is a terminal or not, with an encoding of its own."""
+
+    def __init__(self, encoding="utf-8", *, tty=False):
+        super().__init__()
+        self.tty, self.name = tty, encoding
+
+    @property
+    def encoding(self):
+        return self.name
+
+    def isatty(self):
+        return self.tty
+
+
+@pytest.fixture
+def columns(monkeypatch):
+    def set_them(number, stream):
+        monkeypatch.setenv("COLUMNS", str(number))
+        monkeypatch.delenv("NO_COLOR", raising=False)
+        monkeypatch.setattr(sys, "stdout", stream)
+
+    return set_them
+
+
+def test_every_command_has_a_stored_page(columns):
+    columns(120, Terminal())
+    for words in command_paths():
+        page = stored_help.stored_page([*words, "--help"])
+        assert page is not None and page.startswith("Usage: trunkline"), words
+        assert page == stored_help.stored_page([*words, "-h"]) == stored_help.stored_page(["help", *words])
+
+
+@pytest.mark.parametrize(
+    ("number", "stream", "words"),
+    {
+        "a narrow terminal": (79, Terminal(), ["queue", "--help"]),
+        "an encoding without the lines of the boxes": (80, Terminal("ascii"), ["queue", "--help"]),
+        "a command that there is not": (80, Terminal(), ["queue", "lst", "--help"]),
+        "a command with an option": (80, Terminal(), ["queue", "list", "--json", "--help"]),
+        "no help": (80, Terminal(), ["queue", "list"]),
+        "nothing": (80, Terminal(), []),
+    }.values(),
+)
+def test_what_has_no_stored_page_is_answered_as_before(columns, number, stream, words):
+    columns(number, stream)
+    assert stored_help.stored_page(words) is None
+
+
+def test_a_narrow_terminal_gets_narrow_lines():
+    # In a process of its own: the command line keeps the width of its first page.
+    command = [sys.executable, "-m", "trunkline", "queue", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "60"})
+    assert max(len(line) for line in done.stdout.splitlines() if line[:1] in "╭│╰") == 60
+
+
+def test_at_a_terminal_names_have_a_colour_unless_none_is_wanted(columns, monkeypatch):
+    columns(80, Terminal(tty=True))
+    page = stored_help.stored_page(["queue", "list", "--help"])
+    assert page.startswith("\x1b[1mUsage: trunkline queue list [OPTIONS]\x1b[0m\n")
+    assert "│ \x1b[36m--store PATH\x1b[0m       The store file" in page
+    monkeypatch.setenv("NO_COLOR", "")
+    assert "\x1b" not in stored_help.stored_page(["queue", "list", "--help"])
 
 
 NEAR = {

@@ -107,3 +107,9 @@ def test_ctrl_c_while_the_command_is_loaded_is_no_traceback(monkeypatch, capsys)
     monkeypatch.setattr("trunkline.app.terminal.output.set_encoding_fallback", interrupted)
     assert call(monkeypatch, "bugs") == 130
     assert capsys.readouterr().err == "trunkline: interrupted\n"
+
+
+def test_an_app_that_textual_serves_in_a_page_has_no_terminal_and_draws(monkeypatch):
+    monkeypatch.setenv("TEXTUAL_DRIVER", "textual.drivers.web_driver:WebDriver")
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    assert can_draw() and not only_ascii()

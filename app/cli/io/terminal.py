@@ -5,7 +5,7 @@ import sys
 
 from trunkline.app.terminal.output import speaks_utf8
 
-#: the Textual driver of the pages of `trunkline web`
+#: the Textual driver of an app that `textual serve` shows in a page
 _WEB_DRIVER = "textual.drivers.web_driver:WebDriver"
 
 

@@ -57,7 +57,7 @@ class GatewayOptions:
 def operators_app(name: str, summary: str) -> App:
     """A group of operators' commands."""
     codes = "Exit code: 0 done, 1 not possible and nothing was changed, 2 wrong usage or file."
-    return App(name=name, help=f"{summary} {codes}")
+    return App(name=name, help=f"{summary}\n\n{codes}")
 
 
 Gateway = Annotated[GatewayOptions, Parameter(name="*", group=Group("Gateway", sort_key=0))]
