@@ -136,7 +136,7 @@ def command_bars() -> Iterator[Bar]:
     """Measure COMMANDS."""
     yield command_bar("COMMANDS", 2, "--version")
     for command in ("queue", "transcript", "bindings", "hands", "bugs"):
-        yield command_bar("COMMANDS", 15, command, "--help")
+        yield command_bar("COMMANDS", 3, command, "--help")
     yield command_bar("COMMANDS", 15, "bugs")
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "store.db"
