@@ -152,6 +152,6 @@ def bars() -> list[Bar]:
         *dense_bars(),
         *long_bars(),
         *start_bars(),
-        command_bar("HELP", 22, "--help"),
-        command_bar("VERSION", 22, "--version"),
+        command_bar("HELP", 3, "--help"),
+        command_bar("VERSION", 2, "--version"),
     ]
