@@ -8,7 +8,7 @@ BIN := .venv/bin
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help attach-hermes attach-openclaw env env-demo install demo test test-all test-nightly test-matrix check format bench fuzz-bugs mutants test-pythons snapshots lock clean
+.PHONY: help attach-hermes attach-openclaw env env-demo install demo test test-all test-nightly test-matrix test-postgres check format bench fuzz-bugs mutants test-pythons snapshots lock clean
 
 help: ## list these tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -38,6 +38,10 @@ test-nightly: env ## every test, with those that take too long for CI
 test-matrix: env ## the adapter of Matrix against a real homeserver, which is installed into .synapse
 	@tools/synapse.sh
 	@CI=1 $(PYTEST) --all tests/matrix $(ARGS)
+
+test-postgres: env ## what is tested on a PostgreSQL server, which is installed where it is missing (as root, with apt-get)
+	@tools/postgres.sh
+	@CI=1 $(PYTEST) -n auto --all -k postgres tests/contract tests/cli/processes tests/kill $(ARGS)
 
 check: env ## lint, format, types and import arrows; all of them run, whichever fails
 	@failed=; \

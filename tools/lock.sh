@@ -26,7 +26,7 @@ part() {
 }
 
 extras="--extra http --extra openai --extra telegram --extra discord --extra slack --extra matrix --extra signal
-    --extra whatsapp --extra fakes"
+    --extra whatsapp --extra fakes --extra postgres"
 : >"$work/nothing"
 compile env --extra dev $extras --generate-hashes
 # The build backend makes the editable install.

@@ -72,5 +72,6 @@ def serve(options: Annotated[ServeOptions, Parameter(name="*")] = ServeOptions()
         raise UsageError("\n".join(problems))
     warn_of_channels(settings.config)
     accounts = ", ".join(f"{account.on}:{account.account}" for account in settings.config.accounts)
-    print_lines(f"{settings.path or 'the defaults'}: ready to serve. Accounts: {accounts}. Store: {settings.store}")
+    where = settings.path or "the defaults"
+    print_lines(f"{where}: ready to serve. Accounts: {accounts}. Store: {settings.store_name}")
     return 0

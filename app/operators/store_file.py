@@ -1,9 +1,9 @@
-"""A gateway through its store file, beside the running gateway or without one."""
+"""A gateway through its store, a file or on a server, beside the running gateway or without one."""
 
 import sqlite3
 import time
 from collections.abc import Coroutine, Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from shlex import quote
 from typing import Any, TypeVar
@@ -23,6 +23,7 @@ from trunkline.core.store.operators.erasure import Erased, ErasePerson
 from trunkline.core.store.operators.hands import HandPosted
 from trunkline.core.store.operators.queue import ChangeQueue, QueueChanges
 from trunkline.core.store.operators.sessions import EVERY_VERSION
+from trunkline.core.store.postgres.address import server_address
 from trunkline.core.store.queries import FindHolder, Read
 from trunkline.core.store.queue_admin import PurgedBatch, QueueFilter
 from trunkline.core.store.sqlite.offline.opening import in_transaction, open_to_change, open_to_read, reading
@@ -38,29 +39,40 @@ class FileGateway(QueueAdmin):
     The process that works the store finds a note of each change.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, store: Path | str) -> None:
+        #: a file, or the address of a store on a server
+        self._store = store
 
     @property
     def queue(self) -> QueueAdmin:
         return self
 
     def now(self) -> float:
-        return time.time()
+        if isinstance(self._store, Path):
+            return time.time()
+        from trunkline.core.store.postgres.offline import server_time
+
+        return server_time(self._store)
 
     async def read(self, query: Read[A]) -> A:
         try:
-            opened = reading(self._path) if type(query) in EVERY_VERSION else open_to_read(self._path)
-            with opened as connection:
+            with self._opened(change=False, today=type(query) not in EVERY_VERSION) as connection:
                 return _ask(connection, query)
         except errors.StoreError as error:
             raise _refused(error) from error
+
+    def _opened(self, *, change: bool, today: bool = True) -> AbstractContextManager[sqlite3.Connection]:
+        if isinstance(self._store, Path):
+            return open_to_change(self._store) if change else (open_to_read if today else reading)(self._store)
+        from trunkline.core.store.postgres.offline import open_server
+
+        return open_server(self._store)
 
     @contextmanager
     def _changing(self) -> Generator[sqlite3.Connection]:
         opened = False
         try:
-            with open_to_change(self._path) as connection:
+            with self._opened(change=True) as connection:
                 opened = True
                 with in_transaction(connection):
                     yield connection
@@ -104,15 +116,18 @@ class FileGateway(QueueAdmin):
         from trunkline.core.store.sqlite.handlers import execute
         from trunkline.core.store.sqlite.sql.operators.erasure import scrub
 
+        if isinstance(self._store, str):
+            from trunkline.core.store.postgres.store import rewrite_tables as scrub
+
+        now = self.now()
         with self._changing() as connection:
-            now = self.now()
             if (holder := _ask(connection, FindHolder(now=now))) is not None:
                 raise errors.IllegalTransition(
                     f"{holder} works the store: ask it, with `--url` instead of `--store`, or stop it"
                 )
             erasure = execute(connection, ErasePerson(channel=channel, person=person, by=by, now=now))
         try:
-            with open_to_change(self._path) as connection:
+            with self._opened(change=True) as connection:
                 scrub(connection)
         except errors.StoreError as error:
             raise errors.UsageError(error.facts) from error
@@ -122,7 +137,7 @@ class FileGateway(QueueAdmin):
         try:
             from trunkline.core.store.sqlite.offline.hand_worker import HandWorker
 
-            return HandWorker(self._path, name=worker).take(hand)
+            return HandWorker(self._store, name=worker, opened=lambda: self._opened(change=True)).take(hand)
         except errors.StoreError as error:
             raise _refused(error) from error
 
@@ -146,13 +161,13 @@ class StoreFileOperator:
 
     acts_at_once = False
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._gateway = FileGateway(path)
+    def __init__(self, store: Path | str) -> None:
+        self._gateway = FileGateway(store)
+        self._shown = str(store) if isinstance(store, Path) else server_address(store).shown
 
     @property
     def option(self) -> str:
-        return f"--store {quote(str(self._path))}"
+        return f"--store {quote(self._shown)}"
 
     def ask(self, verb: Verb[A], given: msgspec.Struct | None = None, **path: str) -> A:
         call = VerbCall(operated=self._gateway, caller=_CALLER, path=path, query=given, body=given)

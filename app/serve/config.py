@@ -185,8 +185,11 @@ _NAMES = {
 class ServeConfig(Model):
     """The file of ``trunkline serve --config``."""
 
-    store: str | None = None
-    """The store file, relative to this file; created if it is missing. By default `gateway.db` in the state folder."""
+    store: str | Secret | None = None
+    """The store file, relative to this file; created if it is missing. By default `gateway.db` in the state folder.
+
+    Or a schema on a PostgreSQL server, `postgresql://USER@HOST/DATABASE?schema=NAME`; with the password in it, where
+    that address is: `{env: NAME}` or `{file: PATH}`."""
     http: HttpConfig = HttpConfig()
     gateway: GatewayConfig = GatewayConfig()
     """The configuration of the gateway, as in scenario files. Agents of `agents` need not be named in it."""

@@ -34,7 +34,7 @@ from trunkline.core.agents.factory import prepare, running
 from trunkline.core.config.base import is_loopback
 from trunkline.core.env import Env, system_env
 from trunkline.core.errors import ConfigError, UsageError
-from trunkline.core.events import Body, Event, EventLog, delivery, gateway, leases, trace
+from trunkline.core.events import Body, Event, EventLog, EventSink, delivery, gateway, leases, trace
 from trunkline.core.events.adapters import AdapterConnected, DeliveryFailed, UpdateDropped, WebhookRefused
 from trunkline.core.gateway import Gateway
 from trunkline.core.http.app import build_app
@@ -201,15 +201,14 @@ def problems_of(settings: Settings) -> list[str]:
     """The reasons why a server with these settings would not start. Writes nothing, and opens no connection."""
     env = system_env()
     events = EventLog(env.now, keep=False).recorder("gateway")
-    # Only a gateway that runs opens it.
-    store = SqliteStore(lambda: connect_file(settings.store), events)
     checks: tuple[Callable[[], object], ...] = (
         lambda: address_of(settings),
         lambda: tokens_of(settings, make=False),
         lambda: tls_of(settings),
         lambda: agents_of(settings, env),
-        lambda: adapters_of(settings, store, env, events),
-        lambda: settings.store.exists() and check_writable(settings.store),
+        # Only a gateway that runs opens the store.
+        lambda: adapters_of(settings, _store_of(settings, events), env, events),
+        lambda: settings.server is None and settings.store.exists() and check_writable(settings.store),
     )
     found: list[str] = []
     for check in checks:
@@ -387,15 +386,26 @@ def _opened(log: EventLog) -> anyio.Event:
     return opened
 
 
+def _store_of(settings: Settings, events: EventSink) -> SqliteStore:
+    """The store, not open yet: a file, or on a server. Raises `UsageError` for an address that is none."""
+    url = settings.server
+    if url is None:
+        return SqliteStore(lambda: connect_file(settings.store), events)
+    from trunkline.core.store.postgres.store import PostgresStore, connect_server
+
+    return PostgresStore(lambda: connect_server(url), events)
+
+
 def _served(settings: Settings, agents: dict[str, Agent], log: EventLog, env: Env) -> Served:
     """The gateway with its store. Raises `ConfigError`."""
     path, events = settings.store, log.recorder("gateway")
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigError(f"the store {path}: its folder cannot be made: {error.strerror or error}") from error
-    check_writable(path)
-    store = SqliteStore(lambda: connect_file(path), events)
+    if settings.server is None:
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(f"the store {path}: its folder cannot be made: {error.strerror or error}") from error
+        check_writable(path)
+    store = _store_of(settings, events)
     served_gateway = Gateway(
         config=settings.config.gateway,
         store=store,

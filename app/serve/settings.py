@@ -12,6 +12,9 @@ from trunkline.app.serve.config import RecordConfig, ServeConfig
 from trunkline.core.config.files.faults import FileKind, explain_placed_fault
 from trunkline.core.config.files.problems import ProblemReport, shown
 from trunkline.core.config.files.yaml_reader import parse, read_text
+from trunkline.core.config.secrets import Secret
+from trunkline.core.errors import ConfigError
+from trunkline.core.store.postgres.address import is_address, server_address
 
 KIND = FileKind(model=ServeConfig, name="the configuration")
 _BEGIN = "a configuration begins with one of its fields, such as `agents:`"
@@ -52,7 +55,26 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def store(self) -> Path:
-        return self.state / STORE if self.config.store is None else self.folder / self.config.store
+        """The store file, unless there is a `server`."""
+        given = self.config.store
+        return self.folder / given if isinstance(given, str) else self.state / STORE
+
+    @property
+    def server(self) -> str | None:
+        """The address of the store on a server, which may hold a password; none: it is a file. Raises `ConfigError`."""
+        given = self.config.store
+        if isinstance(given, Secret):
+            return given.read(self.folder, self.environ)
+        if given is None or not is_address(given):
+            return None
+        if server_address(given).has_password:
+            raise ConfigError("`store` has a password: move the address to where `store: {env: NAME}` names it")
+        return given
+
+    @property
+    def store_name(self) -> str:
+        """The store for people, without what is secret."""
+        return str(self.store) if self.server is None else server_address(self.server).shown
 
     @property
     def token_file(self) -> Path | None:

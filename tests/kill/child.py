@@ -38,7 +38,10 @@ from trunkline import (
 from trunkline.core.config import DeliveryConfig, HandsConfig
 from trunkline.core.config.work import HandConfig, HandLimitsConfig, TurnsConfig
 from trunkline.core.errors import LeaseLost, NotSent, StoreError, UsageError
+from trunkline.core.events import EventSink
 from trunkline.core.states.delegation import HandOutcome
+from trunkline.core.store.postgres.address import is_address
+from trunkline.core.store.postgres.store import PostgresStore, connect_server
 
 #: exit codes: asked to end; an error; nobody is there any more; another process holds the store; a store of no use
 IN_ORDER, DEFECT, ALONE, REPLACED, IN_WORDS = 0, 1, 4, 5, 6
@@ -77,6 +80,12 @@ class Life(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     faults: tuple[Fault, ...] = ()
     #: seconds from its start after which SQLite gets no more memory
     starved: float | None = None
+
+
+def _store(life: Life, events: EventSink) -> SqliteStore:
+    if is_address(life.store):
+        return PostgresStore(lambda: connect_server(life.store), events)
+    return SqliteStore(lambda: connect_file(Path(life.store)), events)
 
 
 def _config(life: Life) -> GatewayConfig:
@@ -211,7 +220,7 @@ async def _run(life: Life) -> None:
     )
     gateway = Gateway(
         config=_config(life),
-        store=SqliteStore(lambda: connect_file(Path(life.store)), events),
+        store=_store(life, events),
         adapters=[adapter],
         agents={"main": Talker()},
         hands=OddHands(),

@@ -123,7 +123,9 @@ class PairStorm:
             case "freeze" | "freeze long":
                 await anyio.sleep(dice.uniform(0, _LONGEST))
                 both.strike(working, signal.SIGSTOP)
-                await anyio.sleep(dice.uniform(1, 2) * LEASE if kind == "freeze long" else dice.uniform(0, 0.3))
+                await anyio.sleep(
+                    dice.uniform(1, 2) * both.stage.setting.lease if kind == "freeze long" else dice.uniform(0, 0.3)
+                )
                 both.strike_unless_ended(working, signal.SIGCONT)
             case _:
                 await anyio.sleep(dice.uniform(0, _LONGEST))
@@ -140,9 +142,12 @@ class PairStorm:
 def run_pair_storm(setting: Setting, kills: int, folder: Path) -> PairReport:
     """Run a storm on a folder."""
 
+    if setting.server is None:
+        setting = msgspec.structs.replace(setting, lease=LEASE)
+
     async def storm() -> PairReport:
         began = time.monotonic()
-        async with pair(msgspec.structs.replace(setting, lease=LEASE), folder, 60.0 + 2.0 * kills, REPLACED) as both:
+        async with pair(setting, folder, 60.0 + 2.0 * kills, REPLACED) as both:
             storm = PairStorm(both, kills, Random(f"pair {setting.seed}"))
             async with crew(both.stage, folder) as workers:
                 await storm.run()

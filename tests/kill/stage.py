@@ -49,6 +49,8 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     #: outside workers, each a process of its own; and how often a message needs one
     workers: int = 0
     delegating: float = 0.0
+    #: address of the store on a PostgreSQL server; none: it is a file
+    server: str | None = None
     #: of the processes, those whose disk fails, or that run out of memory
     failing: float = 0.0
 
@@ -68,7 +70,7 @@ class Stage:
 
     def __init__(self, setting: Setting, folder: Path) -> None:
         self.setting = setting
-        self.store = folder / "trunkline.db"
+        self.store = setting.server or str(folder / "trunkline.db")
         self._log = folder / "gateway.log"
         self.trap = Trap()
         self.people = People(
@@ -112,7 +114,7 @@ class Stage:
         starves = fails and dice.random() < 0.15
         return Life(
             process=self.processes,
-            store=str(self.store),
+            store=self.store,
             log=str(self._log),
             people=self.people.port,
             requests=self.platform.port,
@@ -130,7 +132,7 @@ class Stage:
 
     def worker_life(self, name: str, process: int) -> WorkerLife:
         """A process of a worker."""
-        return WorkerLife(name=name, process=process, store=str(self.store), log=str(self._log))
+        return WorkerLife(name=name, process=process, store=self.store, log=str(self._log))
 
     async def rest(self) -> None:
         """Wait until all that was asked for is promised, the store has nothing open, and nothing is on its way."""

@@ -5,8 +5,12 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import msgspec
+
+from trunkline.core.store.postgres.address import is_address, server_address
+from trunkline.core.store.postgres.connection import PgConnection
 
 
 class StoredIntent(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,12 +62,17 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @contextlib.contextmanager
-def _reading(path: Path) -> Iterator[sqlite3.Connection]:
+def _reading(store: str | Path) -> Iterator[sqlite3.Connection]:
+    if is_address(str(store)):
+        with contextlib.closing(PgConnection(server_address(str(store)))) as other:
+            yield cast("sqlite3.Connection", other)
+        return
+    path = Path(store)
     with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
         yield connection
 
 
-def at_rest(path: Path) -> bool:
+def at_rest(path: str | Path) -> bool:
     """Whether nothing is open in a store that a gateway may be working on."""
     # One statement: between two of them a task may time out, whose report would then be in neither count.
     with _reading(path) as c:
@@ -76,13 +85,13 @@ def at_rest(path: Path) -> bool:
     return not is_open
 
 
-def dump(path: Path) -> str:
+def dump(path: str | Path) -> str:
     """All that a store holds, as SQL."""
     with _reading(path) as c:
         return "\n".join(c.iterdump())
 
 
-def read_store(path: Path) -> Stored:
+def read_store(path: str | Path) -> Stored:
     """Read a store."""
     with _reading(path) as c:
         intents = c.execute("SELECT n, id, kind, state, address, chunks, receipts FROM intents ORDER BY n")
@@ -105,5 +114,5 @@ def read_store(path: Path) -> Stored:
                 StoredLine(role=role, text=text, ref=ref, partial=bool(partial)) for role, text, ref, partial in lines
             ),
             tasks=tuple(StoredTask(id=id_, task=task, state=state, callback=end) for id_, task, state, end in tasks),
-            sound=c.execute("PRAGMA integrity_check").fetchone()[0],
+            sound="ok" if is_address(str(path)) else c.execute("PRAGMA integrity_check").fetchone()[0],
         )

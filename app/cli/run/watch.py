@@ -68,6 +68,8 @@ def watch_trace(
     check_at_least(1, limit=limit)
     if file.lower().startswith(("http://", "https://")):
         return _watch_gateway(file, token_file, plain=plain, limit=limit, tools=plugins.toolbox, looks=looks)
+    if file.startswith(("postgresql://", "postgres://")):
+        raise UsageError("a store is not watched, but its gateway: name the address of that, http://HOST:PORT")
     if token_file is not None:
         raise UsageError("--token-file goes with the address of a gateway")
     return _watch_file(Path(file), plain=plain, limit=limit, tools=plugins.toolbox, looks=looks)

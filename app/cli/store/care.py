@@ -24,7 +24,7 @@ def check(store: Path, /, *, json: Json = False) -> int:
     store:
         The store file.
     """
-    found = _asked(lambda: check_store(store))
+    found = _asked(lambda: check_store(store), store)
     lines = [*found.findings, _line("damaged" if found.findings else "sound", found)]
     print_answer("store", {"verb": "check", **fields_json(found)}, lines, json=json)
     if found.findings:
@@ -45,7 +45,7 @@ def backup(store: Path, copy: Path, /, *, json: Json = False) -> int:
     copy:
         The file to make. One that is there is never overwritten.
     """
-    made = _asked(lambda: back_up(store, copy))
+    made = _asked(lambda: back_up(store, copy), store, copy)
     return print_answer("store", {"verb": "backup", **fields_json(made)}, [_line("backed up", made)], json=json)
 
 
@@ -63,11 +63,16 @@ def restore_(backup: Path, store: Path, /, *, json: Json = False) -> int:
     store:
         The store file to make. One that is there is never overwritten: move it away.
     """
-    made = _asked(lambda: restore(backup, store))
+    made = _asked(lambda: restore(backup, store), backup, store)
     return print_answer("store", {"verb": "restore", **fields_json(made)}, [_line("restored", made)], json=json)
 
 
-def _asked(work: Callable[[], StoreFacts]) -> StoreFacts:
+def _asked(work: Callable[[], StoreFacts], *files: Path) -> StoreFacts:
+    # A path has one slash of the two.
+    if any(str(file).startswith(("postgresql:/", "postgres:/")) for file in files):
+        raise UsageError(
+            "a store on a server is cared for there: pg_amcheck checks it, pg_dump and pg_restore copy its schema"
+        )
     try:
         return work()
     except NotOverwritten as error:

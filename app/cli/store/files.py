@@ -11,6 +11,7 @@ from cyclopts import App, Group, Parameter
 from trunkline.app.cli.options import Flag
 from trunkline.app.terminal.output import print_error, print_json, print_lines
 from trunkline.core.errors import UsageError
+from trunkline.core.store.postgres.address import is_address
 
 # What is imported in functions is half of the time that `--help` takes.
 if TYPE_CHECKING:
@@ -27,8 +28,9 @@ Json = Annotated[Flag, Parameter(group=OUTPUT, help="Print JSON.")]
 class GatewayOptions:
     """Which gateway."""
 
-    store: Path | None = None
-    """The store file of a gateway, which may be running or not."""
+    store: str | None = None
+    """The store file of a gateway, which may be running or not; or `postgresql://USER@HOST/DATABASE?schema=NAME`, with
+    the password in `PGPASSWORD` or `~/.pgpass`."""
     url: str | None = None
     """Instead of a store file: the address of a gateway that is running, e.g. `http://127.0.0.1:8420`."""
     token_file: Path | None = None
@@ -44,7 +46,7 @@ class GatewayOptions:
                 raise UsageError("--token-file goes with --url")
             from trunkline.app.operators.store_file import StoreFileOperator
 
-            return StoreFileOperator(self.store)
+            return StoreFileOperator(self.store if is_address(self.store) else Path(self.store))
         assert self.url is not None
         try:
             from trunkline.app.operators.http_client import HttpClient

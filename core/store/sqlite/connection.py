@@ -61,6 +61,14 @@ class FailedWrite(msgspec.Struct, frozen=True):
     error: Exception
 
 
+class CommitInDoubt(sqlite3.OperationalError):
+    """A COMMIT without an answer from a server. `note` keeps the answers of the writes until its outcome is known."""
+
+    def __init__(self, said: str, note: Callable[[Sequence[PendingWrite], list[Any]], None]) -> None:
+        super().__init__(said)
+        self.note = note
+
+
 class Db(aiosqlite.Connection):
     """A connection in autocommit mode whose writes are explicit transactions."""
 
@@ -162,11 +170,15 @@ def _one_by_one(connection: sqlite3.Connection, writes: Sequence[PendingWrite], 
 
 def _together(connection: sqlite3.Connection, writes: Sequence[PendingWrite], token: int | None) -> list[Any]:
     connection.execute("BEGIN IMMEDIATE")
+    answers: list[Any] = []
     try:
         if token is not None:
             lease.check(connection, token)
         answers = _in_bulk(connection, writes) if len(writes) >= _FEW else _singly(connection, writes)
         connection.execute("COMMIT")
+    except CommitInDoubt as doubt:
+        doubt.note(writes, answers)
+        raise
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")

@@ -34,12 +34,13 @@ _UNWRITABLE = (sqlite3.Error, StoreError, MemoryError, ValueError)
 _LOOK = 1.0
 #: looks after which commits are brought into the file although there are new ones at each look
 _BUSY = 30
-#: seconds before each repetition of a read that failed
-_READ_AGAIN = (0.02, 0.1, 0.5)
 
 
 class SqliteStore:
     """`core.store.port.Store` over SQLite. `connect` makes the connection; refused writes are recorded in `events`."""
+
+    #: seconds before each repetition of a read that failed
+    _read_again: tuple[float, ...] = (0.02, 0.1, 0.5)
 
     def __init__(self, connect: Callable[[], Db], events: EventSink) -> None:
         self._db = connect()
@@ -250,7 +251,7 @@ class SqliteStore:
     async def read(self, query: Read[A]) -> A:
         if self._closed:
             raise StoreError("the gateway has ended: repeat the request, a message with the same message id")
-        for wait in (*_READ_AGAIN, None):
+        for wait in (*self._read_again, None):
             try:
                 return await self._db.run(lambda c: ask(c, query))
             except StoreDamaged as error:

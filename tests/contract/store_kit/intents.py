@@ -122,7 +122,9 @@ async def texts_are_kept_as_they_are(bench: Bench) -> None:
         left = await it.store.read(LoadUnfinished())
         assert left.works[0][0].text == odd
         assert (await it.open_rows())[0] == intent("i1", odd, address=room("ÄÖ", parent="'"))
-        assert [text for _, text, _, _ in await it.lines()] == [odd]
+        # A store whose texts have no NUL has the sign for what cannot be shown instead.
+        [(_, text, _, _)] = await it.lines()
+        assert text in (odd, odd.replace("\x00", "\ufffd"))
 
 
 # ---------------------------------------------------------------- turns and intents

@@ -5,6 +5,9 @@ runs now, at the next start.
 """
 
 import sqlite3
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -27,16 +30,21 @@ from trunkline.core.well_formed import plain_text, well_formed
 _OUTCOMES = (HandOutcome.OK, HandOutcome.ERROR)
 
 
+Opened = Callable[[], AbstractContextManager[sqlite3.Connection]]
+
+
 class HandWorker:
     """Works on tasks of hands that are configured as workers (`hands.each.X.worker`).
 
     Every method is one short transaction on the file, and blocks for it: in asynchronous code, call it in a thread.
     Several workers, also in several processes, may share a store. Methods raise `StoreError` for a file that is not the
-    store of a gateway of this version, or cannot be written now.
+    store of a gateway of this version, or cannot be written now. `opened` opens another store than a file.
     """
 
-    def __init__(self, store: Path | str, *, name: str = "worker", env: Env | None = None) -> None:
-        self._path = Path(store)
+    def __init__(
+        self, store: Path | str, *, name: str = "worker", env: Env | None = None, opened: Opened | None = None
+    ) -> None:
+        self._opened = opened or partial(open_to_change, Path(store))
         #: as it is shown to operators
         self.name = name
         self._env = system_env() if env is None else env
@@ -48,7 +56,7 @@ class HandWorker:
         """
         ticket, now = self._env.ids.new("ticket", hand), self._env.now()
         command = TakeTask(hand=hand, worker=well_formed(self.name), ticket=ticket, now=now)
-        with open_to_change(self._path) as connection, in_transaction(connection):
+        with self._opened() as connection, in_transaction(connection):
             row = execute(connection, command)
         return None if row is None else self._task_of(row)
 
@@ -92,7 +100,7 @@ class HandWorker:
             ticket=ticket,
             at=self._env.now(),
         )
-        with open_to_change(self._path) as connection, in_transaction(connection):
+        with self._opened() as connection, in_transaction(connection):
             return leave(connection, post).first
 
 
