@@ -42,6 +42,7 @@ trunkline transcript erasures --store gateway.db
 trunkline store check gateway.db
 trunkline store backup gateway.db copy.db
 trunkline store restore copy.db gateway.db
+trunkline store copy gateway.db 'postgresql://trunkline@db.internal/chat?schema=support'
 trunkline explain inbound --channel slack --kind channel --peer C0123
 trunkline explain send channel:C0123 --channel slack
 trunkline explain key agent:main:telegram:group:-100:topic:7

@@ -1,7 +1,8 @@
-"""``trunkline store``: checks, backs up and restores the store file of a gateway."""
+"""``trunkline store``: checks, backs up and restores the store file of a gateway, or copies it to a server."""
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from trunkline.app.cli.store.files import Json, operators_app, or_exit, print_answer
 from trunkline.app.operators.port import NotPossible
@@ -12,7 +13,8 @@ from trunkline.core.errors import StoreError, UsageError
 from trunkline.core.store.sqlite.copies import NotOverwritten, StoreFacts, back_up, check_store, restore
 from trunkline.core.store.sqlite.damage import damaged
 
-app = operators_app("store", "Check, back up and restore the store file of a gateway.")
+T = TypeVar("T")
+app = operators_app("store", "Check, back up and restore the store file of a gateway, or copy it to a server.")
 
 
 @app.command
@@ -67,12 +69,39 @@ def restore_(backup: Path, store: Path, /, *, json: Json = False) -> int:
     return print_answer("store", {"verb": "restore", **fields_json(made)}, [_line("restored", made)], json=json)
 
 
+@app.command
+@or_exit
+def copy(store: Path, server: str, /, *, json: Json = False) -> int:
+    """Copy a store file to a PostgreSQL server, and compare every row. The gateway must be stopped; its file stays.
+
+    It is all or nothing: a copy that was cut off is repeated, and one that is there already is compared.
+
+    Parameters
+    ----------
+    store:
+        The store file.
+    server:
+        `postgresql://USER@HOST/DATABASE?schema=NAME`, with the password in `PGPASSWORD` or `~/.pgpass`. The schema is
+        made if it is not there.
+    """
+    from trunkline.core.store.postgres.copy import copy_to_server
+
+    made = _in_words(lambda: copy_to_server(store, server))
+    done = "is there already, row by row" if made.before else "copied"
+    line = f"{done}: {made.path} -> {made.server}, {count(sum(made.rows.values()), 'row')}"
+    return print_answer("store", {"verb": "copy", **fields_json(made)}, [line], json=json)
+
+
 def _asked(work: Callable[[], StoreFacts], *files: Path) -> StoreFacts:
     # A path has one slash of the two.
     if any(str(file).startswith(("postgresql:/", "postgres:/")) for file in files):
         raise UsageError(
             "a store on a server is cared for there: pg_amcheck checks it, pg_dump and pg_restore copy its schema"
         )
+    return _in_words(work)
+
+
+def _in_words(work: Callable[[], T]) -> T:
     try:
         return work()
     except NotOverwritten as error:

@@ -81,7 +81,7 @@ class PgConnection:
             # Its words repeat the address.
             raise UsageError(f"{self.address.shown}: a parameter of the address is none of libpq") from None
         except psycopg.Error as error:
-            raise self._in_words(error) from None
+            raise self.in_words(error) from None
         if version < _SERVER or encoding != "UTF8":
             raw.close()
             raise StoreError(
@@ -92,7 +92,7 @@ class PgConnection:
         raw.prepare_threshold, raw.prepared_max = 3, 400
         return raw
 
-    def _in_words(self, error: psycopg.Error) -> sqlite3.Error:
+    def in_words(self, error: psycopg.Error) -> sqlite3.Error:
         """An error as SQLite's: of the statement, or of the server, which would refuse anything now."""
         # The details would show texts of people.
         said = error.diag.message_primary or " ".join(str(error).split())
@@ -110,7 +110,7 @@ class PgConnection:
             return self._commit()
         statement = translated(sql)
         named = [parameters[name] for name in statement.names] if isinstance(parameters, Mapping) else parameters
-        values = [_value(value) for value in named]
+        values = [stored_value(value) for value in named]
         if not sql.startswith(("BEGIN", "ROLLBACK")) or " TO " in sql:
             return self._run(lambda raw: raw.cursor(binary=True).execute(statement.text, values))
         if sql == "ROLLBACK":
@@ -123,7 +123,7 @@ class PgConnection:
 
     def executemany(self, sql: str, parameters: Iterable[Sequence[Any]], /) -> Any:
         """Run a statement with each of some parameters; the cursor counts the rows of all."""
-        rows = [[_value(value) for value in values] for values in parameters]
+        rows = [[stored_value(value) for value in values] for values in parameters]
         text = translated(sql).text
 
         def run(raw: "psycopg.Connection[Any]") -> Any:
@@ -141,7 +141,7 @@ class PgConnection:
         try:
             return work(self.raw)
         except psycopg.Error as error:
-            raise self._in_words(error) from None
+            raise self.in_words(error) from None
 
     def _commit(self) -> None:
         self.in_transaction = False
@@ -150,7 +150,7 @@ class PgConnection:
             said = self.raw.execute("COMMIT", prepare=False).statusmessage
         except psycopg.Error as error:
             if isinstance(error, psycopg.IntegrityError):
-                raise self._in_words(error) from None
+                raise self.in_words(error) from None
             # Also where the server says that it ends: it may have committed before.
             self.raw.close()
             self.doubt = self._xid
@@ -160,7 +160,7 @@ class PgConnection:
                 # Asked again by the next call, which raises it: here it would be taken for the fault of a write.
                 raise CommitInDoubt(unknown.facts, self._note) from unknown
             if not committed:
-                raise self._in_words(error) from None
+                raise self.in_words(error) from None
         else:
             if said != "COMMIT":
                 raise sqlite3.IntegrityError("a statement of the transaction had failed, so nothing was committed")
@@ -203,7 +203,7 @@ class PgConnection:
         self.raw.close()
 
 
-def _value(value: Any) -> Any:
+def stored_value(value: Any) -> Any:
     """A parameter: PostgreSQL has no NUL in texts, and its numbers are no booleans."""
     if isinstance(value, str):
         return value.replace("\0", "\ufffd") if "\0" in value else value

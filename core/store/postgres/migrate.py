@@ -40,4 +40,5 @@ def migrate(connection: PgConnection) -> None:
             raw.execute("DELETE FROM store_version")
             raw.execute("INSERT INTO store_version VALUES ($1)", [newest()])
     except (sqlite3.Error, psycopg.Error) as error:
-        raise StoreError(f"{connection.address.shown}: {error}") from error
+        said = connection.in_words(error) if isinstance(error, psycopg.Error) else error
+        raise StoreError(f"{connection.address.shown}: {said}") from error

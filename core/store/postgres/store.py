@@ -110,7 +110,7 @@ def connect_server(url: str) -> PgDb:
     address, lock = server_address(url), SessionLock()
 
     def connect() -> Any:
-        connection = _open(address)
+        connection = open_migrated(address)
         lock.connection, connection.on_again = connection, lock.take_again
         return connection
 
@@ -119,7 +119,8 @@ def connect_server(url: str) -> PgDb:
     return db
 
 
-def _open(address: ServerAddress) -> PgConnection:
+def open_migrated(address: ServerAddress) -> PgConnection:
+    """A connection to a store of the newest version, which is created if there is none. Raises `StoreError`."""
     try:
         connection = PgConnection(address)
     except sqlite3.Error as error:
