@@ -19,7 +19,7 @@ _HELP = ("--help", "-h")
 
 
 def stored_page(arguments: list[str]) -> str | None:
-    """The help page that the arguments ask for, where it is stored and standard output has room for its lines."""
+    """The stored help page of the named command; none if standard output is too narrow or cannot show the boxes."""
     if arguments[:1] == ["help"]:
         words = arguments[1:]
     elif arguments and arguments[-1] in _HELP:
@@ -45,7 +45,7 @@ def as_stored(pages: "Mapping[str, str]") -> str:
 
 
 def _columns() -> int:
-    """The cells in a line of standard output, or those that the environment says."""
+    """The width of standard output in cells, or of the variable `COLUMNS`."""
     said = os.environ.get("COLUMNS", "")
     if said.isdecimal():
         return int(said)
@@ -56,7 +56,7 @@ def _columns() -> int:
 
 
 def _coloured(page: str) -> str:
-    """The page for a terminal: its first line is bold, and so are the names of options and commands."""
+    """The page in colours: the first line bold, names of options and commands cyan."""
     import re
 
     named = re.sub(r"(?m)^(│ )(\S+(?: \S+)*)(?=  )", "\\1\x1b[36m\\2\x1b[0m", page)

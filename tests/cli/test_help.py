@@ -132,7 +132,7 @@ def test_at_a_terminal_names_have_a_colour_unless_none_is_wanted(columns, monkey
     columns(80, Terminal(tty=True))
     page = stored_help.stored_page(["queue", "list", "--help"])
     assert page.startswith("\x1b[1mUsage: trunkline queue list [OPTIONS]\x1b[0m\n")
-    assert "│ \x1b[36m--store PATH\x1b[0m       The store file" in page
+    assert "│ \x1b[36m--limit INT\x1b[0m  List at most" in page
     monkeypatch.setenv("NO_COLOR", "")
     assert "\x1b" not in stored_help.stored_page(["queue", "list", "--help"])
 

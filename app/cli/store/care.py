@@ -72,7 +72,7 @@ def restore_(backup: Path, store: Path, /, *, json: Json = False) -> int:
 @app.command
 @or_exit
 def copy(store: Path, server: str, /, *, json: Json = False) -> int:
-    """Copy a store file to a PostgreSQL server, and compare every row. The gateway must be stopped; its file stays.
+    """Copy a store file to a PostgreSQL server, and compare every row. Stop the gateway before; the file stays.
 
     It is all or nothing: a copy that was cut off is repeated, and one that is there already is compared.
 
