@@ -12,7 +12,7 @@ from trunkline.core.events import Event
 from trunkline.core.values import Address
 from trunkline.sim.events import attach, model, wire
 from trunkline.sim.index.marks import AnswerMark, answers_in, questions_in
-from trunkline.sim.index.projection import Projection, on
+from trunkline.sim.index.projection import Projection
 
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _NO_LETTER = re.compile(r"[\W_]+")
@@ -169,8 +169,7 @@ class BotMessages(Projection):
         message = self.changed_by(event)
         return message if message is not None and message.texts[-1].event is event else None
 
-    @on(wire.WireAccepted)
-    def _accepted(self, event: Event, body: wire.WireAccepted) -> None:
+    def on_accepted(self, event: Event, body: wire.WireAccepted) -> None:
         message = BotMessage(body.address, body.provider_id, event, body.reply_to)
         self._show(message, event, body.text)
         self.all.append(message)
@@ -178,8 +177,7 @@ class BotMessages(Projection):
         self._last_accepted[body.address.lane] = event.seq
         self._by_id[body.address.channel, body.address.conversation, body.provider_id] = message
 
-    @on(wire.WireEdited)
-    def _edited(self, event: Event, body: wire.WireEdited) -> None:
+    def on_edited(self, event: Event, body: wire.WireEdited) -> None:
         message = self.changed_by(event)
         if message is not None and message.deleted is None and not body.repeated:
             self._show(message, event, body.text)
@@ -216,8 +214,7 @@ class BotMessages(Projection):
         elif known and not marks:
             del kept[at]
 
-    @on(wire.WireDeleted)
-    def _deleted(self, event: Event, _body: wire.WireDeleted) -> None:
+    def on_deleted(self, event: Event, _body: wire.WireDeleted) -> None:
         message = self.changed_by(event)
         if message is not None and message.deleted is None:
             message.deleted = event

@@ -13,7 +13,7 @@ from trunkline.sim.events.actions import AgentActs, WireActed
 from trunkline.sim.events.hands import AgentAnswered, AgentQuotes, AgentSends, HandAnswered, WorkerAnswered
 from trunkline.sim.events.script import ClientRequested, HookCancelled, HookRedirected, HookRewrote
 from trunkline.sim.events.wire import WireAccepted
-from trunkline.sim.index.projection import Projection, on
+from trunkline.sim.index.projection import Projection
 
 Lane = tuple[str, str, str, str]
 
@@ -128,8 +128,7 @@ class RunHooks(Projection):
         """The messages that hooks let an intent quote, by id."""
         return tuple(body.quotes for body in self._rerouted.get(intent or "", ()))
 
-    @on(HookRedirected)
-    def _redirected(self, event: Event, body: HookRedirected) -> None:
+    def on_redirected(self, event: Event, body: HookRedirected) -> None:
         self._rerouted.setdefault(event.intent or "", []).append(body)
 
 
@@ -158,13 +157,11 @@ class AnsweredMessages(Projection):
         there = (at.channel, at.conversation) == (place.channel, place.conversation)
         return there and at.thread is not None and at.thread in (own, *self.quotable(turn))
 
-    @on(AgentQuotes)
-    def _quotes(self, event: Event, body: AgentQuotes) -> None:
+    def on_quotes(self, event: Event, body: AgentQuotes) -> None:
         for named in (self._people, self._own):
             named.setdefault(event.turn or "", []).append(body.message)
 
-    @on(AgentActs)
-    def _acts(self, event: Event, body: AgentActs) -> None:
+    def on_acts(self, event: Event, body: AgentActs) -> None:
         if body.message_id is not None:
             self._people.setdefault(event.turn or "", []).append(body.message_id)
         if body.of is not None:
@@ -195,38 +192,30 @@ class RunSpeech(Projection):
         """Whether the cast recorded its words. Traces of earlier versions and of real gateways have none."""
         return bool(self.answers or self.clients)
 
-    @on(AgentAnswered)
-    def _answered(self, event: Event, _body: AgentAnswered) -> None:
+    def on_answered(self, event: Event, _body: AgentAnswered) -> None:
         self.answers.setdefault(event.turn or "", []).append(event)
 
-    @on(AgentSends)
-    def _sends(self, event: Event, _body: AgentSends) -> None:
+    def on_sends(self, event: Event, _body: AgentSends) -> None:
         self.sends.setdefault(event.turn or "", []).append(event)
 
-    @on(AgentActs)
-    def _acts(self, event: Event, body: AgentActs) -> None:
+    def on_acts(self, event: Event, body: AgentActs) -> None:
         if body.text:
             self.edits.setdefault(event.turn or "", []).append(event)
 
-    @on(ClientRequested)
-    def _asked(self, event: Event, body: ClientRequested) -> None:
+    def on_asked(self, event: Event, body: ClientRequested) -> None:
         if body.text is not None:
             self.clients[event.seq] = event
 
-    @on(HookRewrote)
-    def _rewrote(self, event: Event, _body: HookRewrote) -> None:
+    def on_rewrote(self, event: Event, _body: HookRewrote) -> None:
         self.rewritten.setdefault(event.intent or "", []).append(event)
 
-    @on(HookCancelled, HookRedirected)
-    def _withdrew(self, event: Event, _body: HookCancelled | HookRedirected) -> None:
+    def on_withdrew(self, event: Event, _body: HookCancelled | HookRedirected) -> None:
         self.withdrawn.add(event.intent or "")
 
-    @on(HandAnswered)
-    def _hand(self, event: Event, body: HandAnswered) -> None:
+    def on_hand(self, event: Event, body: HandAnswered) -> None:
         if body.outcome is HandOutcome.OK and body.text.strip():
             self.results.setdefault(event.delegation or "", []).append(event)
 
-    @on(WorkerAnswered)
-    def _worker(self, event: Event, body: WorkerAnswered) -> None:
+    def on_worker(self, event: Event, body: WorkerAnswered) -> None:
         if body.outcome is HandOutcome.OK and body.accepted and body.text.strip():
             self.results.setdefault(body.named, []).append(event)

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from trunkline.core.events import Event, heartbeat, leases
 from trunkline.core.reasons import Reason
 from trunkline.sim.events import processes, script, world
-from trunkline.sim.index.projection import Projection, on
+from trunkline.sim.index.projection import Projection
 
 #: seconds that a process has for what it was given, if nothing stops it
 _AT_MOST = 30.0
@@ -64,27 +64,22 @@ class RunProcesses(Projection):
         if self.claim is None:
             self.holder = event.generation
 
-    @on(leases.LeaseTaken)
-    def _leased_by(self, event: Event, _body: leases.LeaseTaken) -> None:
+    def on_leased_by(self, event: Event, _body: leases.LeaseTaken) -> None:
         self.holder, self.claim = event.generation, event
 
-    @on(processes.ProcessFrozen)
-    def _process_frozen(self, event: Event, _body: processes.ProcessFrozen) -> None:
+    def on_process_frozen(self, event: Event, _body: processes.ProcessFrozen) -> None:
         self._frozen.setdefault(event.generation, event.at)
         self._stops.append(event.at)
 
-    @on(processes.ProcessThawed)
-    def _process_thawed(self, event: Event, _body: processes.ProcessThawed) -> None:
+    def on_process_thawed(self, event: Event, _body: processes.ProcessThawed) -> None:
         self._frozen.pop(event.generation, None)
         self._thawed[event.generation] = event.at
 
-    @on(processes.ProcessCrashed, processes.ProcessStopped)
-    def _process_gone(self, event: Event, _body: processes.ProcessCrashed | processes.ProcessStopped) -> None:
+    def on_process_gone(self, event: Event, _body: processes.ProcessCrashed | processes.ProcessStopped) -> None:
         self._ended.setdefault(event.generation, event.at)
         self._stops.append(event.at)
 
-    @on(script.FaultFired)
-    def _struck(self, event: Event, body: script.FaultFired) -> None:
+    def on_struck(self, event: Event, body: script.FaultFired) -> None:
         if body.fault.startswith(("store", "disk", "clock")):
             self._stops.append(event.at)
 
@@ -116,15 +111,12 @@ class RunHeartbeats(Projection):
             return found.start <= now < found.end
         return now >= found.start or now < found.end
 
-    @on(world.WorldHeartbeat)
-    def _configured(self, _event: Event, body: world.WorldHeartbeat) -> None:
+    def on_configured(self, _event: Event, body: world.WorldHeartbeat) -> None:
         self.configured[body.agent] = body
 
-    @on(heartbeat.HeartbeatStarted)
-    def _started(self, event: Event, body: heartbeat.HeartbeatStarted) -> None:
+    def on_started(self, event: Event, body: heartbeat.HeartbeatStarted) -> None:
         self.agents[event.inbound or ""] = body.agent
 
-    @on(script.FaultFired)
-    def _clock_set(self, _event: Event, body: script.FaultFired) -> None:
+    def on_clock_set(self, _event: Event, body: script.FaultFired) -> None:
         if body.fault == "clock":
             self.clock_set_by += float(body.detail.removesuffix(" s"))

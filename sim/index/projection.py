@@ -1,12 +1,14 @@
 """Projections: what an index of a run is made of, for checkers, views and reports alike.
 
-A projection marks the methods that take events with `on`, and sees every such event once, in order. It makes no
-difference whether the run is over or still going on.
+A method whose name begins with ``on_`` takes the events whose bodies its second parameter is for; one that has a third
+parameter takes only those of a prepared intent, with its facts. `on` marks a method that takes others than its types
+say. A projection sees every such event once, in order, and it makes no difference whether the run is over.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, TypeVar
+from types import FunctionType
+from typing import Any, ClassVar, TypeVar, get_args
 
 from trunkline.core.events import Body, Event
 
@@ -51,6 +53,14 @@ def on_intent(
     return mark
 
 
+def _mark_by_types(method: FunctionType) -> None:
+    """Mark a method by the type of its second parameter after itself: a body, or several."""
+    hints = [method.__annotations__.get(name) for name in method.__code__.co_varnames[1 : method.__code__.co_argcount]]
+    found: tuple[Any, ...] = get_args(hints[1]) or (hints[1],) if len(hints) in (2, 3) and hints[0] is Event else ()
+    if found and all(isinstance(body, type) and issubclass(body, Body) for body in found):
+        (on_intent if len(hints) == 3 else on)(*found)(method)
+
+
 class Projection:
     """A projection: a value computed from the events of a run, one event at a time."""
 
@@ -65,6 +75,8 @@ class Projection:
         super().__init_subclass__(**options)
         marked: dict[type[Body], str] = {}
         for name, method in vars(cls).items():
+            if name.startswith("on_") and isinstance(method, FunctionType) and "takes" not in vars(method):
+                _mark_by_types(method)
             for body in getattr(method, "takes", ()):
                 if body in marked:
                     raise TypeError(f"{cls.__name__} takes {body.__name__} twice: in {marked[body]} and in {name}")

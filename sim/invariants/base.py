@@ -69,13 +69,11 @@ will need them.
 
 The shape of one, shortened from P2 ("a dry run has no effect")::
 
-    @on(SendPreviewed)
-    def _previewed(self, event, body):                    # the promise is at stake from now on
+    def on_previewed(self, event: Event, body: SendPreviewed):    # the promise is at stake from now on
         self.exercised += 1
         self._previews[event.cause] = event
 
-    @on(IntentPrepared, SessionCreated, WireAccepted, WireRefused)
-    def _effect(self, event, body):                       # what happened since, some of it in the world
+    def on_effect(self, event: Event, body: IntentPrepared | WireAccepted):    # what happened since, also in the world
         preview = self._previews.get(event.cause)
         if preview is not None:
             expected = "no effect except the answer to the caller"

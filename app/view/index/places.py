@@ -50,20 +50,17 @@ class Places(Projection):
         for event in events:
             feed.deliver(event)
 
-    @on(WorldPlace, ThreadOpened)
-    def _named(self, event: Event, body: WorldPlace | ThreadOpened) -> None:
+    def on_named(self, event: Event, body: WorldPlace | ThreadOpened) -> None:
         self._add(body.address, body.name, body.under if isinstance(body, WorldPlace) else None)
 
-    @on(WorldAccount)
-    def _account(self, _event: Event, body: WorldAccount) -> None:
+    def on_account(self, _event: Event, body: WorldAccount) -> None:
         self._bots[body.channel, body.account] = body.bot
 
     def bot(self, address: Address) -> Peer | None:
         """The bot of the account of a place, where the trace names it."""
         return self._bots.get((address.channel, address.account))
 
-    @on(WorldPerson)
-    def _person(self, event: Event, body: WorldPerson) -> None:
+    def on_person(self, event: Event, body: WorldPerson) -> None:
         self._people[body.channel, body.peer.id] = body.peer.name or body.peer.id
 
     @on(PeerSaid, WireAccepted, IntentPrepared, SessionCreated, WorldSession, BindingBound)

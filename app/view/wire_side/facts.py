@@ -88,8 +88,7 @@ class WireSends(GrowingView):
             sent.outcomes.append(event)
             self._by_seq[event.seq] = sent
 
-    @on(WireCalled)
-    def _called(self, event: Event, body: WireCalled) -> None:
+    def on_called(self, event: Event, body: WireCalled) -> None:
         if body.what not in ("send", "act") or body.address is None:
             return
         what = (body.method, body.address, body.text, body.message_id, body.action)
@@ -293,8 +292,7 @@ class QuestionRows(GrowingView):
         self._broken = BrokenThings()
         self.grow()
 
-    @on(world.PeerSaid)
-    def _asked(self, _event: Event, _body: world.PeerSaid) -> None:
+    def on_asked(self, _event: Event, _body: world.PeerSaid) -> None:
         if len(self._all) < len(self.wire.questions):
             for question in islice(self.wire.questions.values(), len(self._all), None):
                 self._index[question.mark] = len(self._all)

@@ -4,7 +4,6 @@ from trunkline.core.events import Event
 from trunkline.sim.events.actions import AgentActs, WireActed
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.index.intent_facts import Lane
-from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
 
@@ -32,13 +31,11 @@ class ActionOnce(Checker):
         #: action and message -> the intents that carried it out, with their first effect
         self._done: dict[tuple[str, str], dict[str, Event]] = {}
 
-    @on(AgentActs)
-    def _acts(self, event: Event, body: AgentActs) -> None:
+    def on_acts(self, event: Event, body: AgentActs) -> None:
         what = body.action, body.of or body.message_id or ""
         self._asked.setdefault(what, set()).add((event.turn or "", body.call))
 
-    @on(WireActed)
-    def _acted(self, event: Event, body: WireActed) -> None:
+    def on_acted(self, event: Event, body: WireActed) -> None:
         self.exercised += 1
         if body.repeated:
             return
@@ -92,13 +89,11 @@ class MeantMessageOnly(Checker):
         #: whether the cast says what it means
         self._witnessed = False
 
-    @on(WireAccepted)
-    def _accepted(self, event: Event, body: WireAccepted) -> None:
+    def on_accepted(self, event: Event, body: WireAccepted) -> None:
         place = body.address
         self._sent[place.channel, place.account, place.conversation, body.provider_id] = event.intent or ""
 
-    @on(AgentActs)
-    def _acts(self, _event: Event, body: AgentActs) -> None:
+    def on_acts(self, _event: Event, body: AgentActs) -> None:
         self._witnessed = True
         if body.of is not None:
             self._own.setdefault(body.action, set()).add(body.of)
@@ -106,8 +101,7 @@ class MeantMessageOnly(Checker):
             channel, _, conversation, thread = body.place.lane
             self._people.setdefault(body.action, set()).add(((channel, "", conversation, thread), body.message_id))
 
-    @on(WireActed)
-    def _acted(self, event: Event, body: WireActed) -> None:
+    def on_acted(self, event: Event, body: WireActed) -> None:
         if body.message_id is None or not self._witnessed:
             return
         self.exercised += 1

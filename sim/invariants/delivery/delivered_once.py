@@ -7,7 +7,6 @@ from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireResponseLost
 from trunkline.sim.events.world import PlatformPushed
 from trunkline.sim.index.intent_facts import IntentFacts
-from trunkline.sim.index.projection import on, on_intent
 from trunkline.sim.index.run_facts import Lane, RunFacts
 from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
 from trunkline.sim.invariants.delivery.resends import IN_DOUBT
@@ -40,26 +39,21 @@ class OncePerIntent(Checker):
         self._unanswered: dict[str, int] = {}
         self._process_gone = -1
 
-    @on(delivery.OperatorActed)
-    def _operator_acted(self, event: Event, body: delivery.OperatorActed) -> None:
+    def on_operator_acted(self, event: Event, body: delivery.OperatorActed) -> None:
         if body.verb == QueueVerdict.UNSENT:
             self._denied[event.intent or ""] = event
 
-    @on(delivery.AttemptEnded)
-    def _ended(self, event: Event, body: delivery.AttemptEnded) -> None:
+    def on_ended(self, event: Event, body: delivery.AttemptEnded) -> None:
         if body.reason in IN_DOUBT:
             self._unanswered[event.intent or ""] = event.seq
 
-    @on(WireResponseLost)
-    def _response_lost(self, event: Event, _body: WireResponseLost) -> None:
+    def on_response_lost(self, event: Event, _body: WireResponseLost) -> None:
         self._unanswered[event.intent or ""] = event.seq
 
-    @on(ProcessCrashed, ProcessStopped, leases.LeaseTaken)
-    def _gone(self, event: Event, _body: ProcessCrashed | ProcessStopped | leases.LeaseTaken) -> None:
+    def on_gone(self, event: Event, _body: ProcessCrashed | ProcessStopped | leases.LeaseTaken) -> None:
         self._process_gone = event.seq
 
-    @on(WireAccepted)
-    def _accepted(self, event: Event, body: WireAccepted) -> None:
+    def on_accepted(self, event: Event, body: WireAccepted) -> None:
         facts = self.run.intents.get(event.intent or "")
         self.exercised += 1
         place = body.address
@@ -82,8 +76,7 @@ class OncePerIntent(Checker):
         lost = max(self._unanswered.get(facts.prepared.intent or "", -1), self._process_gone)
         return lost > min(tried)
 
-    @on(WireDeduplicated)
-    def _deduplicated(self, event: Event, body: WireDeduplicated) -> None:
+    def on_deduplicated(self, event: Event, body: WireDeduplicated) -> None:
         self.exercised += 1
         first = self._keys.get((body.address.channel, body.address.account, body.key))
         if first is not None:
@@ -144,8 +137,7 @@ class OneAnnouncement(Checker):
         super().__init__(run)
         self._delivered: dict[str, dict[str, Event]] = {}
 
-    @on_intent(WireAccepted)
-    def _accepted(self, event: Event, _body: WireAccepted, facts: IntentFacts) -> None:
+    def on_accepted(self, event: Event, _body: WireAccepted, facts: IntentFacts) -> None:
         # What could not be said any more is in writing what it was as speech.
         spoken = self.run.intents.get((event.intent or "").removesuffix(".second"))
         if facts.prepared.delegation is None or (spoken or facts).body.intent_kind in _NO_RESULT:
@@ -196,8 +188,7 @@ class InboundOnce(Checker):
         lane, message = self.run.messages.get(inbound or "", (None, ""))
         return None if lane is None else (lane, self.run.act_of(lane, message) or message)
 
-    @on(PlatformPushed)
-    def _pushed(self, event: Event, body: PlatformPushed) -> None:
+    def on_pushed(self, event: Event, body: PlatformPushed) -> None:
         lane = body.address.lane
         act = self.run.act_of(lane, body.original_id)
         if act is None:
@@ -206,12 +197,10 @@ class InboundOnce(Checker):
             self._torn.add((lane, act))
         self._pushes[lane, act] = event.at
 
-    @on(gateway.InboundAdmitted)
-    def _admission(self, event: Event, _body: gateway.InboundAdmitted) -> None:
+    def on_admission(self, event: Event, _body: gateway.InboundAdmitted) -> None:
         self._admitted[event.inbound or ""] = event
 
-    @on(gateway.InboundDropped)
-    def _dropped(self, event: Event, body: gateway.InboundDropped) -> None:
+    def on_dropped(self, event: Event, body: gateway.InboundDropped) -> None:
         """Equal ids in another account, conversation or thread are other messages."""
         this, first = self.run.received.get(event.inbound or ""), self.run.received.get(body.first or "")
         if this is None or first is None or body.first is None:
@@ -224,8 +213,7 @@ class InboundOnce(Checker):
         expected = f"a turn for {event.inbound}, received at {here} by another account or in another place"
         self.accuse(event, summary, expected, first, this, shown=f"dropped; {body.first} was received at {there}")
 
-    @on(gateway.TurnStarted)
-    def _started(self, event: Event, body: gateway.TurnStarted) -> None:
+    def on_started(self, event: Event, body: gateway.TurnStarted) -> None:
         logical = self._logical(event.inbound)
         if body.work is not WorkKind.MESSAGE or logical is None:
             return

@@ -8,7 +8,6 @@ from trunkline.sim.events.script import ClientAnswered, ClientRequested
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PeerSaid, PlatformPushed
 from trunkline.sim.index.intent_facts import IntentFacts
-from trunkline.sim.index.projection import on, on_intent
 from trunkline.sim.index.run_facts import RunFacts, is_one_place
 from trunkline.sim.invariants.base import Checker
 
@@ -33,8 +32,7 @@ class EverythingEnds(Checker):
         #: ended by an operator, whose ending may be recorded once more
         self._closed: set[str | None] = set()
 
-    @on(PeerSaid)
-    def _peer_said(self, event: Event, body: PeerSaid) -> None:
+    def on_peer_said(self, event: Event, body: PeerSaid) -> None:
         self.exercised += 1
         place = body.address
         self._said[place.channel, place.conversation, place.thread or "", body.message_id] = event
@@ -50,47 +48,39 @@ class EverythingEnds(Checker):
             if isinstance(received, gateway.InboundReceived):
                 self._said.pop((channel, conversation, thread, received.message_id), None)
 
-    @on(gateway.InboundAdmitted)
-    def _admitted(self, event: Event, _body: gateway.InboundAdmitted) -> None:
+    def on_admitted(self, event: Event, _body: gateway.InboundAdmitted) -> None:
         self.exercised += 1
         self._settle_message(event.inbound)
         self._works[event.inbound or ""] = event
 
-    @on(gateway.InboundDropped)
-    def _dropped(self, event: Event, _body: gateway.InboundDropped) -> None:
+    def on_dropped(self, event: Event, _body: gateway.InboundDropped) -> None:
         self._settle_message(event.inbound)
 
-    @on(PlatformPushed)
-    def _pushed(self, event: Event, body: PlatformPushed) -> None:
+    def on_pushed(self, event: Event, body: PlatformPushed) -> None:
         place = body.address
         message = place.channel, place.conversation, place.thread or "", body.original_id
         if message in self._said:
             self._heard[message] = event
 
-    @on(gateway.InboundReceived)
-    def _received(self, event: Event, body: gateway.InboundReceived) -> None:
+    def on_received(self, event: Event, body: gateway.InboundReceived) -> None:
         channel, _account, conversation, thread = body.address.lane
         for name in dict.fromkeys((self.run.messages[event.inbound or ""][1], body.message_id)):
             message = channel, conversation, thread, name
             if message in self._said:
                 self._heard[message] = event
 
-    @on(gateway.TurnStarted)
-    def _turn_started(self, event: Event, _body: gateway.TurnStarted) -> None:
+    def on_turn_started(self, event: Event, _body: gateway.TurnStarted) -> None:
         if event.inbound in self._works:
             self._works[event.inbound] = event
 
-    @on(gateway.TurnEnded)
-    def _turn_ended(self, event: Event, _body: gateway.TurnEnded) -> None:
+    def on_turn_ended(self, event: Event, _body: gateway.TurnEnded) -> None:
         self._works.pop(event.inbound or "", None)
 
-    @on(delivery.IntentPrepared)
-    def _begun(self, event: Event, _body: delivery.IntentPrepared) -> None:
+    def on_begun(self, event: Event, _body: delivery.IntentPrepared) -> None:
         self.exercised += 1
         self._intents[event.intent or ""] = event
 
-    @on_intent(delivery.OperatorActed)
-    def _operator_acted(self, event: Event, _body: delivery.OperatorActed, facts: IntentFacts) -> None:
+    def on_operator_acted(self, event: Event, _body: delivery.OperatorActed, facts: IntentFacts) -> None:
         """An intent that an operator changes has another ending to come, unless the operator ended it."""
         if facts.closed:
             self._intents.pop(event.intent or "", None)
@@ -98,8 +88,7 @@ class EverythingEnds(Checker):
         else:
             self._intents[event.intent or ""] = event
 
-    @on(delivery.IntentSettled)
-    def _settled(self, event: Event, _body: delivery.IntentSettled) -> None:
+    def on_settled(self, event: Event, _body: delivery.IntentSettled) -> None:
         if self._intents.pop(event.intent or "", None) is not None:
             return
         if event.intent in self._closed:
@@ -154,12 +143,10 @@ class StatusIsTruth(Checker):
         #: seqs of the dry runs that clients requested
         self._dry_runs: set[int | None] = set()
 
-    @on(delivery.Fallback)
-    def _fallback(self, event: Event, _body: delivery.Fallback) -> None:
+    def on_fallback(self, event: Event, _body: delivery.Fallback) -> None:
         self._fallbacks.add(event.intent)
 
-    @on_intent(delivery.ChunkAcked)
-    def _acked(self, event: Event, body: delivery.ChunkAcked, facts: IntentFacts) -> None:
+    def on_acked(self, event: Event, body: delivery.ChunkAcked, facts: IntentFacts) -> None:
         """A receipt must name a message that the platform created for this chunk."""
         if body.reason is Reason.OPERATOR_SENT or not self.run.witnessed:
             return
@@ -183,13 +170,11 @@ class StatusIsTruth(Checker):
         account = self.run.accounts.get((made.address.channel, made.address.account))
         return not provider_id and account is not None and account.nameless
 
-    @on(ClientRequested)
-    def _client_requested(self, event: Event, body: ClientRequested) -> None:
+    def on_client_requested(self, event: Event, body: ClientRequested) -> None:
         if body.dry_run:
             self._dry_runs.add(event.seq)
 
-    @on(ClientAnswered)
-    def _client_answered(self, event: Event, body: ClientAnswered) -> None:
+    def on_client_answered(self, event: Event, body: ClientAnswered) -> None:
         """A dry run is not a delivery, and a reported success has its message on the platform."""
         if not self.run.witnessed:
             return
@@ -210,8 +195,7 @@ class StatusIsTruth(Checker):
             shown = f"{body.key}: {body.status}, message {body.provider_id}"
             self.accuse(event, summary, expected, *(e for facts in tries for e in facts.accepts), shown=shown)
 
-    @on(delivery.IntentSettled)
-    def _settled(self, event: Event, _body: delivery.IntentSettled) -> None:
+    def on_settled(self, event: Event, _body: delivery.IntentSettled) -> None:
         if not self.run.witnessed:
             return
         self.exercised += 1
@@ -219,13 +203,11 @@ class StatusIsTruth(Checker):
         if facts is not None and not _plainly_delivered(event, facts):
             self._compare(facts, event, event)
 
-    @on_intent(WireAccepted)
-    def _accepted(self, event: Event, _body: WireAccepted, facts: IntentFacts) -> None:
+    def on_accepted(self, event: Event, _body: WireAccepted, facts: IntentFacts) -> None:
         if facts.over:
             self._compare(facts, facts.settled[-1], event)
 
-    @on_intent(WireActed)
-    def _acted(self, event: Event, _body: WireActed, facts: IntentFacts) -> None:
+    def on_acted(self, event: Event, _body: WireActed, facts: IntentFacts) -> None:
         if facts.over:
             self._compare(facts, facts.settled[-1], event)
 

@@ -70,13 +70,11 @@ class EveryRunReports(Checker):
 
     # ------------------------------------------------------------ a run
 
-    @on(hands.DelegationAccepted)
-    def _accepted(self, event: Event, _body: hands.DelegationAccepted) -> None:
+    def on_accepted(self, event: Event, _body: hands.DelegationAccepted) -> None:
         self.exercised += 1
         self._runs.setdefault(event.delegation or "", _Run(event))
 
-    @on(hands.CompletionPlanned)
-    def _planned(self, event: Event, body: hands.CompletionPlanned) -> None:
+    def on_planned(self, event: Event, body: hands.CompletionPlanned) -> None:
         """For a requester that is gone and had no place, the plan itself is the notice to the operator."""
         run = self._runs.get(event.delegation or "")
         if run is None:
@@ -85,8 +83,7 @@ class EveryRunReports(Checker):
         gone = [step.reason is Reason.REQUESTER_REPLACED for step in body.steps]
         run.reported |= run.origin is None and bool(gone) and all(gone)
 
-    @on(hands.CallbackChanged)
-    def _changed(self, event: Event, body: hands.CallbackChanged) -> None:
+    def on_changed(self, event: Event, body: hands.CallbackChanged) -> None:
         """Note a report that is discarded, as the operator or the caller wants, or that an operator has read again."""
         run = self._runs.get(event.delegation or "")
         if run is None:
@@ -120,8 +117,7 @@ class EveryRunReports(Checker):
         if run is not None and body.session_id == self.run.delegated_in.get(event.delegation or ""):
             run.line = event
 
-    @on(bindings.FallbackDenied)
-    def _denied(self, event: Event, _body: bindings.FallbackDenied) -> None:
+    def on_denied(self, event: Event, _body: bindings.FallbackDenied) -> None:
         """A denied fallback counts as a report: the operator configured it for unusable conversations."""
         run = self._runs.get(event.delegation or "")
         if run is not None:
@@ -187,8 +183,7 @@ class EveryRunReports(Checker):
             run.reported = True
             run.read = event
 
-    @on(gateway.ProcessStarted, leases.LeaseTaken, ProcessThawed)
-    def _process_up(self, event: Event, _body: gateway.ProcessStarted | leases.LeaseTaken | ProcessThawed) -> None:
+    def on_process_up(self, event: Event, _body: gateway.ProcessStarted | leases.LeaseTaken | ProcessThawed) -> None:
         """Without a process nothing is reported; the next one repeats an interrupted turn. One may stand by."""
         if self.run.processes.holds(event.generation):
             self._up = event.at

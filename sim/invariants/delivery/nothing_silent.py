@@ -10,7 +10,6 @@ from trunkline.core.values import Address, IntentKind, IntentState, WorkKind
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.events.wire import NO_PLACE, WireAccepted, WireRefused
 from trunkline.sim.events.world import PlatformConnected, PlatformPushed
-from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import Lane, RunFacts
 from trunkline.sim.invariants.base import Checker
 
@@ -60,12 +59,10 @@ class NothingSilent(Checker):
 
     # ------------------------------------------------------------ on the way in
 
-    @on(PlatformConnected)
-    def _platform_connected(self, _event: Event, body: PlatformConnected) -> None:
+    def on_platform_connected(self, _event: Event, body: PlatformConnected) -> None:
         self._connected[body.channel, body.account] = self.run.processes.holder
 
-    @on(PlatformPushed)
-    def _platform_pushed(self, event: Event, body: PlatformPushed) -> None:
+    def on_platform_pushed(self, event: Event, body: PlatformPushed) -> None:
         process = self._process_of(body.address)
         if body.replay and (body.address, body.message_id, process) in self._had:
             # An adapter that asks again for what it has not confirmed yet need not hand it over again.
@@ -78,8 +75,7 @@ class NothingSilent(Checker):
         """The process that is connected to the account of a place."""
         return self._connected.get((place.channel, place.account), self.run.processes.holder)
 
-    @on(gateway.InboundReceived)
-    def _received(self, event: Event, body: gateway.InboundReceived) -> None:
+    def on_received(self, event: Event, body: gateway.InboundReceived) -> None:
         self.exercised += 1
         self._had.add((body.address, body.message_id, self._process_of(body.address)))
         if self._pushed.pop(event.cause or 0, None) is None:
@@ -97,19 +93,16 @@ class NothingSilent(Checker):
             if pushed.address == body.address and pushed.message_id == body.message_id:
                 del self._pushed[seq]
 
-    @on(gateway.InboundAdmitted, gateway.InboundDropped)
-    def _accounted(self, event: Event, _body: gateway.InboundAdmitted | gateway.InboundDropped) -> None:
+    def on_accounted(self, event: Event, _body: gateway.InboundAdmitted | gateway.InboundDropped) -> None:
         self._open.pop(event.inbound or "", None)
 
     # ------------------------------------------------------------ on the way out
 
-    @on(delivery.OperatorActed)
-    def _operator_acted(self, event: Event, body: delivery.OperatorActed) -> None:
+    def on_operator_acted(self, event: Event, body: delivery.OperatorActed) -> None:
         if body.verb == PostVerb.DISCARD.value:
             self._discarded.add(event.delegation)
 
-    @on(gateway.TurnEnded)
-    def _turn_ended(self, event: Event, body: gateway.TurnEnded) -> None:
+    def on_turn_ended(self, event: Event, body: gateway.TurnEnded) -> None:
         if body.outcome == "silent" and event.turn in self._tasks:
             # The task goes on, or its delegation ends with an empty result.
             return
@@ -121,25 +114,21 @@ class NothingSilent(Checker):
         if body.outcome in _EXPLAINED:
             self._silent[event.turn or ""] = event
 
-    @on(gateway.TurnStarted)
-    def _turn_started(self, event: Event, body: gateway.TurnStarted) -> None:
+    def on_turn_started(self, event: Event, body: gateway.TurnStarted) -> None:
         if body.origin is None and body.work in (WorkKind.TASK, WorkKind.CALLBACK):
             self._tasks.add(event.turn or "")
 
-    @on(hands.DelegationFinished, hands.DelegationIgnored)
-    def _result(self, event: Event, _body: hands.DelegationFinished | hands.DelegationIgnored) -> None:
+    def on_result(self, event: Event, _body: hands.DelegationFinished | hands.DelegationIgnored) -> None:
         """The text that the turn of a task returned is the result of its delegation."""
         for turn in [turn for turn in self._tasks if turn in self._silent]:
             if self._silent[turn].delegation == event.delegation:
                 del self._silent[turn]
 
-    @on(delivery.IntentPrepared)
-    def _prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
+    def on_prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
         if body.intent_kind in (IntentKind.REPLY, IntentKind.HEARTBEAT):
             self._settle_reply(event)
 
-    @on(delivery.IntentSettled)
-    def _settled(self, event: Event, body: delivery.IntentSettled) -> None:
+    def on_settled(self, event: Event, body: delivery.IntentSettled) -> None:
         """A hook has cancelled the answer before it was stored."""
         if body.state is IntentState.CANCELLED:
             self._settle_reply(event)
@@ -149,20 +138,17 @@ class NothingSilent(Checker):
         if self._silent:
             self._silent.pop(event.turn or "", None)
 
-    @on(delivery.IntentSuppressed)
-    def _suppressed(self, event: Event, _body: delivery.IntentSuppressed) -> None:
+    def on_suppressed(self, event: Event, _body: delivery.IntentSuppressed) -> None:
         self.exercised += 1
         self._silent.pop(event.turn or "", None)
 
-    @on(WireAccepted)
-    def _accepted(self, event: Event, _body: WireAccepted) -> None:
+    def on_accepted(self, event: Event, _body: WireAccepted) -> None:
         if (event.intent or "") not in self.run.intents:
             summary = "a message was accepted that belongs to no intent"
             expected = "an intent.prepared before the accept"
             self.accuse(event, summary, expected, shown=f"wire.accepted of {event.intent}")
 
-    @on(WireRefused)
-    def _wire_refused(self, event: Event, body: WireRefused) -> None:
+    def on_wire_refused(self, event: Event, body: WireRefused) -> None:
         self.exercised += 1
         facts = self.run.intents.get(event.intent or "")
         started = None if facts is None else facts.started
@@ -170,15 +156,13 @@ class NothingSilent(Checker):
         if asked_by is None or not self.run.processes.gone(asked_by):
             self._refused[event.intent or "", body.chunk, body.attempt] = (event, asked_by)
 
-    @on(bindings.PlaceReopened)
-    def _reopened(self, event: Event, _body: bindings.PlaceReopened) -> None:
+    def on_reopened(self, event: Event, _body: bindings.PlaceReopened) -> None:
         """A bound thread was unarchived: a refused send is repeated within the same attempt."""
         for key, (refused, _) in tuple(self._refused.items()):
             if key[0] == event.intent and getattr(refused.body, "reason", None) in NO_PLACE:
                 del self._refused[key]
 
-    @on(delivery.AttemptEnded)
-    def _attempt_ended(self, event: Event, body: delivery.AttemptEnded) -> None:
+    def on_attempt_ended(self, event: Event, body: delivery.AttemptEnded) -> None:
         if not self._refused:
             return
         refused, _ = self._refused.pop((event.intent or "", body.chunk, body.attempt), (None, None))
@@ -189,31 +173,26 @@ class NothingSilent(Checker):
         expected = f"an attempt.ended with the reason {why}"
         self.accuse(event, summary, expected, refused, shown=f"attempt.ended: {body.reason.value}")
 
-    @on(delivery.MirrorRefused)
-    def _mirror_refused(self, event: Event, _body: delivery.MirrorRefused) -> None:
+    def on_mirror_refused(self, event: Event, _body: delivery.MirrorRefused) -> None:
         self.exercised += 1
         self._unstored.add(event.intent or "")
 
-    @on(delivery.LaneWaiting)
-    def _waiting(self, _event: Event, _body: delivery.LaneWaiting) -> None:
+    def on_waiting(self, _event: Event, _body: delivery.LaneWaiting) -> None:
         """A message that is not sent yet, for a recorded reason."""
         self.exercised += 1
 
-    @on(gateway.StoreFailed)
-    def _store_refused(self, event: Event, _body: gateway.StoreFailed) -> None:
+    def on_store_refused(self, event: Event, _body: gateway.StoreFailed) -> None:
         self.exercised += 1
         self._store_failed = event.at
 
     # ------------------------------------------------------------ hooks
 
-    @on(delivery.HookSending)
-    def _hook_sending(self, event: Event, _body: delivery.HookSending) -> None:
+    def on_hook_sending(self, event: Event, _body: delivery.HookSending) -> None:
         self.exercised += 1
         self._hooked[event.intent or ""] = event
         self._unnotified[event.intent or ""] += 1
 
-    @on(delivery.HookSent)
-    def _hook_sent(self, event: Event, body: delivery.HookSent) -> None:
+    def on_hook_sent(self, event: Event, body: delivery.HookSent) -> None:
         intent = event.intent or ""
         before = self._outcomes.setdefault(intent, event)
         self._unnotified[intent] -= 1
@@ -237,8 +216,7 @@ class NothingSilent(Checker):
 
     # ------------------------------------------------------------ ends
 
-    @on(ProcessCrashed, ProcessStopped)
-    def _process_gone(self, event: Event, _body: ProcessCrashed | ProcessStopped) -> None:
+    def on_process_gone(self, event: Event, _body: ProcessCrashed | ProcessStopped) -> None:
         """Forget what the process held, which L1 judges; check the receipts that it owed. Others owe theirs still."""
         gone = event.generation
         self._receipts_kept(event, gone)

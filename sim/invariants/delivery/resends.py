@@ -8,7 +8,6 @@ from trunkline.core.values import Address, Idempotency, IntentKind, IntentState
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.events.script import FaultFired, HookRewrote, SaidTwice
 from trunkline.sim.events.wire import WireAccepted, WireLookedUp, WireRefused, WireResponseLost
-from trunkline.sim.index.projection import on, on_intent
 from trunkline.sim.index.run_facts import IntentFacts, Lane, RunFacts
 from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
 
@@ -46,8 +45,7 @@ class SentOnce(Checker):
         #: turn -> place and text of the requests of its tool whose response was lost, or whose words a hook replaced
         self._doubted: dict[str, set[tuple[Lane, str]]] = {}
 
-    @on_intent(WireAccepted)
-    def _accepted(self, event: Event, _body: WireAccepted, facts: IntentFacts) -> None:
+    def on_accepted(self, event: Event, _body: WireAccepted, facts: IntentFacts) -> None:
         turn = facts.prepared.turn
         if turn is None or len(facts.accepts) > 1:
             return
@@ -77,23 +75,19 @@ class SentOnce(Checker):
         shown = [cited(e, f"{e.intent}") for e in (first, event)]
         self.accuse(event, summary, expected, first, shown=shown, first_wrong=wrong.seq)
 
-    @on(HookRewrote)
-    def _rewrote(self, event: Event, body: HookRewrote) -> None:
+    def on_rewrote(self, event: Event, body: HookRewrote) -> None:
         self._originals[event.intent or ""] = self.run.said_words(body.original)
 
-    @on_intent(WireResponseLost)
-    def _lost(self, _event: Event, _body: WireResponseLost, facts: IntentFacts) -> None:
+    def on_lost(self, _event: Event, _body: WireResponseLost, facts: IntentFacts) -> None:
         self._doubt(facts)
 
-    @on(FaultFired)
-    def _struck(self, _event: Event, body: FaultFired) -> None:
+    def on_struck(self, _event: Event, body: FaultFired) -> None:
         """A request that is lost on its way: who sent it does not know that."""
         for facts in self.run.intents.values() if body.fault in _ON_THE_WAY else ():
             if facts.started is not None and not facts.over and body.detail in facts.body.text:
                 self._doubt(facts)
 
-    @on(ProcessCrashed, ProcessStopped, leases.LeaseTaken)
-    def _gone(self, event: Event, _body: ProcessCrashed | ProcessStopped | leases.LeaseTaken) -> None:
+    def on_gone(self, event: Event, _body: ProcessCrashed | ProcessStopped | leases.LeaseTaken) -> None:
         for facts in self.run.intents.values():
             if not facts.over:
                 # The next process cannot know whether it was sent.
@@ -105,8 +99,7 @@ class SentOnce(Checker):
             words = self.run.said_words(facts.body.text)
             self._doubted.setdefault(facts.prepared.turn, set()).add((facts.lane, words))
 
-    @on(delivery.IntentPrepared)
-    def _prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
+    def on_prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
         """A turn has one final reply, whatever it says."""
         if body.intent_kind is not IntentKind.REPLY or event.turn is None:
             return
@@ -117,8 +110,7 @@ class SentOnce(Checker):
         shown = [cited(e, f"{e.intent}") for e in (first, event)]
         self.accuse(event, summary, "one final reply for one turn", first, shown=shown)
 
-    @on(SaidTwice)
-    def _said_twice(self, event: Event, _body: SaidTwice) -> None:
+    def on_said_twice(self, event: Event, _body: SaidTwice) -> None:
         name = event.turn or event.intent or ""
         self._repeated[name] = self._repeated.get(name, 0) + 1
 
@@ -129,8 +121,7 @@ class SentOnce(Checker):
             self._repeated[name or ""] = left - 1
         return left > 0
 
-    @on(delivery.IntentSuppressed)
-    def _suppressed(self, event: Event, body: delivery.IntentSuppressed) -> None:
+    def on_suppressed(self, event: Event, body: delivery.IntentSuppressed) -> None:
         if body.reason in _UNSAID or not body.text.strip():
             return
         if event.intent in self.run.intents or event.intent in self.run.cancelled:
@@ -147,8 +138,7 @@ class SentOnce(Checker):
         self.exercised += 1
         self._suppressed_replies.append((event, lane, self.run.said_words(body.text)))
 
-    @on_intent(delivery.IntentSettled)
-    def _settled(self, event: Event, body: delivery.IntentSettled, facts: IntentFacts) -> None:
+    def on_settled(self, event: Event, body: delivery.IntentSettled, facts: IntentFacts) -> None:
         """An answer that was queued behind an equal send of its turn, and is cancelled for it, is suppressed too."""
         if body.state is IntentState.CANCELLED and body.reason in _SAID_BEFORE:
             self._suppressed_replies.append((event, facts.lane, self.run.said_words(facts.body.text)))
@@ -198,8 +188,7 @@ class NoBlindReplay(Checker):
         #: chunks that policy sent again -> the attempt
         self._marked: dict[tuple[str, int], Event] = {}
 
-    @on(delivery.AttemptEnded)
-    def _ended(self, event: Event, body: delivery.AttemptEnded) -> None:
+    def on_ended(self, event: Event, body: delivery.AttemptEnded) -> None:
         intent = event.intent or ""
         if self._lost:
             self._lost.pop((intent, body.chunk, body.attempt), None)
@@ -225,8 +214,7 @@ class NoBlindReplay(Checker):
         asked = self._unknown.get(f"{intent}/{body.chunk}")
         return body.reason is Reason.NOT_FOUND_BY_LOOKUP and asked is not None and asked.seq > self._doubts[intent].seq
 
-    @on(ProcessCrashed, ProcessStopped, leases.LeaseTaken)
-    def _process_gone(self, event: Event, _body: ProcessCrashed | ProcessStopped | leases.LeaseTaken) -> None:
+    def on_process_gone(self, event: Event, _body: ProcessCrashed | ProcessStopped | leases.LeaseTaken) -> None:
         """Requests that a process had on the wire when it died or was replaced may have been accepted."""
         replaced = isinstance(event.body, leases.LeaseTaken)
         for intent, facts in self.run.intents.items():
@@ -238,19 +226,16 @@ class NoBlindReplay(Checker):
             if isinstance(started.body, delivery.AttemptStarted):
                 self._lost.pop((intent, started.body.chunk, started.body.attempt), None)
 
-    @on(delivery.OperatorActed)
-    def _operator_acted(self, event: Event, _body: delivery.OperatorActed) -> None:
+    def on_operator_acted(self, event: Event, _body: delivery.OperatorActed) -> None:
         """An operator has checked; a later doubt is a new one."""
         self._doubts.pop(event.intent or "", None)
         self._marked = {chunk: sent for chunk, sent in self._marked.items() if chunk[0] != event.intent}
 
-    @on(WireLookedUp)
-    def _looked_up(self, event: Event, body: WireLookedUp) -> None:
+    def on_looked_up(self, event: Event, body: WireLookedUp) -> None:
         if not body.found:
             self._unknown[body.key] = event
 
-    @on_intent(delivery.AttemptStarted)
-    def _started(self, event: Event, body: delivery.AttemptStarted, facts: IntentFacts) -> None:
+    def on_started(self, event: Event, body: delivery.AttemptStarted, facts: IntentFacts) -> None:
         if facts.body.chunks > 1:
             self.exercised += 1
             if body.chunk != facts.acked:
@@ -288,8 +273,7 @@ class NoBlindReplay(Checker):
             return None
         return account.idempotency is Idempotency.KEY
 
-    @on(delivery.TransportFallback)
-    def _fallback(self, event: Event, body: delivery.TransportFallback) -> None:
+    def on_fallback(self, event: Event, body: delivery.TransportFallback) -> None:
         """Another transport does not know the keys of the first one."""
         intent = event.intent or ""
         self.exercised += 1
@@ -304,13 +288,11 @@ class NoBlindReplay(Checker):
 
     # ------------------------------------------------------------ on the wire
 
-    @on(WireResponseLost)
-    def _response_lost(self, event: Event, body: WireResponseLost) -> None:
+    def on_response_lost(self, event: Event, body: WireResponseLost) -> None:
         self.exercised += 1
         self._lost[event.intent or "", body.chunk, body.attempt] = event
 
-    @on(WireAccepted, WireRefused)
-    def _requested_again(self, event: Event, body: WireAccepted | WireRefused) -> None:
+    def on_requested_again(self, event: Event, body: WireAccepted | WireRefused) -> None:
         """Detect several requests within one attempt, made by retries below the gateway."""
         if self._marked:
             self._seen_marked(event)

@@ -11,7 +11,6 @@ from trunkline.sim.events.actions import AgentTold
 from trunkline.sim.events.hands import AgentDelegated, HandBegan
 from trunkline.sim.events.script import ClientAnswered, ClientRequested, FaultFired
 from trunkline.sim.events.world import PlatformConnected
-from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker
 
@@ -39,8 +38,7 @@ class ToolsAnswerTheTruth(Checker):
         "configuration takes from an agent is refused."
     )
 
-    @on(AgentTold)
-    def _told(self, event: Event, body: AgentTold) -> None:
+    def on_told(self, event: Event, body: AgentTold) -> None:
         self.exercised += 1
         for wrong, expected in self._wrong(event, body):
             what = f"{body.action} of {body.agent} is answered with {body.status}, and {wrong}: {body.asked}"
@@ -120,15 +118,13 @@ class RefusedForAReason(Checker):
         self._away: set[tuple[str, ...]] = set()
         self._open: dict[str, set[str]] = {}
 
-    @on(FaultFired, PlatformConnected)
-    def _came_or_went(self, _event: Event, body: FaultFired | PlatformConnected) -> None:
+    def on_came_or_went(self, _event: Event, body: FaultFired | PlatformConnected) -> None:
         if isinstance(body, PlatformConnected):
             self._away.discard((body.channel, body.account))
         elif body.fault.startswith("boot"):
             self._away.add(tuple(body.detail.split(":")))
 
-    @on(ClientAnswered)
-    def _answered(self, event: Event, body: ClientAnswered) -> None:
+    def on_answered(self, event: Event, body: ClientAnswered) -> None:
         request = self.run.speech.clients.get(event.cause or 0)
         asked = None if request is None else request.body
         if body.status != "refused" or not isinstance(asked, ClientRequested) or asked.aim is None:
@@ -141,8 +137,7 @@ class RefusedForAReason(Checker):
         if there and (asked.text or "").strip() and not asked.more:
             self.accuse(event, f"a client is refused a text for {self.run.name(asked.aim)}: {body.detail}", _WORLD)
 
-    @on(AgentTold)
-    def _told(self, event: Event, body: AgentTold) -> None:
+    def on_told(self, event: Event, body: AgentTold) -> None:
         if body.status != "refused":
             return
         self.exercised += 1
@@ -170,12 +165,10 @@ class RefusedForAReason(Checker):
             body.reason in ("no-target", "unknown-channel") and body.action in rules_for(where.channel).actions
         )
 
-    @on(HandBegan)
-    def _began(self, _event: Event, body: HandBegan) -> None:
+    def on_began(self, _event: Event, body: HandBegan) -> None:
         self._hands.add(body.hand)
 
-    @on(AgentDelegated)
-    def _delegated(self, event: Event, body: AgentDelegated) -> None:
+    def on_delegated(self, event: Event, body: AgentDelegated) -> None:
         config = self.run.config
         if config is None:
             return

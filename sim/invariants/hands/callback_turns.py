@@ -7,7 +7,6 @@ from trunkline.core.values import WorkKind
 from trunkline.sim.events.hands import AgentGiven
 from trunkline.sim.events.world import PeerSaid
 from trunkline.sim.index.hand_facts import HandRun
-from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker, cited
 
@@ -49,8 +48,7 @@ class CallbackShape(Checker):
         """Whether the operator wants callbacks to have a prompt."""
         return self.run.limits is None or self.run.limits.callback_prompt
 
-    @on(AgentGiven)
-    def _given(self, event: Event, body: AgentGiven) -> None:
+    def on_given(self, event: Event, body: AgentGiven) -> None:
         if body.work is not WorkKind.CALLBACK:
             self._another_turn(event, body)
             return
@@ -144,13 +142,11 @@ class ReservedSenders(Checker):
         f"No message of a person or a bot reaches an agent from a sender whose id or name begins with `{RESERVED}`."
     )
 
-    @on(PeerSaid)
-    def _said(self, event: Event, body: PeerSaid) -> None:
+    def on_said(self, event: Event, body: PeerSaid) -> None:
         if _is_hand(body.peer.id) or _is_hand(body.peer.name):
             self.exercised += 1
 
-    @on(AgentGiven)
-    def _given(self, event: Event, body: AgentGiven) -> None:
+    def on_given(self, event: Event, body: AgentGiven) -> None:
         if body.work in (WorkKind.CALLBACK, WorkKind.TASK) or not (_is_hand(body.peer.id) or _is_hand(body.peer.name)):
             return
         self.exercised += 1
@@ -169,8 +165,7 @@ class WholeResult(Checker):
         "of a hand that returned nothing, it is what the gateway stored as its end."
     )
 
-    @on(AgentGiven)
-    def _given(self, event: Event, body: AgentGiven) -> None:
+    def on_given(self, event: Event, body: AgentGiven) -> None:
         run = self.run.hands.runs.get(event.delegation or "")
         if body.work is not WorkKind.CALLBACK or run is None or run.result is None or run.finished is None:
             return

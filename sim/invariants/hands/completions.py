@@ -127,8 +127,7 @@ class OneCompletion(Checker):
         if facts.prepared.delegation is not None:
             self._seen.setdefault(facts.prepared.delegation, []).append(event)
 
-    @on(hands.CallbackChanged)
-    def _changed(self, event: Event, body: hands.CallbackChanged) -> None:
+    def on_changed(self, event: Event, body: hands.CallbackChanged) -> None:
         delegation = event.delegation or ""
         self.exercised += 1
         before = self._reports.get(delegation)

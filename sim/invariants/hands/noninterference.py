@@ -56,12 +56,10 @@ class Noninterference(Checker):
         self._marks: dict[str, _Mark] = {}
         self._leaked: set[str] = set()
 
-    @on(HandAnswered)
-    def _answered(self, event: Event, body: HandAnswered) -> None:
+    def on_answered(self, event: Event, body: HandAnswered) -> None:
         self._learn(event, event.delegation or "", body.marks)
 
-    @on(WorkerAnswered)
-    def _worker(self, event: Event, body: WorkerAnswered) -> None:
+    def on_worker(self, event: Event, body: WorkerAnswered) -> None:
         # An answer to a task of others is for nobody; it belongs to the task that the worker had.
         self._learn(event, body.named if body.ticket_right else event.delegation or "", body.marks)
 
@@ -207,8 +205,7 @@ class ReasoningUnseen(Checker):
         #: word -> the event that an agent thought it
         self._thought: dict[str, Event] = {}
 
-    @on(AgentReasoned)
-    def _reasoned(self, event: Event, body: AgentReasoned) -> None:
+    def on_reasoned(self, event: Event, body: AgentReasoned) -> None:
         self.exercised += 1
         for word in body.marks:
             self._thought.setdefault(word, event)
@@ -246,12 +243,10 @@ class ClosedIsClosed(Checker):
         #: word -> the delegation that returned it, and its answer
         self._words: dict[str, tuple[str, Event]] = {}
 
-    @on(hands.HandAnswered)
-    def _answered(self, event: Event, body: hands.HandAnswered) -> None:
+    def on_answered(self, event: Event, body: hands.HandAnswered) -> None:
         self._learn(event, event.delegation or "", body.marks)
 
-    @on(hands.WorkerAnswered)
-    def _worker(self, event: Event, body: hands.WorkerAnswered) -> None:
+    def on_worker(self, event: Event, body: hands.WorkerAnswered) -> None:
         self._learn(event, body.named, body.marks)
 
     def _learn(self, event: Event, delegation: str, words: tuple[str, ...]) -> None:

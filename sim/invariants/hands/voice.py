@@ -32,12 +32,10 @@ class SaidInItsCall(Checker):
         #: message -> where it was said
         self._said: dict[str, Event] = {}
 
-    @on(world.PeerSaid)
-    def _peer_said(self, event: Event, _body: world.PeerSaid) -> None:
+    def on_peer_said(self, event: Event, _body: world.PeerSaid) -> None:
         self._said[event.inbound or ""] = event
 
-    @on(world.SpeechHeard)
-    def _heard(self, event: Event, body: world.SpeechHeard) -> None:
+    def on_heard(self, event: Event, body: world.SpeechHeard) -> None:
         self.exercised += 1
         facts = self.run.intents.get(event.intent or "")
         asked = self._asked_in(facts)

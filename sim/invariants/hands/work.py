@@ -8,7 +8,6 @@ from trunkline.core.states.delegation import HandOutcome
 from trunkline.sim.events.hands import AgentDelegated, HandBegan, WorkerAnswered, WorkerTook
 from trunkline.sim.events.processes import ProcessThawed
 from trunkline.sim.index.hand_facts import HandRun, answer_of
-from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker, cited
 
@@ -42,12 +41,10 @@ class AcceptedMeansWork(Checker):
         #: when a process went on last that had stood still
         self._thawed = -1.0
 
-    @on(ProcessThawed)
-    def _goes_on(self, event: Event, _body: ProcessThawed) -> None:
+    def on_goes_on(self, event: Event, _body: ProcessThawed) -> None:
         self._thawed = event.at
 
-    @on(HandBegan, WorkerTook)
-    def _began(self, event: Event, body: HandBegan | WorkerTook) -> None:
+    def on_began(self, event: Event, body: HandBegan | WorkerTook) -> None:
         self.exercised += 1
         run = self.run.hands.runs.get(event.delegation or "")
         if run is None or run.accepted is None:
@@ -61,8 +58,7 @@ class AcceptedMeansWork(Checker):
             expected = f"no start after {run.accepted.at + most:.0f}s, {most:.0f} s after #{run.accepted.seq}"
             self.accuse(event, summary, expected, run.accepted, shown=f"{body.hand} begins “{body.task}”")
 
-    @on(AgentDelegated)
-    def _called(self, event: Event, body: AgentDelegated) -> None:
+    def on_called(self, event: Event, body: AgentDelegated) -> None:
         self.exercised += 1
         if event.delegation is None:
             self._check_refusal(event, body)
@@ -141,8 +137,7 @@ class FirstResultWins(Checker):
         #: delegation -> how many answers were recorded as ignored or refused
         self._turned_away: dict[str, int] = {}
 
-    @on(DelegationFinished)
-    def _finished(self, event: Event, body: DelegationFinished) -> None:
+    def on_finished(self, event: Event, body: DelegationFinished) -> None:
         delegation = event.delegation or ""
         self.exercised += 1
         first = self._ends.setdefault(delegation, event)
@@ -177,13 +172,11 @@ class FirstResultWins(Checker):
         others = run.texts(HandOutcome.OK) | {answer_of(event)[1] for event in run.strange}
         return bool(body.text) and body.text in others
 
-    @on(DelegationIgnored, AnswerTurnedAway)
-    def _ignored(self, event: Event, _body: DelegationIgnored | AnswerTurnedAway) -> None:
+    def on_ignored(self, event: Event, _body: DelegationIgnored | AnswerTurnedAway) -> None:
         delegation = event.delegation or ""
         self._turned_away[delegation] = self._turned_away.get(delegation, 0) + 1
 
-    @on(WorkerAnswered)
-    def _worker(self, event: Event, _body: WorkerAnswered) -> None:
+    def on_worker(self, event: Event, _body: WorkerAnswered) -> None:
         self.exercised += 1
 
     def finish(self, last: Event) -> None:

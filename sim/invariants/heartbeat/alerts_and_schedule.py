@@ -125,8 +125,7 @@ class OncePerDay(Checker):
         if facts is not None and body.state is IntentState.UNKNOWN:
             self._doubted[facts.lane] = self.run.heartbeats.wall(event)
 
-    @on(heartbeat.HeartbeatEnded)
-    def _ended(self, event: Event, body: heartbeat.HeartbeatEnded) -> None:
+    def on_ended(self, event: Event, body: heartbeat.HeartbeatEnded) -> None:
         if body.reason is not Reason.DUPLICATE or body.to is None:
             return
         self.exercised += 1
@@ -159,8 +158,7 @@ class QuietAtNight(Checker):
     title = "Active hours"
     sentence = "No heartbeat begins, and no message of one is accepted, outside the active hours of its agent."
 
-    @on(heartbeat.HeartbeatStarted)
-    def _started(self, event: Event, body: heartbeat.HeartbeatStarted) -> None:
+    def on_started(self, event: Event, body: heartbeat.HeartbeatStarted) -> None:
         self._judge(event, body.agent, f"the heartbeat of {body.agent} begins", 0.0)
 
     @on(WireAccepted, after=_BEATS)
@@ -211,19 +209,16 @@ class DueOnce(Checker):
         #: by how much the wall clock was set, until the event in hand
         self._offset = 0.0
 
-    @on(leases.LeaseTaken)
-    def _process_up(self, event: Event, _body: leases.LeaseTaken) -> None:
+    def on_process_up(self, event: Event, _body: leases.LeaseTaken) -> None:
         self._up = event.at
 
-    @on(processes.ProcessCrashed, processes.ProcessStopped)
-    def _process_gone(self, event: Event, _body: processes.ProcessCrashed | processes.ProcessStopped) -> None:
+    def on_process_gone(self, event: Event, _body: processes.ProcessCrashed | processes.ProcessStopped) -> None:
         if self.run.processes.holds(event.generation):
             self._look(event)
             self._up = None
             self._noticed.clear()
 
-    @on(gateway.ConfigReloaded, world.WorldHeartbeat, script.FaultFired)
-    def _planned(self, event: Event, body: gateway.ConfigReloaded | world.WorldHeartbeat | script.FaultFired) -> None:
+    def on_planned(self, event: Event, body: gateway.ConfigReloaded | world.WorldHeartbeat | script.FaultFired) -> None:
         """Another configuration, also between two processes, or a clock that was set, may move times."""
         if not isinstance(body, script.FaultFired) or body.fault == "clock":
             self._look(event)
@@ -233,12 +228,10 @@ class DueOnce(Checker):
                 self._kept.clear()
             self._offset = self.run.heartbeats.clock_set_by
 
-    @on(heartbeat.HeartbeatScheduled)
-    def _scheduled(self, event: Event, body: heartbeat.HeartbeatScheduled) -> None:
+    def on_scheduled(self, event: Event, body: heartbeat.HeartbeatScheduled) -> None:
         self._promise(f"heartbeat of {body.agent}", body.next_at, event)
 
-    @on(heartbeat.CronScheduled)
-    def _entry_scheduled(self, event: Event, body: heartbeat.CronScheduled) -> None:
+    def on_entry_scheduled(self, event: Event, body: heartbeat.CronScheduled) -> None:
         self._promise(f"entry {body.entry}", body.next_at, event)
 
     def _promise(self, name: str, at: float | None, event: Event) -> None:
@@ -249,22 +242,18 @@ class DueOnce(Checker):
         if at is not None:
             self._next[name] = (at, event)
 
-    @on(heartbeat.HeartbeatDue)
-    def _due(self, _event: Event, body: heartbeat.HeartbeatDue) -> None:
+    def on_due(self, _event: Event, body: heartbeat.HeartbeatDue) -> None:
         self._noticed.add(f"heartbeat of {body.agent}")
 
-    @on(heartbeat.HeartbeatSkipped)
-    def _skipped(self, event: Event, body: heartbeat.HeartbeatSkipped) -> None:
+    def on_skipped(self, event: Event, body: heartbeat.HeartbeatSkipped) -> None:
         if body.due is not None and body.next_at is not None:
             self._keep(f"heartbeat of {body.agent}", body.due, body.next_at, event)
 
-    @on(heartbeat.HeartbeatStarted)
-    def _started(self, event: Event, body: heartbeat.HeartbeatStarted) -> None:
+    def on_started(self, event: Event, body: heartbeat.HeartbeatStarted) -> None:
         if body.due is not None:
             self._keep(f"heartbeat of {body.agent}", body.due, body.next_at, event)
 
-    @on(heartbeat.CronDue)
-    def _fired(self, event: Event, body: heartbeat.CronDue) -> None:
+    def on_fired(self, event: Event, body: heartbeat.CronDue) -> None:
         self._keep(f"entry {body.entry}", body.due, body.next_at, event)
 
     def _keep(self, name: str, due: float, next_at: float | None, event: Event) -> None:
@@ -320,20 +309,17 @@ class RouteStays(Checker):
         self._last: dict[str, tuple[Address, Event]] = {}
         self._before: dict[str, Address] = {}
 
-    @on(gateway.RouteDecided)
-    def _routed(self, event: Event, body: gateway.RouteDecided) -> None:
+    def on_routed(self, event: Event, body: gateway.RouteDecided) -> None:
         if body.reply_to is not None:
             self._decided[event.inbound or ""] = (body.agent, body.reply_to)
 
-    @on(gateway.InboundAdmitted)
-    def _admitted(self, event: Event, body: gateway.InboundAdmitted) -> None:
+    def on_admitted(self, event: Event, body: gateway.InboundAdmitted) -> None:
         decided = self._decided.pop(event.inbound or "", None)
         if decided is not None and body.work is WorkKind.MESSAGE:
             self._before[decided[0]] = self._last.get(decided[0], (decided[1], event))[0]
             self._last[decided[0]] = (decided[1], event)
 
-    @on(heartbeat.HeartbeatStarted)
-    def _started(self, event: Event, body: heartbeat.HeartbeatStarted) -> None:
+    def on_started(self, event: Event, body: heartbeat.HeartbeatStarted) -> None:
         settings, last = self.run.heartbeats.configured.get(body.agent), self._last.get(body.agent)
         if settings is None or settings.target != "last" or body.to is None or last is None:
             return

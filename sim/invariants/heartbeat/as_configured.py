@@ -60,19 +60,16 @@ class RunsAsConfigured(Checker):
         #: agents to which a person has written, and when first
         self._written: dict[str, float] = {}
 
-    @on(world.WorldLimits)
-    def _configured(self, event: Event, _body: world.WorldLimits) -> None:
+    def on_configured(self, event: Event, _body: world.WorldLimits) -> None:
         self._changed = self._changed or event.at > 0
         self._since = event.at
         self._configured_by = event
 
-    @on(script.OperatorAsked)
-    def _asked_for(self, event: Event, body: script.OperatorAsked) -> None:
+    def on_asked_for(self, event: Event, body: script.OperatorAsked) -> None:
         if body.what != "wake":
             self._asked.append(event)
 
-    @on(CronDue)
-    def _entry_due(self, event: Event, body: CronDue) -> None:
+    def on_entry_due(self, event: Event, body: CronDue) -> None:
         if body.starts == "heartbeat":
             self._wakes.append(event)
 
@@ -81,8 +78,7 @@ class RunsAsConfigured(Checker):
         if body.work is WorkKind.MESSAGE:
             self._written.setdefault(body.agent, event.at)
 
-    @on(AgentGiven)
-    def _given(self, event: Event, body: AgentGiven) -> None:
+    def on_given(self, event: Event, body: AgentGiven) -> None:
         if body.work not in (WorkKind.HEARTBEAT, WorkKind.CRON):
             return
         runs = self._runs.setdefault(body.agent if body.work is WorkKind.HEARTBEAT else f"cron:{body.peer.name}", [])
@@ -192,8 +188,7 @@ class AlertsReachTheirTarget(Checker):
         #: results of commands are relayed, however short they are
         self._relays = False
 
-    @on(script.OperatorAsked)
-    def _asked(self, _event: Event, body: script.OperatorAsked) -> None:
+    def on_asked(self, _event: Event, body: script.OperatorAsked) -> None:
         self._relays = self._relays or body.text.startswith("exec-event")
 
     @on(AgentAnswered, after=_BEATS)

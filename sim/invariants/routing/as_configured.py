@@ -12,7 +12,6 @@ from trunkline.sim.events.actions import AgentTold
 from trunkline.sim.events.hands import AgentAnswered
 from trunkline.sim.events.world import WorldLimits
 from trunkline.sim.index.intent_facts import Lane
-from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts, config_of
 from trunkline.sim.invariants.base import Checker
 
@@ -42,16 +41,14 @@ class RoutedAsConfigured(Checker):
         #: lane of a home -> place and home of its last message, and the agents and keys that they may give
         self._wanted: dict[Lane, tuple[Address, Address, list[tuple[str, str]]]] = {}
 
-    @on(WorldLimits)
-    def _configured(self, _event: Event, body: WorldLimits) -> None:
+    def on_configured(self, _event: Event, body: WorldLimits) -> None:
         config = self.run.config
         if config is not None and body.config not in self._texts:
             self._configs.append(config)
             self._texts.append(body.config)
             self._wanted.clear()
 
-    @on(AgentAnswered)
-    def _answered(self, event: Event, body: AgentAnswered) -> None:
+    def on_answered(self, event: Event, body: AgentAnswered) -> None:
         if body.work is not WorkKind.MESSAGE or body.place is None or not body.session_key:
             return
         home = self.run.home(self.run.hands.work_of.get(event.turn or "")) or body.place
@@ -63,13 +60,11 @@ class RoutedAsConfigured(Checker):
             known = self._wanted[home.lane] = body.place, home, found
         self._compare(event, (body.agent, body.session_key), known[2], home)
 
-    @on(AgentTold)
-    def _told(self, event: Event, body: AgentTold) -> None:
+    def on_told(self, event: Event, body: AgentTold) -> None:
         if body.session_key is not None and body.place is not None and '"session"' not in body.asked:
             self._of_place(event, body.session_key, body.place)
 
-    @on(IntentPrepared)
-    def _prepared(self, event: Event, body: IntentPrepared) -> None:
+    def on_prepared(self, event: Event, body: IntentPrepared) -> None:
         if body.intent_kind is IntentKind.SEND and body.mirror_key is not None and not body.named_session:
             self._of_place(event, body.mirror_key, body.address)
 

@@ -72,17 +72,14 @@ class _Contexts(Checker):
         #: delegation -> the place that the agent named for its answer: there a turn without a place speaks at home
         self._named: dict[str | None, Address] = {}
 
-    @on(WorldLimits)
-    def _limits(self, event: Event, body: WorldLimits) -> None:
+    def on_limits(self, event: Event, body: WorldLimits) -> None:
         self._settings = {settings.agent: settings for settings in body.contexts or ()}
 
-    @on(WorldPlace, ThreadOpened)
-    def _place(self, event: Event, body: WorldPlace | ThreadOpened) -> None:
+    def on_place(self, event: Event, body: WorldPlace | ThreadOpened) -> None:
         if body.address.parent is not None:
             self._parents[body.address.channel, body.address.conversation] = body.address.parent
 
-    @on(AgentDelegated)
-    def _delegated(self, event: Event, body: AgentDelegated) -> None:
+    def on_delegated(self, event: Event, body: AgentDelegated) -> None:
         if body.reply_to is not None:
             self._named[event.delegation] = body.reply_to
 
@@ -110,8 +107,7 @@ class _Contexts(Checker):
             found = run.delegated_by.get(run.callbacks.get(found) or found.removesuffix(_TASK_OF))
         return found or inbound
 
-    @on(actions.PolicyDecided)
-    def _decision(self, event: Event, body: actions.PolicyDecided) -> None:
+    def on_decision(self, event: Event, body: actions.PolicyDecided) -> None:
         turn = self._turn(event.turn)
         settings = self._settings.get("" if turn is None else turn.agent)
         if turn is not None and settings is not None:
@@ -185,9 +181,8 @@ class CrossingsAreDecided(_Contexts):
         "allowed and what is denied is as configured."
     )
 
-    @on(actions.PolicyDecided)
-    def _decided(self, event: Event, body: actions.PolicyDecided) -> None:
-        self._decision(event, body)
+    def on_decided(self, event: Event, body: actions.PolicyDecided) -> None:
+        self.on_decision(event, body)
         turn = self._turn(event.turn)
         made = turn.decisions[-1] if turn is not None and turn.decisions else None
         if turn is None or made is None or made.event is not event or body.allowed or not made.configured:
@@ -201,8 +196,7 @@ class CrossingsAreDecided(_Contexts):
         summary = f"{body.action} from {self._from(turn)} is denied, but the configuration allows it"
         self.accuse(event, summary, f"{body.action} to {self.run.name(body.target)} is allowed", shown="denied")
 
-    @on(WireAccepted, WireActed)
-    def _seen(self, event: Event, body: WireAccepted | WireActed) -> None:
+    def on_seen(self, event: Event, body: WireAccepted | WireActed) -> None:
         crossing = self._crossing(event, body.requested)
         if crossing is None:
             return
@@ -225,8 +219,7 @@ class MarksAreSeen(_Contexts):
     title = "Marks are seen"
     sentence = "A message from another context shows where it comes from, wherever the configuration says so."
 
-    @on(WireAccepted)
-    def _accepted(self, event: Event, body: WireAccepted) -> None:
+    def on_accepted(self, event: Event, body: WireAccepted) -> None:
         crossing = self._crossing(event, body.requested)
         if crossing is None or (body.parts is not None and body.parts.sticker is not None and not body.text):
             return
@@ -243,8 +236,7 @@ class MarksAreSeen(_Contexts):
         whole = "".join(self._unmarked(chunk.text) for chunk in chunks)
         self._judge(event, crossing, (whole, *body.poll[:1]), embed)
 
-    @on(WireActed)
-    def _edited(self, event: Event, body: WireActed) -> None:
+    def on_edited(self, event: Event, body: WireActed) -> None:
         crossing = self._crossing(event, body.requested) if body.action is Action.EDIT else None
         if crossing is not None:
             self._judge(event, crossing, (body.text,), None)
@@ -301,13 +293,11 @@ class DeniedIsNotDone(_Contexts):
         #: turn -> the texts that were denied to it, with the denials
         self._denied: defaultdict[str, dict[str, Event]] = defaultdict(dict)
 
-    @on(actions.PolicyDecided)
-    def _counted(self, event: Event, body: actions.PolicyDecided) -> None:
-        self._decision(event, body)
+    def on_counted(self, event: Event, body: actions.PolicyDecided) -> None:
+        self.on_decision(event, body)
         self.exercised += not body.allowed
 
-    @on(TextDenied)
-    def _withheld(self, event: Event, body: TextDenied) -> None:
+    def on_withheld(self, event: Event, body: TextDenied) -> None:
         turn = event.turn or ""
         self._denied[turn][_bare(body.text)] = event
         for facts in self.run.intents.values():
@@ -319,8 +309,7 @@ class DeniedIsNotDone(_Contexts):
         # It may run again because its process died; by now the configuration may allow the text.
         self._denied.pop(event.turn or "", None)
 
-    @on(WireAccepted, WireActed)
-    def _seen(self, event: Event, body: WireAccepted | WireActed) -> None:
+    def on_seen(self, event: Event, body: WireAccepted | WireActed) -> None:
         crossing = self._crossing(event, body.requested)
         decided = None if crossing is None else crossing.decided
         if crossing is None or decided is None or decided.body.allowed:

@@ -8,7 +8,7 @@ from trunkline.sim.events.wire import WireAccepted, WireRefused
 from trunkline.sim.events.world import CredentialRotated
 from trunkline.sim.index.binding_facts import BindingFacts
 from trunkline.sim.index.intent_facts import IntentFacts
-from trunkline.sim.index.projection import on, on_intent
+from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker, EvidenceKind
 
@@ -35,8 +35,7 @@ class FrozenRoute(Checker):
         "places of the session do not change that."
     )
 
-    @on(gateway.RouteDecided)
-    def _routed(self, event: Event, body: gateway.RouteDecided) -> None:
+    def on_routed(self, event: Event, body: gateway.RouteDecided) -> None:
         """The decision looks at the message, not at what the session did before."""
         origin = self.run.origin(event.inbound)
         if origin is None or body.reply_to is None:
@@ -51,8 +50,7 @@ class FrozenRoute(Checker):
             return
         self._astray(event, f"the route of {event.inbound} was taken from elsewhere", place, body.reply_to)
 
-    @on(delivery.IntentPrepared)
-    def _prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
+    def on_prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
         routed = self.run.routed.get(event.inbound or "")
         if routed is None or body.targeted or body.intent_kind in _NO_ANSWERS:
             return
@@ -93,8 +91,7 @@ class OneSession(Checker):
         #: session key -> its last reset
         self._resets: dict[str, Event] = {}
 
-    @on(gateway.SessionCreated)
-    def _session(self, event: Event, body: gateway.SessionCreated) -> None:
+    def on_session(self, event: Event, body: gateway.SessionCreated) -> None:
         self.exercised += 1
         first = self._created.setdefault(body.session_key, event)
         if first is event:
@@ -103,21 +100,18 @@ class OneSession(Checker):
         expected = f"#{first.seq} {getattr(first.body, 'session_id', '')}, and no other"
         self.accuse(event, summary, expected, first, shown=[f"#{event.seq} {body.session_id}"])
 
-    @on(gateway.SessionReset, gateway.SessionMoved)
-    def _key_free(self, event: Event, body: gateway.SessionReset | gateway.SessionMoved) -> None:
+    def on_key_free(self, event: Event, body: gateway.SessionReset | gateway.SessionMoved) -> None:
         """A key that its session left may get another one."""
         if isinstance(body, gateway.SessionMoved):
             self._created.pop(body.old_key, None)
         else:
             self._resets[body.session_key] = event
 
-    @on(gateway.InboundAdmitted)
-    def _admitted(self, event: Event, body: gateway.InboundAdmitted) -> None:
+    def on_admitted(self, event: Event, body: gateway.InboundAdmitted) -> None:
         self._waiting.setdefault(body.session_id, []).append(event.inbound or "")
         self._admissions[event.inbound or ""] = event
 
-    @on(gateway.TurnStarted)
-    def _started(self, event: Event, body: gateway.TurnStarted) -> None:
+    def on_started(self, event: Event, body: gateway.TurnStarted) -> None:
         session, waiting = body.session_id, self._waiting.get(body.session_id, [])
         self.exercised += 1
         other = self._running.get(session)
@@ -153,8 +147,7 @@ class OneSession(Checker):
             summary = f"{early.turn} began before that of {inbound}, which came first"
             self.accuse(early, summary, _IN_ORDER, admitted, shown=f"{early.turn}", missing=admitted)
 
-    @on(gateway.TurnEnded)
-    def _ended(self, event: Event, _body: gateway.TurnEnded) -> None:
+    def on_ended(self, event: Event, _body: gateway.TurnEnded) -> None:
         session = self.run.running.get(event.turn or "", "")
         running = self._running.get(session)
         if running is not None and running.turn == event.turn:
@@ -164,8 +157,7 @@ class OneSession(Checker):
         if event.inbound in waiting:
             waiting.remove(event.inbound or "")
 
-    @on(ProcessCrashed, ProcessStopped)
-    def _process_gone(self, _event: Event, _body: ProcessCrashed | ProcessStopped) -> None:
+    def on_process_gone(self, _event: Event, _body: ProcessCrashed | ProcessStopped) -> None:
         """Admitted work of the ended process runs again, in the same order."""
         self._running.clear()
 
@@ -188,12 +180,10 @@ class CurrentRoute(Checker):
         self._said: dict[str, tuple[float, Event]] = {}
         self._tokens: dict[tuple[str, str], Event] = {}
 
-    @on(gateway.ConfigReloaded)
-    def _reloaded(self, event: Event, _body: gateway.ConfigReloaded) -> None:
+    def on_reloaded(self, event: Event, _body: gateway.ConfigReloaded) -> None:
         self._reloads[event.generation] = event
 
-    @on(gateway.RouteDecided)
-    def _routed(self, event: Event, body: gateway.RouteDecided) -> None:
+    def on_routed(self, event: Event, body: gateway.RouteDecided) -> None:
         reload = self._reloads.get(event.generation)
         if reload is None:
             return
@@ -206,16 +196,14 @@ class CurrentRoute(Checker):
 
     # ------------------------------------------------------------ activity and tokens of bindings
 
-    @on(gateway.InboundAdmitted)
-    def _admitted(self, event: Event, body: gateway.InboundAdmitted) -> None:
+    def on_admitted(self, event: Event, body: gateway.InboundAdmitted) -> None:
         routed = self.run.routed.get(event.inbound or "")
         # The answer to a chat command shows whether it was received.
         if routed is not None and body.work is WorkKind.MESSAGE:
             received = self.run.received.get(event.inbound or "", event)
             self._active(routed.binding, event, received.at)
 
-    @on_intent(delivery.ChunkAcked)
-    def _acked(self, event: Event, body: delivery.ChunkAcked, facts: IntentFacts) -> None:
+    def on_acked(self, event: Event, body: delivery.ChunkAcked, facts: IntentFacts) -> None:
         if body.reason not in _NOT_THERE:
             seen = facts.accepts[-1] if facts.accepts else event
             self._active(facts.prepared.binding, event, seen.at)
@@ -234,8 +222,7 @@ class CurrentRoute(Checker):
         if bound.last_activity_at < at - _SLACK:
             self._said.setdefault(bound.id, (at, event))
 
-    @on(bindings.BindingTouched)
-    def _touched(self, event: Event, body: bindings.BindingTouched) -> None:
+    def on_touched(self, event: Event, body: bindings.BindingTouched) -> None:
         said = self._said.get(event.binding or "")
         bound = self.run.bindings.by_id.get(event.binding or "")
         if said is None or bound is None:
@@ -259,8 +246,7 @@ class CurrentRoute(Checker):
         seen = f"{said.kind}, and nothing for {_SLACK:g} s"
         self.accuse(said, summary, f"binding.touched of {bound.id} at {at:.3f}s", bound.bound, shown=seen, missing=said)
 
-    @on(CredentialRotated)
-    def _rotated(self, event: Event, body: CredentialRotated) -> None:
+    def on_rotated(self, event: Event, body: CredentialRotated) -> None:
         self._tokens[body.channel, body.account] = event
 
     @on(WireAccepted, WireRefused, after=(CredentialRotated,))

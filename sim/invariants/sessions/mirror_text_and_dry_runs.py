@@ -9,7 +9,7 @@ from trunkline.core.values import IntentKind, IntentState
 from trunkline.sim.events.actions import WireActed
 from trunkline.sim.events.script import ClientRequested
 from trunkline.sim.events.wire import WireAccepted, WireRefused
-from trunkline.sim.index.projection import on, on_intent
+from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import IntentFacts, RunFacts
 from trunkline.sim.invariants.base import Checker, EvidenceKind
 
@@ -44,13 +44,11 @@ class MirrorIsTruth(Checker):
         #: change -> what the platform did to a message of the gateway, until its line follows
         self._changed: dict[str, Event] = {}
 
-    @on(WireActed)
-    def _acted(self, event: Event, body: WireActed) -> None:
+    def on_acted(self, event: Event, body: WireActed) -> None:
         if body.author == "bot" and body.action in _CHANGES:
             self._changed[event.intent or ""] = event
 
-    @on(TranscriptChanged)
-    def _line_changed(self, event: Event, body: TranscriptChanged) -> None:
+    def on_line_changed(self, event: Event, body: TranscriptChanged) -> None:
         """The line of a message changes as the message does."""
         acted, facts = self._changed.pop(event.intent or "", None), self.run.intents.get(event.intent or "")
         self.exercised += 1
@@ -59,12 +57,10 @@ class MirrorIsTruth(Checker):
             summary = f"{event.intent} changes the line of {body.line}, and people see no such change"
             self._report(event, facts, summary, f"“{body.before}”")
 
-    @on(gateway.ProcessStarted)
-    def _process_started(self, _event: Event, body: gateway.ProcessStarted) -> None:
+    def on_process_started(self, _event: Event, body: gateway.ProcessStarted) -> None:
         self._notes = body.notes
 
-    @on_intent(delivery.IntentSettled)
-    def _settled(self, event: Event, body: delivery.IntentSettled, facts: IntentFacts) -> None:
+    def on_settled(self, event: Event, body: delivery.IntentSettled, facts: IntentFacts) -> None:
         """A bad end is to have a note. Of a broken row it may be unknown which session sent it."""
         noted = facts.body.intent_kind is not IntentKind.NOTICE and body.state in NOTED
         if not self._notes or not noted or body.reason in (Reason.BROKEN_ROW, Reason.ABANDONED):
@@ -73,8 +69,7 @@ class MirrorIsTruth(Checker):
             self.exercised += 1
             self._unnoted.setdefault(event.intent or "", event)
 
-    @on(gateway.TranscriptAppended)
-    def _noted(self, event: Event, body: gateway.TranscriptAppended) -> None:
+    def on_noted(self, event: Event, body: gateway.TranscriptAppended) -> None:
         if body.role != "delivery":
             return
         self.exercised += 1
@@ -105,8 +100,7 @@ class MirrorIsTruth(Checker):
             expected = "a transcript line with the role delivery, in the transaction of the end"
             self.miss(last, settled, summary, expected, shown=f"{settled.kind}, and no note")
 
-    @on(delivery.MirrorAppended)
-    def _mirrored(self, event: Event, body: delivery.MirrorAppended) -> None:
+    def on_mirrored(self, event: Event, body: delivery.MirrorAppended) -> None:
         facts = self.run.intents.get(event.intent or "")
         if not self.run.witnessed:
             return
@@ -176,8 +170,7 @@ class DryRunHasNoEffect(Checker):
         #: seqs of the dry runs that clients requested
         self._dry_runs: dict[int | None, Event] = {}
 
-    @on(delivery.HookSending)
-    def _hook(self, event: Event, body: delivery.HookSending) -> None:
+    def on_hook(self, event: Event, body: delivery.HookSending) -> None:
         if body.verdict == "cancelled":
             self.exercised += 1
             self._cancelled[event.intent or ""] = event
@@ -185,8 +178,7 @@ class DryRunHasNoEffect(Checker):
             # The hook was called again after a crash, and kept it this time.
             self._cancelled.pop(event.intent or "", None)
 
-    @on(delivery.SendPreviewed)
-    def _previewed(self, event: Event, _body: delivery.SendPreviewed) -> None:
+    def on_previewed(self, event: Event, _body: delivery.SendPreviewed) -> None:
         self.exercised += 1
         for seq in (event.seq, event.cause):
             if seq is not None:
@@ -206,15 +198,13 @@ class DryRunHasNoEffect(Checker):
         if preview is not None:
             self.accuse(event, f"a dry run has an effect: {event.kind}", _NO_EFFECT, preview, shown=event.kind)
 
-    @on(delivery.HookSent)
-    def _told(self, event: Event, body: delivery.HookSent) -> None:
+    def on_told(self, event: Event, body: delivery.HookSent) -> None:
         cancelled = self._cancelled.get(event.intent or "")
         if cancelled is not None and body.state is not IntentState.CANCELLED:
             summary = f"{event.intent} was cancelled, and hooks were notified that it is {body.state}"
             self.accuse(event, summary, _NO_EFFECT, cancelled, shown=event.kind)
 
-    @on(ClientRequested)
-    def _client_asked(self, event: Event, body: ClientRequested) -> None:
+    def on_client_asked(self, event: Event, body: ClientRequested) -> None:
         if body.dry_run:
             self.exercised += 1
             self._dry_runs[event.seq] = event

@@ -22,7 +22,6 @@ from trunkline.core.values import Address, ChatKind, Peer, WorkKind
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import WorldSession
 from trunkline.sim.index.intent_facts import IntentFacts
-from trunkline.sim.index.projection import on, on_intent
 from trunkline.sim.index.run_facts import Lane, RunFacts
 from trunkline.sim.invariants.base import Checker
 from trunkline.sim.invariants.routing.return_address import key_is_of
@@ -57,8 +56,7 @@ class OneKey(Checker):
         self._routed: Event | None = None
         self._scopes = 0
 
-    @on_intent(WireAccepted)
-    def _landed(self, event: Event, body: WireAccepted, facts: IntentFacts) -> None:
+    def on_landed(self, event: Event, body: WireAccepted, facts: IntentFacts) -> None:
         """A target may be an alias: the key belongs to the conversation where people see the message."""
         if facts.prepared.binding is not None or body.address.kind is facts.body.address.kind:
             return
@@ -66,38 +64,32 @@ class OneKey(Checker):
             self.exercised += 1
             self._one_key(body.address, body.address.lane, facts.body.mirror_key, event)
 
-    @on(WorldSession)
-    def _world_session(self, event: Event, body: WorldSession) -> None:
+    def on_world_session(self, event: Event, body: WorldSession) -> None:
         if body.address is not None:
             # An old key does not name the agent; the first agent that answers there must continue this session.
             self._stored[body.address.lane] = (body.session_id, body.session_key, event)
 
-    @on(SendRequested)
-    def _requested(self, event: Event, body: SendRequested) -> None:
+    def on_requested(self, event: Event, body: SendRequested) -> None:
         if body.session_key is not None and body.session_key.strip():
             self._asked[event.seq] = body.session_key
 
-    @on(TargetResolved)
-    def _resolved(self, event: Event, _body: TargetResolved) -> None:
+    def on_resolved(self, event: Event, _body: TargetResolved) -> None:
         """Compare the requested session with that of the intent."""
         if event.cause in self._asked:
             self._asked[event.seq] = self._asked[event.cause]
 
-    @on(SessionReset)
-    def _reset(self, event: Event, body: SessionReset) -> None:
+    def on_reset(self, event: Event, body: SessionReset) -> None:
         self._told.add(body.before)
         self._ids[body.session_key] = (body.session_id, event)
 
-    @on(SessionMoved)
-    def _moved(self, event: Event, body: SessionMoved) -> None:
+    def on_moved(self, event: Event, body: SessionMoved) -> None:
         """All conversations of a session get its new key; until then, work in it was remembered under the old one."""
         for spot in [spot for spot, (key, _) in self._keys.items() if key == body.old_key]:
             del self._keys[spot]
         self._ids.pop(body.old_key, None)
         self._ids[body.session_key] = (body.session_id, event)
 
-    @on(SessionLeft)
-    def _left(self, event: Event, body: SessionLeft) -> None:
+    def on_left(self, event: Event, body: SessionLeft) -> None:
         """A conversation has another session, and its key, from its next message on."""
         self._told.add(body.old_session_id)
         leaving = self._routed
@@ -105,12 +97,10 @@ class OneKey(Checker):
         if place is not None:
             self._keys.pop((_agent(body.session_key), place.lane), None)
 
-    @on(RouteDecided)
-    def _routed_now(self, event: Event, _body: RouteDecided) -> None:
+    def on_routed_now(self, event: Event, _body: RouteDecided) -> None:
         self._routed = event
 
-    @on(InboundAdmitted)
-    def _admitted(self, event: Event, body: InboundAdmitted) -> None:
+    def on_admitted(self, event: Event, body: InboundAdmitted) -> None:
         place = self.run.home(event.inbound)
         if place is None or body.work is not WorkKind.MESSAGE:
             return
@@ -164,8 +154,7 @@ class OneKey(Checker):
         """Whether a conversation with an agent, which has the key `now`, surely was in this main session."""
         return key.split(":")[-2] == agent and (_is_main(now) or self.run.scopes.must_be_main(place))
 
-    @on(IntentPrepared)
-    def _prepared(self, event: Event, body: IntentPrepared) -> None:
+    def on_prepared(self, event: Event, body: IntentPrepared) -> None:
         named = self._asked.get(event.cause or 0) if self._asked else None
         if named is not None:
             self._check_obeyed(named, body, event)
@@ -201,8 +190,7 @@ class OneKey(Checker):
                 evidence=[event.cause or event.seq, event.seq],
             )
 
-    @on(MirrorAppended)
-    def _mirrored(self, event: Event, body: MirrorAppended) -> None:
+    def on_mirrored(self, event: Event, body: MirrorAppended) -> None:
         if body.session_id not in self._told:
             self._one_id(body.session_key, body.session_id, event)
 
@@ -287,14 +275,12 @@ class ScopesAndLinks(Checker):
         self._warned: set[tuple[str, tuple[str, str]]] = set()
         self._scopes = 0
 
-    @on(SessionShared)
-    def _shared(self, event: Event, body: SessionShared) -> None:
+    def on_shared(self, event: Event, body: SessionShared) -> None:
         home = self.run.home(event.inbound)
         if home is not None:
             self._warned.add((body.session_key, _raw(home.channel, body.peer)))
 
-    @on(InboundAdmitted)
-    def _admitted(self, event: Event, body: InboundAdmitted) -> None:
+    def on_admitted(self, event: Event, body: InboundAdmitted) -> None:
         """Each identity has one key, and each key one identity."""
         place, routed = self.run.home(event.inbound), self.run.routed.get(event.inbound or "")
         if place is None or routed is None or body.work is not WorkKind.MESSAGE:
@@ -329,8 +315,7 @@ class ScopesAndLinks(Checker):
                 return
         self._fine.add(seen)
 
-    @on(TurnStarted)
-    def _started(self, event: Event, body: TurnStarted) -> None:
+    def on_started(self, event: Event, body: TurnStarted) -> None:
         """People who are not linked share the main session only after a warning."""
         place = body.origin
         if body.work not in _SAID or place is None or place.kind is not ChatKind.DIRECT:

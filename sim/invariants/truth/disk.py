@@ -14,7 +14,6 @@ from trunkline.core.values import IntentState
 from trunkline.sim.events.script import RunPhase, StoredRows
 from trunkline.sim.index.intent_facts import IntentFacts
 from trunkline.sim.index.known_texts import checksum
-from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker, cited
 
@@ -49,8 +48,7 @@ class StoredAsClaimed(Checker):
         #: something was removed on purpose
         self._removed = self._erased = False
 
-    @on(TranscriptAppended, MirrorAppended)
-    def _appended(self, event: Event, body: TranscriptAppended | MirrorAppended) -> None:
+    def on_appended(self, event: Event, body: TranscriptAppended | MirrorAppended) -> None:
         role, intent = body.role if isinstance(body, TranscriptAppended) else "assistant", event.intent or ""
         if isinstance(body, MirrorAppended) and (body.partial or self._parts):
             # The line of a part is the line of the whole, once an operator has the rest sent.
@@ -63,24 +61,19 @@ class StoredAsClaimed(Checker):
             self._notes[intent] = event.seq
         self._lines.append((event, role, body.text))
 
-    @on(InboundAdmitted, TurnEnded)
-    def _worked(self, event: Event, _body: InboundAdmitted | TurnEnded) -> None:
+    def on_worked(self, event: Event, _body: InboundAdmitted | TurnEnded) -> None:
         self._works[event.inbound or ""] = event
 
-    @on(DelegationAccepted, CallbackChanged)
-    def _reported(self, event: Event, _body: DelegationAccepted | CallbackChanged) -> None:
+    def on_reported(self, event: Event, _body: DelegationAccepted | CallbackChanged) -> None:
         self._reports[event.delegation or ""] = event
 
-    @on(StorePruned, OperatorActed)
-    def _pruned(self, _event: Event, body: StorePruned | OperatorActed) -> None:
+    def on_pruned(self, _event: Event, body: StorePruned | OperatorActed) -> None:
         self._removed |= isinstance(body, StorePruned) or body.verb == "purge"
 
-    @on(PersonErased)
-    def _person_erased(self, _event: Event, _body: PersonErased) -> None:
+    def on_person_erased(self, _event: Event, _body: PersonErased) -> None:
         self._removed = self._erased = True
 
-    @on(RunPhase)
-    def _rests(self, event: Event, body: RunPhase) -> None:
+    def on_rests(self, event: Event, body: RunPhase) -> None:
         stored = body.stored
         if stored is None or not self.run.processes.claim:
             return

@@ -7,7 +7,6 @@ from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentKind, IntentState
 from trunkline.sim.events.wire import NO_PLACE, WireAccepted, WireRefused
 from trunkline.sim.index.intent_facts import IntentFacts
-from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker, cited
 
@@ -36,13 +35,11 @@ class NobodyWaitsInSilence(Checker):
         #: answer -> the outcome by which it waits until its place is opened
         self._waits: dict[str, Event] = {}
 
-    @on(AttemptEnded)
-    def _ended(self, event: Event, body: AttemptEnded) -> None:
+    def on_ended(self, event: Event, body: AttemptEnded) -> None:
         if body.reason is Reason.PLACE_CLOSED and body.decision == "retry":
             self._waits.setdefault(event.intent or "", event)
 
-    @on(IntentPrepared)
-    def _prepared(self, event: Event, body: IntentPrepared) -> None:
+    def on_prepared(self, event: Event, body: IntentPrepared) -> None:
         """A notice goes where something can be posted."""
         answer = self._answer(event.intent or "", body.intent_kind)
         refused = None if answer is None else answer.refused
@@ -61,8 +58,7 @@ class NobodyWaitsInSilence(Checker):
             shown = [cited(refused, refused.body.reason.value), cited(event, f"“{body.text}”")]
             self.accuse(event, summary, expected, refused, shown=shown)
 
-    @on(WireAccepted)
-    def _accepted(self, event: Event, body: WireAccepted) -> None:
+    def on_accepted(self, event: Event, body: WireAccepted) -> None:
         """A notice is about an answer that is not there, or of which nobody knows."""
         notice = self.run.intents.get(event.intent or "")
         answer = None if notice is None else self._answer(event.intent or "", notice.body.intent_kind)

@@ -9,7 +9,6 @@ from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireRefused, WireResponseLost
 from trunkline.sim.events.world import CredentialRotated
 from trunkline.sim.index.intent_facts import IntentFacts
-from trunkline.sim.index.projection import on, on_intent
 from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker
 
@@ -78,8 +77,7 @@ class StoriesAreTrue(Checker):
         #: intents of which an attempt may have been accepted
         self._doubted: set[str] = set()
 
-    @on(WireAccepted, WireDeduplicated, WireRefused)
-    def _arrived(self, event: Event, body: WireAccepted | WireDeduplicated | WireRefused) -> None:
+    def on_arrived(self, event: Event, body: WireAccepted | WireDeduplicated | WireRefused) -> None:
         intent = event.intent or ""
         before, facts, self._wire[intent] = self._wire.get(intent), self.run.intents.get(intent), event
         if not isinstance(body, WireRefused) or body.reason is not _R.REFUSED or before is None or facts is None:
@@ -89,12 +87,10 @@ class StoriesAreTrue(Checker):
             summary = f"{intent} was asked for again within attempt {body.attempt}"
             self.accuse(event, summary, "nothing more: it was refused for good", before, shown=event.kind)
 
-    @on(WireResponseLost)
-    def _response_lost(self, event: Event, _body: WireResponseLost) -> None:
+    def on_response_lost(self, event: Event, _body: WireResponseLost) -> None:
         self._lost[event.intent or ""] = event
 
-    @on(AttemptEnded)
-    def _attempt_ended(self, event: Event, body: AttemptEnded) -> None:
+    def on_attempt_ended(self, event: Event, body: AttemptEnded) -> None:
         intent, limits = event.intent or "", self.run.limits
         if body.reason in (_R.RESPONSE_LOST, _R.NO_RECEIPT):
             self._doubted.add(intent)
@@ -158,8 +154,7 @@ class StoriesAreTrue(Checker):
             claimed = f"{event.intent} waits {planned:.1f} s after attempt {body.attempt}"
             self._report(event, begun, claimed, f"a wait of {wait:g} s, as configured")
 
-    @on(IntentSettled)
-    def _settled(self, event: Event, body: IntentSettled) -> None:
+    def on_settled(self, event: Event, body: IntentSettled) -> None:
         intent = event.intent or ""
         facts = self.run.intents.get(intent)
         if body.state is IntentState.CANCELLED and body.reason in _BY_HOOKS and self.run.speech.known:
@@ -201,8 +196,7 @@ class StoriesAreTrue(Checker):
         """Whether its thread was to be opened first, which a platform refuses without a request of the message."""
         return facts.body.address.thread is not None or facts.body.address.parent is not None
 
-    @on(HookSending)
-    def _hooked(self, event: Event, body: HookSending) -> None:
+    def on_hooked(self, event: Event, body: HookSending) -> None:
         self.exercised += 1
         if body.verdict in _VERDICTS and body.reason is not _VERDICTS[body.verdict]:
             self._report(event, event, f"hooks decided on {event.intent}", _VERDICTS[body.verdict].value)
@@ -254,12 +248,10 @@ class NothingIsGivenUp(Checker):
         #: when an account took something last
         self._took: dict[_Account, float] = {}
 
-    @on(WireAccepted)
-    def _accepted(self, event: Event, body: WireAccepted) -> None:
+    def on_accepted(self, event: Event, body: WireAccepted) -> None:
         self._took[body.address.channel, body.address.account] = event.at
 
-    @on(FaultFired, ProcessCrashed, ProcessStopped, ProcessFrozen, CredentialRotated)
-    def _trouble(
+    def on_trouble(
         self, event: Event, body: FaultFired | ProcessCrashed | ProcessStopped | ProcessFrozen | CredentialRotated
     ) -> None:
         lasts = 0.0
@@ -269,8 +261,7 @@ class NothingIsGivenUp(Checker):
             lasts = body.tell
         self._any.append((event.at, event.at + lasts + self._wait))
 
-    @on(WireRefused, WireResponseLost)
-    def _refused(self, event: Event, body: WireRefused | WireResponseLost) -> None:
+    def on_refused(self, event: Event, body: WireRefused | WireResponseLost) -> None:
         asked = body.retry_after if isinstance(body, WireRefused) else None
         account = (body.address.channel, body.address.account)
         self._of.setdefault(account, []).append((event.at, event.at + (asked or 0.0) + self._wait))
@@ -281,8 +272,7 @@ class NothingIsGivenUp(Checker):
         limits = self.run.limits
         return Capabilities().in_flight_seconds + (0.0 if limits is None else limits.backoff or 0.0)
 
-    @on_intent(IntentSettled)
-    def _settled(self, event: Event, body: IntentSettled, facts: IntentFacts) -> None:
+    def on_settled(self, event: Event, body: IntentSettled, facts: IntentFacts) -> None:
         if body.state not in _BAD or not self.run.witnessed:
             return
         place = facts.body.address

@@ -268,16 +268,13 @@ class OneTurn(WireSideChecker):
         #: turns of which only the request was left when their process had ended
         self._orphans: set[int] = set()
 
-    @on(processes.ProcessCrashed, attach.GatewayExited)
-    def _process_ended(self, _event: Event, _body: processes.ProcessCrashed | attach.GatewayExited) -> None:
+    def on_process_ended(self, _event: Event, _body: processes.ProcessCrashed | attach.GatewayExited) -> None:
         self._ended = True
 
-    @on(attach.GatewayLaunched)
-    def _process_started(self, _event: Event, _body: attach.GatewayLaunched) -> None:
+    def on_process_started(self, _event: Event, _body: attach.GatewayLaunched) -> None:
         self._ended = False
 
-    @on(model.ModelAsked)
-    def _asked(self, event: Event, body: model.ModelAsked) -> None:
+    def on_asked(self, event: Event, body: model.ModelAsked) -> None:
         if body.beside or not body.marks:
             return
         turn, mark = ModelTurn(event, body), body.marks[-1]
@@ -293,8 +290,7 @@ class OneTurn(WireSideChecker):
             if self._is_another(before, turn):
                 self._report(mark, before, turn)
 
-    @on(model.ModelAnswered)
-    def _answers(self, event: Event, _body: model.ModelAnswered) -> None:
+    def on_answers(self, event: Event, _body: model.ModelAnswered) -> None:
         if event.cause in self._answered:
             return
         self._answered.add(event.cause)

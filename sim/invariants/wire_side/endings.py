@@ -344,8 +344,7 @@ class NothingUnasked(WholeRunChecker):
     )
     only_at_the_end = "judged at the end: a message may still be edited into an answer"
 
-    @on(WireAccepted)
-    def _accepted(self, _event: Event, _body: WireAccepted) -> None:
+    def on_accepted(self, _event: Event, _body: WireAccepted) -> None:
         self.exercised += 1
 
     def so_far(self) -> str:

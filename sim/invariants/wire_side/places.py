@@ -10,7 +10,6 @@ from trunkline.sim.events.world import PeerSaid, ThreadClosed
 from trunkline.sim.index.answer_parts import PART, ModelTurn
 from trunkline.sim.index.bot_messages import BotMessage, accepted_after, accepted_at, letters
 from trunkline.sim.index.marks import answers_in, nudged_mark, questions_in
-from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.index.wire_side import MarkedQuestion, RunWireSide
 from trunkline.sim.invariants.base import EvidenceKind
@@ -28,8 +27,7 @@ class AnsweredInPlace(WireSideChecker):
     )
     evidence = EvidenceKind.MISPLACED
 
-    @on(WireAccepted, WireEdited)
-    def _shown(self, event: Event, body: WireAccepted | WireEdited) -> None:
+    def on_shown(self, event: Event, body: WireAccepted | WireEdited) -> None:
         message = self.wire.messages.shown_by(event)
         if message is None:
             return
@@ -71,8 +69,7 @@ class NothingNextDoor(WireSideChecker):
         #: questions whose place was gone before they were answered
         self._homeless: set[str] = set()
 
-    @on(ThreadClosed, WireRefused, PeerSaid)
-    def _gone(self, event: Event, body: ThreadClosed | WireRefused | PeerSaid) -> None:
+    def on_gone(self, event: Event, body: ThreadClosed | WireRefused | PeerSaid) -> None:
         gone = self.wire.gone_since(body.address)
         if gone is None:
             return
@@ -81,8 +78,7 @@ class NothingNextDoor(WireSideChecker):
                 self._homeless.add(question.mark)
                 self.exercised += 1
 
-    @on(WireAccepted, WireEdited)
-    def _shown(self, event: Event, body: WireAccepted | WireEdited) -> None:
+    def on_shown(self, event: Event, body: WireAccepted | WireEdited) -> None:
         message = self.wire.messages.shown_by(event)
         if message is None:
             return
@@ -122,16 +118,14 @@ class InOrder(WireSideChecker):
         """Whether a question has a place in the order: what an asker wrote because nothing came has none."""
         return nudged_mark(mark) not in self.wire.questions
 
-    @on(PeerSaid)
-    def _said(self, event: Event, body: PeerSaid) -> None:
+    def on_said(self, event: Event, body: PeerSaid) -> None:
         waiting = (
             earlier for earlier in self.wire.open_at(body.address, event.seq) if earlier.place.lane == body.address.lane
         )
         if any(map(self._counts, questions_in(body.text))) and any(waiting):
             self.exercised += 1
 
-    @on(WireAccepted, WireEdited)
-    def _shown(self, event: Event, body: WireAccepted | WireEdited) -> None:
+    def on_shown(self, event: Event, body: WireAccepted | WireEdited) -> None:
         message = self.wire.messages.shown_by(event)
         if message is None:
             return
@@ -220,8 +214,7 @@ class SecretsStay(WireSideChecker):
         "Private words of one place are never in the prompt of a turn of another place, nor in a message elsewhere."
     )
 
-    @on(ModelAsked)
-    def _asked(self, event: Event, body: ModelAsked) -> None:
+    def on_asked(self, event: Event, body: ModelAsked) -> None:
         question = self.wire.questions.get(body.marks[-1]) if body.marks else None
         if question is None:
             return
@@ -236,8 +229,7 @@ class SecretsStay(WireSideChecker):
                 shown = [f"words of #{first.seq} in the prompt of #{event.seq}"]
                 self.accuse(event, summary, expected, first, question.event, shown=shown)
 
-    @on(WireAccepted, WireEdited)
-    def _shown(self, event: Event, body: WireAccepted | WireEdited) -> None:
+    def on_shown(self, event: Event, body: WireAccepted | WireEdited) -> None:
         message = self.wire.messages.changed_by(event)
         # An edit on Telegram names no topic: the message has its place from its acceptance.
         where = body.address if message is None else message.address

@@ -7,7 +7,6 @@ from trunkline.core.reasons import Reason
 from trunkline.sim.events.wire import WireCalled, WireRefused
 from trunkline.sim.events.world import PeerSaid, ThreadOpened, ThreadReopened
 from trunkline.sim.index.marks import answers_in
-from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.index.wire_side import PASSING, Lane, RefusedCall
 from trunkline.sim.invariants.wire_side.base import WireSideChecker, short
@@ -37,8 +36,7 @@ class WaitsHonoured(WireSideChecker):
         #: refusals that ask for a wait which is not known to be over
         self._waits: list[RefusedCall] = []
 
-    @on(WireRefused)
-    def _refused(self, event: Event, body: WireRefused) -> None:
+    def on_refused(self, event: Event, body: WireRefused) -> None:
         self.exercised += body.retry_after is not None
         refusal = self.wire.refusal_by(event)
         if refusal is not None and body.retry_after is not None:
@@ -48,8 +46,7 @@ class WaitsHonoured(WireSideChecker):
         responded = self.wire.responded.get(refusal.called.seq)
         return responded is not None and at >= responded.at + (refusal.body.retry_after or 0.0)
 
-    @on(WireCalled)
-    def _called(self, event: Event, body: WireCalled) -> None:
+    def on_called(self, event: Event, body: WireCalled) -> None:
         if body.address is None or body.what not in ("send", "act"):
             return
         self._waits = [refusal for refusal in self._waits if not self._is_over(refusal, event.at)]
@@ -91,8 +88,7 @@ class RefusedIsNotRepeated(WireSideChecker):
         #: the same by their places; apart: those of answers
         self._at: dict[tuple[Lane, bool], list[RefusedCall]] = {}
 
-    @on(WireRefused)
-    def _refused(self, event: Event, body: WireRefused) -> None:
+    def on_refused(self, event: Event, body: WireRefused) -> None:
         refusal = self.wire.refusal_by(event)
         if refusal is None or refusal.request.what != "send" or body.reason in _NOT_FOR_GOOD:
             return
@@ -100,13 +96,11 @@ class RefusedIsNotRepeated(WireSideChecker):
         self._final.setdefault(_content(refusal.request), []).append(refusal)
         self._at.setdefault((body.address.lane, bool(answers_in(refusal.request.text))), []).append(refusal)
 
-    @on(ThreadReopened, ThreadOpened)
-    def _there_again(self, _event: Event, body: ThreadReopened | ThreadOpened) -> None:
+    def on_there_again(self, _event: Event, body: ThreadReopened | ThreadOpened) -> None:
         self._forget(body.address.lane, answer=True)
         self._forget(body.address.lane, answer=False)
 
-    @on(PeerSaid)
-    def _said(self, _event: Event, body: PeerSaid) -> None:
+    def on_said(self, _event: Event, body: PeerSaid) -> None:
         """The same notice about another message is no repeat."""
         self._forget(body.address.lane, answer=False)
 
@@ -114,8 +108,7 @@ class RefusedIsNotRepeated(WireSideChecker):
         for refusal in self._at.pop((lane, answer), ()):
             self._final[_content(refusal.request)].remove(refusal)
 
-    @on(WireCalled)
-    def _called(self, event: Event, body: WireCalled) -> None:
+    def on_called(self, event: Event, body: WireCalled) -> None:
         if body.what != "send" or body.address is None:
             return
         for refusal in self._final.get(_content(body), ()):
