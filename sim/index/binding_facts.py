@@ -33,25 +33,24 @@ class BindingFacts:
 class RunBindings(Projection):
     """Bindings by id, by place and by delegation; and recorded fallbacks."""
 
-    def __init__(self) -> None:
-        self.by_id: dict[str, BindingFacts] = {}
-        #: the last binding of each place
-        self.at: dict[Lane, BindingFacts] = {}
-        #: all bindings of each place, in order; those that have not ended, by their events; and the last end
-        self._had: dict[Lane, list[BindingFacts]] = {}
-        self._open: dict[Lane, dict[int, BindingFacts]] = {}
-        self._last_end: dict[Lane, int] = {}
-        #: the sessions that each place has belonged to
-        self._sessions: dict[Lane, set[str]] = {}
-        #: the last binding of each conversation, by the accounts that it was bound through
-        self.shared: dict[tuple[str, str, str], dict[str, BindingFacts]] = {}
-        self.of_delegation: dict[str, BindingFacts] = {}
-        #: delegation or intent -> where a recorded fallback sends it
-        self.fallbacks: dict[str | None, set[Lane]] = {}
-        #: intent -> the first chunk that the bot posts, by a recorded fallback
-        self.by_bot: dict[str, int] = {}
-        #: (channel, conversation, id of a proxy's copy) -> id of the original message
-        self.proxied: dict[tuple[str, str, str], str] = {}
+    by_id: dict[str, BindingFacts] = {}
+    #: the last binding of each place
+    at: dict[Lane, BindingFacts] = {}
+    #: all bindings of each place, in order; those that have not ended, by their events; and the last end
+    _had: dict[Lane, list[BindingFacts]] = {}
+    _open: dict[Lane, dict[int, BindingFacts]] = {}
+    _last_end: dict[Lane, int] = {}
+    #: the sessions that each place has belonged to
+    _sessions: dict[Lane, set[str]] = {}
+    #: the last binding of each conversation, by the accounts that it was bound through
+    shared: dict[tuple[str, str, str], dict[str, BindingFacts]] = {}
+    of_delegation: dict[str, BindingFacts] = {}
+    #: delegation or intent -> where a recorded fallback sends it
+    fallbacks: dict[str | None, set[Lane]] = {}
+    #: intent -> the first chunk that the bot posts, by a recorded fallback
+    by_bot: dict[str, int] = {}
+    #: (channel, conversation, id of a proxy's copy) -> id of the original message
+    proxied: dict[tuple[str, str, str], str] = {}
 
     def routing(self, place: Address, at: float) -> BindingFacts | None:
         """The binding by which a place belongs to a session at a time."""

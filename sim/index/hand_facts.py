@@ -86,12 +86,11 @@ def answer_of(event: Event) -> tuple[HandOutcome, str]:
 class RunHands(Projection):
     """The delegations of a run."""
 
-    def __init__(self) -> None:
-        self.runs: dict[str, HandRun] = {}
-        #: turn -> the work that it runs for
-        self.work_of: dict[str, str] = {}
-        #: callback turn -> the delegation whose result it got
-        self.got: dict[str, str] = {}
+    runs: dict[str, HandRun] = {}
+    #: turn -> the work that it runs for
+    work_of: dict[str, str] = {}
+    #: callback turn -> the delegation whose result it got
+    got: dict[str, str] = {}
 
     def run_of(self, delegation: str | None) -> HandRun:
         """The facts about a delegation."""

@@ -104,8 +104,7 @@ class IntentFacts:
 class RunHooks(Projection):
     """How hooks reroute the intents of a run."""
 
-    def __init__(self) -> None:
-        self._rerouted: dict[str, list[HookRedirected]] = {}
+    _rerouted: dict[str, list[HookRedirected]] = {}
 
     def may_go(self, intent: str | None, place: Address) -> bool:
         """Whether a hook sends an intent to a place, or the answer that the intent is a notice about.
@@ -171,21 +170,20 @@ class AnsweredMessages(Projection):
 class RunSpeech(Projection):
     """The words of agents, clients, hooks and hands, before the gateway had them in its hands."""
 
-    def __init__(self) -> None:
-        #: turn -> what its agent returned; a turn that runs again returns again
-        self.answers: dict[str, list[Event]] = {}
-        #: turn -> what its agent asked its tool to say
-        self.sends: dict[str, list[Event]] = {}
-        #: turn -> the edits that its agent asked for
-        self.edits: dict[str, list[Event]] = {}
-        #: seq of a client's request -> the request
-        self.clients: dict[int, Event] = {}
-        #: intent -> what hooks made of its text, in order
-        self.rewritten: dict[str, list[Event]] = {}
-        #: intents that hooks withdrew, or sent elsewhere, which the gateway may refuse
-        self.withdrawn: set[str] = set()
-        #: delegation -> the results that were given for it
-        self.results: dict[str, list[Event]] = {}
+    #: turn -> what its agent returned; a turn that runs again returns again
+    answers: dict[str, list[Event]] = {}
+    #: turn -> what its agent asked its tool to say
+    sends: dict[str, list[Event]] = {}
+    #: turn -> the edits that its agent asked for
+    edits: dict[str, list[Event]] = {}
+    #: seq of a client's request -> the request
+    clients: dict[int, Event] = {}
+    #: intent -> what hooks made of its text, in order
+    rewritten: dict[str, list[Event]] = {}
+    #: intents that hooks withdrew, or sent elsewhere, which the gateway may refuse
+    withdrawn: set[str] = set()
+    #: delegation -> the results that were given for it
+    results: dict[str, list[Event]] = {}
 
     @property
     def known(self) -> bool:

@@ -16,18 +16,17 @@ _AT_MOST = 30.0
 class RunProcesses(Projection):
     """The processes of a run, by their generation."""
 
-    def __init__(self) -> None:
-        #: the process that took the store last; others stand by
-        self.holder: int | None = None
-        self.claim: Event | None = None
-        #: process -> when it ended
-        self._ended: dict[int, float] = {}
-        #: process -> since when it is frozen; and when it resumed
-        self._frozen: dict[int, float] = {}
-        self._thawed: dict[int, float] = {}
-        #: when processes started; and when one ended or froze, or a disk failed
-        self.starts: list[float] = []
-        self._stops: list[float] = []
+    #: the process that took the store last; others stand by
+    holder: int | None = None
+    claim: Event | None = None
+    #: process -> when it ended
+    _ended: dict[int, float] = {}
+    #: process -> since when it is frozen; and when it resumed
+    _frozen: dict[int, float] = {}
+    _thawed: dict[int, float] = {}
+    #: when processes started; and when one ended or froze, or a disk failed
+    starts: list[float] = []
+    _stops: list[float] = []
 
     # ------------------------------------------------------------ questions
 
@@ -87,13 +86,12 @@ class RunProcesses(Projection):
 class RunHeartbeats(Projection):
     """The configured heartbeats of a run."""
 
-    def __init__(self) -> None:
-        #: agent -> its heartbeat as configured now
-        self.configured: dict[str, world.WorldHeartbeat] = {}
-        #: work of a heartbeat -> its agent
-        self.agents: dict[str, str] = {}
-        #: seconds by which the script has set the wall clock
-        self.clock_set_by = 0.0
+    #: agent -> its heartbeat as configured now
+    configured: dict[str, world.WorldHeartbeat] = {}
+    #: work of a heartbeat -> its agent
+    agents: dict[str, str] = {}
+    #: seconds by which the script has set the wall clock
+    clock_set_by = 0.0
 
     def wall(self, event: Event) -> float:
         """The time of an event on the wall clock of the gateway's machine."""

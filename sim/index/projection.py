@@ -3,12 +3,15 @@
 A method whose name begins with ``on_`` takes the events whose bodies its second parameter is for; one that has a third
 parameter takes only those of a prepared intent, with its facts. `on` marks a method that takes others than its types
 say. A projection sees every such event once, in order, and it makes no difference whether the run is over.
+
+What a class has as a default, each of its projections has for itself: containers are copied, as in a struct.
 """
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
+from copy import copy
 from types import FunctionType
-from typing import Any, ClassVar, TypeVar, get_args
+from typing import Any, ClassVar, Self, TypeVar, get_args
 
 from trunkline.core.events import Body, Event
 
@@ -70,9 +73,18 @@ class Projection:
     begins_after: ClassVar[Mapping[type[Body], tuple[type[Body], ...]]] = {}
     #: body types of which it takes the facts of the intent too
     of_intents: ClassVar[frozenset[type[Body]]] = frozenset()
+    #: the containers among the defaults
+    _containers: ClassVar[Mapping[str, Any]] = {}
+
+    def __new__(cls, *_given: object, **_named: object) -> Self:
+        made = super().__new__(cls)
+        vars(made).update((name, copy(value)) for name, value in cls._containers.items())
+        return made
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        own = {name: value for name, value in vars(cls).items() if isinstance(value, dict | list | set | deque)}
+        cls._containers = {**cls._containers, **own}
         marked: dict[type[Body], str] = {}
         for name, method in vars(cls).items():
             if name.startswith("on_") and isinstance(method, FunctionType) and "takes" not in vars(method):

@@ -121,10 +121,9 @@ class CallFacts:
 class RunCalls(Projection):
     """The calls of a run."""
 
-    def __init__(self) -> None:
-        self._calls: dict[Lane, CallFacts] = {}
-        #: intent -> the fallback by which it goes to a second channel
-        self.second: dict[str, delivery.Fallback] = {}
+    _calls: dict[Lane, CallFacts] = {}
+    #: intent -> the fallback by which it goes to a second channel
+    second: dict[str, delivery.Fallback] = {}
 
     def at(self, place: Address) -> CallFacts | None:
         """The call that a place is; None for any other place."""

@@ -4,7 +4,6 @@ from trunkline.core.events import Event
 from trunkline.sim.events.actions import AgentActs, WireActed
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.index.intent_facts import Lane
-from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
 
 #: channel, account, conversation, and the platform's id of a message in it
@@ -22,14 +21,12 @@ class ActionOnce(Checker):
         "take effect at most as often as agents asked for them."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: channel, account and key -> where a request took effect
-        self._effects: dict[tuple[str, str, str], list[Event]] = {}
-        #: action and message -> the calls that asked for it
-        self._asked: dict[tuple[str, str], set[tuple[str, int]]] = {}
-        #: action and message -> the intents that carried it out, with their first effect
-        self._done: dict[tuple[str, str], dict[str, Event]] = {}
+    #: channel, account and key -> where a request took effect
+    _effects: dict[tuple[str, str, str], list[Event]] = {}
+    #: action and message -> the calls that asked for it
+    _asked: dict[tuple[str, str], set[tuple[str, int]]] = {}
+    #: action and message -> the intents that carried it out, with their first effect
+    _done: dict[tuple[str, str], dict[str, Event]] = {}
 
     def on_acts(self, event: Event, body: AgentActs) -> None:
         what = body.action, body.of or body.message_id or ""
@@ -79,15 +76,13 @@ class MeantMessageOnly(Checker):
         "and edits and deletions concern messages of the account only, unless it moderates the conversation."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: action -> the messages of people that agents meant, and the intents of their own
-        self._people: dict[str, set[tuple[Lane, str]]] = {}
-        self._own: dict[str, set[str]] = {}
-        #: message of the gateway -> its intent
-        self._sent: dict[_Message, str] = {}
-        #: whether the cast says what it means
-        self._witnessed = False
+    #: action -> the messages of people that agents meant, and the intents of their own
+    _people: dict[str, set[tuple[Lane, str]]] = {}
+    _own: dict[str, set[str]] = {}
+    #: message of the gateway -> its intent
+    _sent: dict[_Message, str] = {}
+    #: whether the cast says what it means
+    _witnessed = False
 
     def on_accepted(self, event: Event, body: WireAccepted) -> None:
         place = body.address

@@ -31,28 +31,26 @@ class BoundedAttempts(Checker):
         "and recovered messages are sent at the configured rate."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: attempts that the platform asked to delay, until the gateway has heard so -> the refusal
-        self._asked: dict[tuple[str, int, int], Event] = {}
-        #: intent -> until when its platform asked to leave it alone, and the refusal
-        self._wait: dict[str, tuple[float, Event]] = {}
-        #: intent -> the limits by which its next attempt was planned: a reload changes what is planned after it
-        self._planned: dict[str, world.WorldLimits] = {}
-        #: intent -> attempts on its next chunk that went on by the other transport, or as the bot
-        self._went_on: dict[str, int] = {}
-        #: intent -> attempts at its next chunk that a death may have interrupted
-        self._interrupted: dict[str, int] = {}
-        #: intent -> the last refusal of it, by a closed place
-        self._at_closed: dict[str, Event] = {}
-        #: intent -> when its last attempt left
-        self._left: dict[str, float] = {}
-        #: account that has connected, or conversation and thread that are open again -> when
-        self._opened: dict[tuple[str, ...], float] = {}
-        #: process -> until when its store refuses, so that it can remember nothing
-        self._refusing: dict[int, float] = {}
-        #: process and account -> first attempt of each recovered message that it has sent
-        self._paced: dict[tuple[int, _Account], dict[str, Event]] = {}
+    #: attempts that the platform asked to delay, until the gateway has heard so -> the refusal
+    _asked: dict[tuple[str, int, int], Event] = {}
+    #: intent -> until when its platform asked to leave it alone, and the refusal
+    _wait: dict[str, tuple[float, Event]] = {}
+    #: intent -> the limits by which its next attempt was planned: a reload changes what is planned after it
+    _planned: dict[str, world.WorldLimits] = {}
+    #: intent -> attempts on its next chunk that went on by the other transport, or as the bot
+    _went_on: dict[str, int] = {}
+    #: intent -> attempts at its next chunk that a death may have interrupted
+    _interrupted: dict[str, int] = {}
+    #: intent -> the last refusal of it, by a closed place
+    _at_closed: dict[str, Event] = {}
+    #: intent -> when its last attempt left
+    _left: dict[str, float] = {}
+    #: account that has connected, or conversation and thread that are open again -> when
+    _opened: dict[tuple[str, ...], float] = {}
+    #: process -> until when its store refuses, so that it can remember nothing
+    _refusing: dict[int, float] = {}
+    #: process and account -> first attempt of each recovered message that it has sent
+    _paced: dict[tuple[int, _Account], dict[str, Event]] = {}
 
     def on_process_died(self, event: Event, _body: processes.ProcessCrashed | processes.ProcessStopped) -> None:
         """Forget the waits that only the dead process knew."""

@@ -7,7 +7,7 @@ from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireResponseLost
 from trunkline.sim.events.world import PlatformPushed
 from trunkline.sim.index.intent_facts import IntentFacts
-from trunkline.sim.index.run_facts import Lane, RunFacts
+from trunkline.sim.index.run_facts import Lane
 from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
 from trunkline.sim.invariants.delivery.resends import IN_DOUBT
 
@@ -29,15 +29,13 @@ class OncePerIntent(Checker):
         "notice once more if its answer was lost."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: channel, account and key -> the first send under it
-        self._keys: dict[tuple[str, str, str], Event] = {}
-        #: intent -> the operator who said that the platform does not have its chunk
-        self._denied: dict[str, Event] = {}
-        #: intent -> the last time that the answer to an attempt was lost; and the last end of a process
-        self._unanswered: dict[str, int] = {}
-        self._process_gone = -1
+    #: channel, account and key -> the first send under it
+    _keys: dict[tuple[str, str, str], Event] = {}
+    #: intent -> the operator who said that the platform does not have its chunk
+    _denied: dict[str, Event] = {}
+    #: intent -> the last time that the answer to an attempt was lost; and the last end of a process
+    _unanswered: dict[str, int] = {}
+    _process_gone = -1
 
     def on_operator_acted(self, event: Event, body: delivery.OperatorActed) -> None:
         if body.verb == QueueVerdict.UNSENT:
@@ -133,9 +131,7 @@ class OneAnnouncement(Checker):
     evidence = EvidenceKind.COPIES
     sentence = "The completion of a hand leads to at most one visible delivery, over all channels, threads and DMs."
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        self._delivered: dict[str, dict[str, Event]] = {}
+    _delivered: dict[str, dict[str, Event]] = {}
 
     def on_accepted(self, event: Event, _body: WireAccepted, facts: IntentFacts) -> None:
         # What could not be said any more is in writing what it was as speech.
@@ -175,13 +171,11 @@ class InboundOnce(Checker):
         "else is one."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        self._turns: dict[tuple[Lane, str], tuple[Event, ...]] = {}
-        self._admitted: dict[str, Event] = {}
-        #: by act: the last push; and the acts whose messages did not come at once
-        self._pushes: dict[tuple[Lane, str], float] = {}
-        self._torn = set[tuple[Lane, str]]()
+    _turns: dict[tuple[Lane, str], tuple[Event, ...]] = {}
+    _admitted: dict[str, Event] = {}
+    #: by act: the last push; and the acts whose messages did not come at once
+    _pushes: dict[tuple[Lane, str], float] = {}
+    _torn = set[tuple[Lane, str]]()
 
     def _logical(self, inbound: str | None) -> tuple[Lane, str] | None:
         """The message as the person meant it: an album is a single one."""

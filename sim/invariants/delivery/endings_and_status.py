@@ -8,7 +8,7 @@ from trunkline.sim.events.script import ClientAnswered, ClientRequested
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PeerSaid, PlatformPushed
 from trunkline.sim.index.intent_facts import IntentFacts
-from trunkline.sim.index.run_facts import RunFacts, is_one_place
+from trunkline.sim.index.run_facts import is_one_place
 from trunkline.sim.invariants.base import Checker
 
 _Message = tuple[str, str, str, str]
@@ -21,16 +21,14 @@ class EverythingEnds(Checker):
     title = "Everything ends"
     sentence = "Each intent and each accepted inbound reaches exactly one ending in bounded time."
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        self._said: dict[_Message, Event] = {}
-        #: messages that are not accounted for -> their last push or receipt
-        self._heard: dict[_Message, Event] = {}
-        #: work whose turn has not ended -> its last event
-        self._works: dict[str, Event] = {}
-        self._intents: dict[str, Event] = {}
-        #: ended by an operator, whose ending may be recorded once more
-        self._closed: set[str | None] = set()
+    _said: dict[_Message, Event] = {}
+    #: messages that are not accounted for -> their last push or receipt
+    _heard: dict[_Message, Event] = {}
+    #: work whose turn has not ended -> its last event
+    _works: dict[str, Event] = {}
+    _intents: dict[str, Event] = {}
+    #: ended by an operator, whose ending may be recorded once more
+    _closed: set[str | None] = set()
 
     def on_peer_said(self, event: Event, body: PeerSaid) -> None:
         self.exercised += 1
@@ -136,12 +134,10 @@ class StatusIsTruth(Checker):
         "names the message that the platform created, and clients are promised no more than that."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: intents that the configuration sends elsewhere
-        self._fallbacks: set[str | None] = set()
-        #: seqs of the dry runs that clients requested
-        self._dry_runs: set[int | None] = set()
+    #: intents that the configuration sends elsewhere
+    _fallbacks: set[str | None] = set()
+    #: seqs of the dry runs that clients requested
+    _dry_runs: set[int | None] = set()
 
     def on_fallback(self, event: Event, _body: delivery.Fallback) -> None:
         self._fallbacks.add(event.intent)

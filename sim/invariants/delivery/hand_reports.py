@@ -8,7 +8,6 @@ from trunkline.core.states.delegation import CallbackState, HandOutcome
 from trunkline.core.values import Address, IntentKind, IntentState, WorkKind
 from trunkline.sim.events.processes import ProcessThawed
 from trunkline.sim.index.projection import on
-from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker, cited
 
 #: seconds within which an idle requester must begin to read a result
@@ -58,15 +57,13 @@ class EveryRunReports(Checker):
         "own thread only is also in the transcript of its requester."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        self._runs: dict[str, _Run] = {}
-        #: callback work -> its run
-        self._backs: dict[str, str] = {}
-        #: session -> end of its last turn
-        self._idle: dict[str, float] = {}
-        #: since when a process that holds the store has been awake
-        self._up = 0.0
+    _runs: dict[str, _Run] = {}
+    #: callback work -> its run
+    _backs: dict[str, str] = {}
+    #: session -> end of its last turn
+    _idle: dict[str, float] = {}
+    #: since when a process that holds the store has been awake
+    _up = 0.0
 
     # ------------------------------------------------------------ a run
 

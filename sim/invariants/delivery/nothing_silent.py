@@ -10,7 +10,7 @@ from trunkline.core.values import Address, IntentKind, IntentState, WorkKind
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.events.wire import NO_PLACE, WireAccepted, WireRefused
 from trunkline.sim.events.world import PlatformConnected, PlatformPushed
-from trunkline.sim.index.run_facts import Lane, RunFacts
+from trunkline.sim.index.run_facts import Lane
 from trunkline.sim.invariants.base import Checker
 
 #: seconds within which a receipt must be stored, unless an event explains the delay
@@ -30,32 +30,30 @@ class NothingSilent(Checker):
         "are notified of the outcome of everything they saw, once."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: pushes without an inbound.received -> the push, and the process that was connected
-        self._pushed: dict[int, tuple[Event, int | None]] = {}
-        #: channel and account -> the process that opened the live connection. A new holder of the store opens
-        #: its own only some time later, and a frozen process keeps what was pushed to it until it dies.
-        self._connected: dict[tuple[str, str], int | None] = {}
-        self._open: dict[str, Event] = {}
-        #: messages that a process has received, by place and id
-        self._had: set[tuple[Address, str, int | None]] = set()
-        #: turns that ended, until their answer or its absence is recorded
-        self._silent: dict[str, Event] = {}
-        #: turns that work on a task, whose answer is the result of a delegation
-        self._tasks: set[str] = set()
-        #: delegations of which an operator has discarded the report
-        self._discarded: set[str | None] = set()
-        #: refused requests, until the gateway records the outcome -> the refusal, and the process that asked
-        self._refused: dict[tuple[str, int, int], tuple[Event, int | None]] = {}
-        self._store_failed = -1.0
-        #: intents that hooks have seen, and the outcomes that they were notified of
-        self._hooked: dict[str, Event] = {}
-        self._outcomes: dict[str, Event] = {}
-        #: how often hooks were asked, less how often they were notified
-        self._unnotified = Counter[str]()
-        #: transcript lines that the store refused
-        self._unstored: set[str] = set()
+    #: pushes without an inbound.received -> the push, and the process that was connected
+    _pushed: dict[int, tuple[Event, int | None]] = {}
+    #: channel and account -> the process that opened the live connection. A new holder of the store opens
+    #: its own only some time later, and a frozen process keeps what was pushed to it until it dies.
+    _connected: dict[tuple[str, str], int | None] = {}
+    _open: dict[str, Event] = {}
+    #: messages that a process has received, by place and id
+    _had: set[tuple[Address, str, int | None]] = set()
+    #: turns that ended, until their answer or its absence is recorded
+    _silent: dict[str, Event] = {}
+    #: turns that work on a task, whose answer is the result of a delegation
+    _tasks: set[str] = set()
+    #: delegations of which an operator has discarded the report
+    _discarded: set[str | None] = set()
+    #: refused requests, until the gateway records the outcome -> the refusal, and the process that asked
+    _refused: dict[tuple[str, int, int], tuple[Event, int | None]] = {}
+    _store_failed = -1.0
+    #: intents that hooks have seen, and the outcomes that they were notified of
+    _hooked: dict[str, Event] = {}
+    _outcomes: dict[str, Event] = {}
+    #: how often hooks were asked, less how often they were notified
+    _unnotified = Counter[str]()
+    #: transcript lines that the store refused
+    _unstored: set[str] = set()
 
     # ------------------------------------------------------------ on the way in
 

@@ -8,7 +8,7 @@ from trunkline.core.values import Address, Idempotency, IntentKind, IntentState
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.events.script import FaultFired, HookRewrote, SaidTwice
 from trunkline.sim.events.wire import WireAccepted, WireLookedUp, WireRefused, WireResponseLost
-from trunkline.sim.index.run_facts import IntentFacts, Lane, RunFacts
+from trunkline.sim.index.run_facts import IntentFacts, Lane
 from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
 
 #: suppressed without any text to deliver
@@ -30,20 +30,18 @@ class SentOnce(Checker):
         "sends of it, or hooks made them equal; the reply is suppressed only if the turn has posted it in that place."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: turn -> place and text -> the first intent that was accepted with them
-        self._said: dict[str, dict[tuple[Lane, str], Event]] = {}
-        #: intent -> the words of its agent, which a hook of the cast replaced
-        self._originals: dict[str, str] = {}
-        #: turn -> its final reply
-        self._replies: dict[str, Event] = {}
-        #: turn or intent -> how often its agent asked for a send once more, or a hook made two equal
-        self._repeated: dict[str, int] = {}
-        #: what was suppressed, with its words, and its place where that is known
-        self._suppressed_replies: list[tuple[Event, Lane | None, str]] = []
-        #: turn -> place and text of the requests of its tool whose response was lost, or whose words a hook replaced
-        self._doubted: dict[str, set[tuple[Lane, str]]] = {}
+    #: turn -> place and text -> the first intent that was accepted with them
+    _said: dict[str, dict[tuple[Lane, str], Event]] = {}
+    #: intent -> the words of its agent, which a hook of the cast replaced
+    _originals: dict[str, str] = {}
+    #: turn -> its final reply
+    _replies: dict[str, Event] = {}
+    #: turn or intent -> how often its agent asked for a send once more, or a hook made two equal
+    _repeated: dict[str, int] = {}
+    #: what was suppressed, with its words, and its place where that is known
+    _suppressed_replies: list[tuple[Event, Lane | None, str]] = []
+    #: turn -> place and text of the requests of its tool whose response was lost, or whose words a hook replaced
+    _doubted: dict[str, set[tuple[Lane, str]]] = {}
 
     def on_accepted(self, event: Event, _body: WireAccepted, facts: IntentFacts) -> None:
         turn = facts.prepared.turn
@@ -177,16 +175,14 @@ class NoBlindReplay(Checker):
         "itself; never by another transport. A change is requested again only if that has no further effect."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: intents whose next chunk may have been accepted -> the event of the doubt
-        self._doubts: dict[str, Event] = {}
-        #: keys that a look-up did not find -> the look-up
-        self._unknown: dict[str, Event] = {}
-        #: attempts whose response was lost on the wire
-        self._lost: dict[tuple[str, int, int], Event] = {}
-        #: chunks that policy sent again -> the attempt
-        self._marked: dict[tuple[str, int], Event] = {}
+    #: intents whose next chunk may have been accepted -> the event of the doubt
+    _doubts: dict[str, Event] = {}
+    #: keys that a look-up did not find -> the look-up
+    _unknown: dict[str, Event] = {}
+    #: attempts whose response was lost on the wire
+    _lost: dict[tuple[str, int, int], Event] = {}
+    #: chunks that policy sent again -> the attempt
+    _marked: dict[tuple[str, int], Event] = {}
 
     def on_ended(self, event: Event, body: delivery.AttemptEnded) -> None:
         intent = event.intent or ""

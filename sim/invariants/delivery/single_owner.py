@@ -3,7 +3,6 @@
 from trunkline.core.events import Event, delivery, hands, leases
 from trunkline.core.reasons import Reason
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
-from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker, cited
 
 #: renewals are not recorded; a frozen process had renewed within this part of its lease
@@ -22,20 +21,18 @@ class SingleClaim(Checker):
         "process starts, or restarts, a hand's run at most once."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: the last claim, that of the holder
-        self._claim: Event | None = None
-        #: process -> its claim
-        self._claims: dict[int, Event] = {}
-        #: process -> when it froze, and when it resumed, if it did
-        self._still: dict[int, tuple[float, float | None]] = {}
-        #: claims made while another process still held the store
-        self._wrong: set[int] = set()
-        #: attempts in progress by intent
-        self._running: dict[str, Event] = {}
-        #: starts of hands by delegation
-        self._hands: dict[str, Event] = {}
+    #: the last claim, that of the holder
+    _claim: Event | None = None
+    #: process -> its claim
+    _claims: dict[int, Event] = {}
+    #: process -> when it froze, and when it resumed, if it did
+    _still: dict[int, tuple[float, float | None]] = {}
+    #: claims made while another process still held the store
+    _wrong: set[int] = set()
+    #: attempts in progress by intent
+    _running: dict[str, Event] = {}
+    #: starts of hands by delegation
+    _hands: dict[str, Event] = {}
 
     # ------------------------------------------------------------ processes
 

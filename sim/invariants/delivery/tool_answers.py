@@ -110,13 +110,11 @@ class RefusedForAReason(Checker):
         "and is free, and a result has a place to go to."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: hands that have ever worked; and the open delegations of each session
-        self._hands: set[str] = set()
-        #: accounts without an adapter since the start of a process
-        self._away: set[tuple[str, ...]] = set()
-        self._open: dict[str, set[str]] = {}
+    #: hands that have ever worked; and the open delegations of each session
+    _hands: set[str] = set()
+    #: accounts without an adapter since the start of a process
+    _away: set[tuple[str, ...]] = set()
+    _open: dict[str, set[str]] = {}
 
     def on_came_or_went(self, _event: Event, body: FaultFired | PlatformConnected) -> None:
         if isinstance(body, PlatformConnected):

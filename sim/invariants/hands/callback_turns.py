@@ -7,7 +7,6 @@ from trunkline.core.values import WorkKind
 from trunkline.sim.events.hands import AgentGiven
 from trunkline.sim.events.world import PeerSaid
 from trunkline.sim.index.hand_facts import HandRun
-from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker, cited
 
 #: how the sender of a result begins; no person's id does
@@ -38,10 +37,8 @@ class CallbackShape(Checker):
         "inside a boundary."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: prompts of callbacks so far
-        self._prompts: set[str] = set()
+    #: prompts of callbacks so far
+    _prompts: set[str] = set()
 
     @property
     def _has_prompt(self) -> bool:

@@ -7,7 +7,6 @@ from trunkline.core.events.gateway import TurnStarted
 from trunkline.core.values import WorkKind
 from trunkline.sim.events.hands import AgentDelegated
 from trunkline.sim.events.world import USUAL_CHAIN, PeerSaid
-from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker, cited
 
 
@@ -29,11 +28,9 @@ class ChainsEnd(Checker):
         "each result again is refused at last, and bots that answer each other are not heard any more."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: ids of what bots have said
-        self._by_bots: set[str] = set()
-        self._talks: dict[str, _Talk] = {}
+    #: ids of what bots have said
+    _by_bots: set[str] = set()
+    _talks: dict[str, _Talk] = {}
 
     def on_delegated(self, event: Event, _body: AgentDelegated) -> None:
         """Count the results, each of which was delegated again, down to this task."""

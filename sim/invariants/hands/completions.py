@@ -12,7 +12,6 @@ from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.index.hand_facts import HandRun
 from trunkline.sim.index.intent_facts import IntentFacts, Lane
 from trunkline.sim.index.projection import on, on_intent
-from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
 
 
@@ -112,15 +111,13 @@ class OneCompletion(Checker):
         "it, nothing more of it is sent."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        self._reports: dict[str, _Report] = {}
-        #: delegation -> the accepts of what reports it
-        self._seen: dict[str, list[Event]] = {}
-        #: delegation -> when its report was discarded
-        self._discarded: dict[str, Event] = {}
-        #: delegation -> the end of its callback turn
-        self._turns: dict[str, tuple[Event, str]] = {}
+    _reports: dict[str, _Report] = {}
+    #: delegation -> the accepts of what reports it
+    _seen: dict[str, list[Event]] = {}
+    #: delegation -> when its report was discarded
+    _discarded: dict[str, Event] = {}
+    #: delegation -> the end of its callback turn
+    _turns: dict[str, tuple[Event, str]] = {}
 
     @on_intent(WireAccepted, after=_OF_HANDS)
     def _accepted(self, event: Event, _body: WireAccepted, facts: IntentFacts) -> None:

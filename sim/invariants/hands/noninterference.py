@@ -14,7 +14,6 @@ from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PeerSaid
 from trunkline.sim.index.intent_facts import IntentFacts, Lane
 from trunkline.sim.index.projection import on
-from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
 
 _WORD = re.compile(r"\w{4,}")
@@ -51,10 +50,8 @@ class Noninterference(Checker):
         "those for which the hand worked, unless an agent sends it there on purpose."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        self._marks: dict[str, _Mark] = {}
-        self._leaked: set[str] = set()
+    _marks: dict[str, _Mark] = {}
+    _leaked: set[str] = set()
 
     def on_answered(self, event: Event, body: HandAnswered) -> None:
         self._learn(event, event.delegation or "", body.marks)
@@ -200,10 +197,8 @@ class ReasoningUnseen(Checker):
         "transcript, or to an agent as a result."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: word -> the event that an agent thought it
-        self._thought: dict[str, Event] = {}
+    #: word -> the event that an agent thought it
+    _thought: dict[str, Event] = {}
 
     def on_reasoned(self, event: Event, body: AgentReasoned) -> None:
         self.exercised += 1
@@ -238,10 +233,8 @@ class ClosedIsClosed(Checker):
         "conversation, also in notices, unless an agent or a hook sends it there on purpose, or a person says it."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: word -> the delegation that returned it, and its answer
-        self._words: dict[str, tuple[str, Event]] = {}
+    #: word -> the delegation that returned it, and its answer
+    _words: dict[str, tuple[str, Event]] = {}
 
     def on_answered(self, event: Event, body: hands.HandAnswered) -> None:
         self._learn(event, event.delegation or "", body.marks)

@@ -8,7 +8,6 @@ from trunkline.core.values import Address
 from trunkline.sim.events import wire, world
 from trunkline.sim.index.intent_facts import IntentFacts
 from trunkline.sim.index.projection import on
-from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker, EvidenceKind
 
 #: the second channel's message is named after the one that could not be said
@@ -27,10 +26,8 @@ class SaidInItsCall(Checker):
         "the call, and only if it was not heard to its end."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: message -> where it was said
-        self._said: dict[str, Event] = {}
+    #: message -> where it was said
+    _said: dict[str, Event] = {}
 
     def on_peer_said(self, event: Event, _body: world.PeerSaid) -> None:
         self._said[event.inbound or ""] = event

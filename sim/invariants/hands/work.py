@@ -8,7 +8,6 @@ from trunkline.core.states.delegation import HandOutcome
 from trunkline.sim.events.hands import AgentDelegated, HandBegan, WorkerAnswered, WorkerTook
 from trunkline.sim.events.processes import ProcessThawed
 from trunkline.sim.index.hand_facts import HandRun, answer_of
-from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker, cited
 
 #: characters of a recorded text that are enough to know it by
@@ -34,12 +33,10 @@ class AcceptedMeansWork(Checker):
         "its hand. None begins when it is older than delegations may be."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: delegation -> the call that it belongs to
-        self._calls: dict[str, tuple[_Call, Event]] = {}
-        #: when a process went on last that had stood still
-        self._thawed = -1.0
+    #: delegation -> the call that it belongs to
+    _calls: dict[str, tuple[_Call, Event]] = {}
+    #: when a process went on last that had stood still
+    _thawed = -1.0
 
     def on_goes_on(self, event: Event, _body: ProcessThawed) -> None:
         self._thawed = event.at
@@ -131,11 +128,9 @@ class FirstResultWins(Checker):
         "error, progress or answer of somebody else; a later answer is recorded as ignored or refused."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        self._ends: dict[str, Event] = {}
-        #: delegation -> how many answers were recorded as ignored or refused
-        self._turned_away: dict[str, int] = {}
+    _ends: dict[str, Event] = {}
+    #: delegation -> how many answers were recorded as ignored or refused
+    _turned_away: dict[str, int] = {}
 
     def on_finished(self, event: Event, body: DelegationFinished) -> None:
         delegation = event.delegation or ""

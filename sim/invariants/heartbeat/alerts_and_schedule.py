@@ -86,14 +86,12 @@ class OncePerDay(Checker):
         "as a repetition was said in that place, or waits there."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: agent, place and text -> the last accept, and its time on the wall clock
-        self._said: dict[tuple[str, Lane, str], tuple[Event, float]] = {}
-        #: the same -> the accept that the 24 hours count from; what came too early begins no new ones
-        self._due: dict[tuple[str, Lane, str], tuple[Event, float]] = {}
-        #: places with a heartbeat in doubt, which somebody may have read -> since when
-        self._doubted: dict[Lane, float] = {}
+    #: agent, place and text -> the last accept, and its time on the wall clock
+    _said: dict[tuple[str, Lane, str], tuple[Event, float]] = {}
+    #: the same -> the accept that the 24 hours count from; what came too early begins no new ones
+    _due: dict[tuple[str, Lane, str], tuple[Event, float]] = {}
+    #: places with a heartbeat in doubt, which somebody may have read -> since when
+    _doubted: dict[Lane, float] = {}
 
     @on(WireAccepted, after=_BEATS)
     def _accepted(self, event: Event, body: WireAccepted) -> None:
@@ -196,18 +194,16 @@ class DueOnce(Checker):
         "neither repeats nor forgets it, nor moves its time."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: schedule -> the promised time on the wall clock, and the event that promised it
-        self._next: dict[str, tuple[float, Event]] = {}
-        #: schedule and time -> the event with which it took place
-        self._kept: dict[tuple[str, float], Event] = {}
-        #: schedules that are due, as the running process knows
-        self._noticed: set[str] = set()
-        #: since when a process can act; none: none runs
-        self._up: float | None = None
-        #: by how much the wall clock was set, until the event in hand
-        self._offset = 0.0
+    #: schedule -> the promised time on the wall clock, and the event that promised it
+    _next: dict[str, tuple[float, Event]] = {}
+    #: schedule and time -> the event with which it took place
+    _kept: dict[tuple[str, float], Event] = {}
+    #: schedules that are due, as the running process knows
+    _noticed: set[str] = set()
+    #: since when a process can act; none: none runs
+    _up: float | None = None
+    #: by how much the wall clock was set, until the event in hand
+    _offset = 0.0
 
     def on_process_up(self, event: Event, _body: leases.LeaseTaken) -> None:
         self._up = event.at
@@ -301,13 +297,11 @@ class RouteStays(Checker):
     title = "A heartbeat moves no route"
     sentence = "With the target `last` a heartbeat goes to the conversation in which a person wrote to its agent last."
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: inbound -> agent and the place of its answers, until it is admitted
-        self._decided: dict[str, tuple[str, Address]] = {}
-        #: agent -> the place in which a person wrote last, and the event; and the one before
-        self._last: dict[str, tuple[Address, Event]] = {}
-        self._before: dict[str, Address] = {}
+    #: inbound -> agent and the place of its answers, until it is admitted
+    _decided: dict[str, tuple[str, Address]] = {}
+    #: agent -> the place in which a person wrote last, and the event; and the one before
+    _last: dict[str, tuple[Address, Event]] = {}
+    _before: dict[str, Address] = {}
 
     def on_routed(self, event: Event, body: gateway.RouteDecided) -> None:
         if body.reply_to is not None:

@@ -19,7 +19,6 @@ from trunkline.sim.events.hands import AgentAnswered, AgentGiven
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.index.intent_facts import IntentFacts
 from trunkline.sim.index.projection import on, on_intent
-from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker
 from trunkline.sim.invariants.truth.heard_and_answered import is_at_rest
 from trunkline.sim.invariants.truth.said_and_seen import bare
@@ -47,18 +46,16 @@ class RunsAsConfigured(Checker):
         "neither runs without such a cause, and events keep their distance."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: since when the present configuration holds
-        self._since = 0.0
-        self._changed = False
-        self._configured_by: Event | None = None
-        #: agent or entry -> its runs: when each began, with what, in which turn
-        self._runs: dict[str, list[Event]] = {}
-        self._asked: list[Event] = []
-        self._wakes: list[Event] = []
-        #: agents to which a person has written, and when first
-        self._written: dict[str, float] = {}
+    #: since when the present configuration holds
+    _since = 0.0
+    _changed = False
+    _configured_by: Event | None = None
+    #: agent or entry -> its runs: when each began, with what, in which turn
+    _runs: dict[str, list[Event]] = {}
+    _asked: list[Event] = []
+    _wakes: list[Event] = []
+    #: agents to which a person has written, and when first
+    _written: dict[str, float] = {}
 
     def on_configured(self, event: Event, _body: world.WorldLimits) -> None:
         self._changed = self._changed or event.at > 0
@@ -180,13 +177,11 @@ class AlertsReachTheirTarget(Checker):
         "or the last place, unless it was said before or the configuration hides it; an acknowledgement is not."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        self._answers: dict[str, Event] = {}
-        self._queued: dict[str, Event] = {}
-        self._said: set[tuple[str, str]] = set()
-        #: results of commands are relayed, however short they are
-        self._relays = False
+    _answers: dict[str, Event] = {}
+    _queued: dict[str, Event] = {}
+    _said: set[tuple[str, str]] = set()
+    #: results of commands are relayed, however short they are
+    _relays = False
 
     def on_asked(self, _event: Event, body: script.OperatorAsked) -> None:
         self._relays = self._relays or body.text.startswith("exec-event")

@@ -8,7 +8,7 @@ from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind
 from trunkline.sim.events.wire import WireAccepted, WireRefused
 from trunkline.sim.events.world import PeerSaid, WorldAccount, WorldPlace
-from trunkline.sim.index.run_facts import IntentFacts, Lane, RunFacts, is_one_place
+from trunkline.sim.index.run_facts import IntentFacts, Lane, is_one_place
 from trunkline.sim.invariants.base import Checker, EvidenceKind
 
 
@@ -26,16 +26,14 @@ class AddressFidelity(Checker):
         "only if the conversation has it."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        self._accounts: dict[str, set[str]] = {}
-        self._places: set[Lane] = set()
-        #: channel -> the ids of its conversations
-        self._ids: dict[str, set[str]] = {}
-        #: seq -> a target that an agent or a client named
-        self._named: dict[int, delivery.TargetResolved] = {}
-        #: threads that the gateway must open before it names them
-        self._to_open: set[Lane] = set()
+    _accounts: dict[str, set[str]] = {}
+    _places: set[Lane] = set()
+    #: channel -> the ids of its conversations
+    _ids: dict[str, set[str]] = {}
+    #: seq -> a target that an agent or a client named
+    _named: dict[int, delivery.TargetResolved] = {}
+    #: threads that the gateway must open before it names them
+    _to_open: set[Lane] = set()
 
     def on_routed(self, event: Event, body: gateway.RouteDecided) -> None:
         if body.reply_reason is Reason.REPLY_IN_OPENED_THREAD and body.reply_to is not None:
@@ -134,11 +132,9 @@ class AudienceConfinement(Checker):
         "merges the two."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        self._secrets: dict[str, tuple[Address, Event]] = {}
-        #: place -> its parent room
-        self._above: dict[Lane, str] = {}
+    _secrets: dict[str, tuple[Address, Event]] = {}
+    #: place -> its parent room
+    _above: dict[Lane, str] = {}
 
     def on_place(self, event: Event, body: WorldPlace) -> None:
         self._above[body.address.lane] = body.under or body.name

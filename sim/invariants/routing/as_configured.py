@@ -12,7 +12,7 @@ from trunkline.sim.events.actions import AgentTold
 from trunkline.sim.events.hands import AgentAnswered
 from trunkline.sim.events.world import WorldLimits
 from trunkline.sim.index.intent_facts import Lane
-from trunkline.sim.index.run_facts import RunFacts, config_of
+from trunkline.sim.index.run_facts import config_of
 from trunkline.sim.invariants.base import Checker
 
 #: what stands in a key as it is
@@ -33,13 +33,11 @@ class RoutedAsConfigured(Checker):
         "unless the place is bound or the session is named."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: the configurations that may have decided, and their texts: a turn that goes on after a reload keeps its route
-        self._configs: list[GatewayConfig] = []
-        self._texts: list[str] = []
-        #: lane of a home -> place and home of its last message, and the agents and keys that they may give
-        self._wanted: dict[Lane, tuple[Address, Address, list[tuple[str, str]]]] = {}
+    #: the configurations that may have decided, and their texts: a turn that goes on after a reload keeps its route
+    _configs: list[GatewayConfig] = []
+    _texts: list[str] = []
+    #: lane of a home -> place and home of its last message, and the agents and keys that they may give
+    _wanted: dict[Lane, tuple[Address, Address, list[tuple[str, str]]]] = {}
 
     def on_configured(self, _event: Event, body: WorldLimits) -> None:
         config = self.run.config

@@ -5,7 +5,6 @@ from trunkline.core.events.hands import DelegationAccepted
 from trunkline.core.values import ChatKind, IntentKind, WorkKind
 from trunkline.sim.events import wire, world
 from trunkline.sim.events.hands import AgentAnswered
-from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker
 from trunkline.sim.invariants.truth.heard_and_answered import is_at_rest
 
@@ -24,11 +23,9 @@ class CommandsAreObeyed(Checker):
         "others unbind what they have bound, and lists have what there is, of others only for owners."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: channel, conversation and id of a message -> the command
-        self._given: dict[tuple[str, str, str], Event] = {}
-        self._answered: set[int] = set()
+    #: channel, conversation and id of a message -> the command
+    _given: dict[tuple[str, str, str], Event] = {}
+    _answered: set[int] = set()
 
     def on_said(self, event: Event, body: world.PeerSaid) -> None:
         config, text = self.run.config, body.text.strip()

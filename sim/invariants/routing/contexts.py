@@ -17,7 +17,7 @@ from trunkline.sim.events.script import TextDenied
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import AgentContexts, ThreadOpened, WorldLimits, WorldPlace
 from trunkline.sim.index.projection import on
-from trunkline.sim.index.run_facts import IntentFacts, RunFacts
+from trunkline.sim.index.run_facts import IntentFacts
 from trunkline.sim.invariants.base import Checker, EvidenceKind
 
 #: turns that work in no conversation, and what a mark calls them
@@ -63,14 +63,12 @@ class _Crossing:
 class _Contexts(Checker):
     """Base of the three checkers: turns with their places, and the decisions on what leaves these."""
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        self._settings: dict[str, AgentContexts] = {}
-        self._turns: dict[str, _Turn] = {}
-        #: thread -> the conversation that it is in
-        self._parents: dict[tuple[str, str], str] = {}
-        #: delegation -> the place that the agent named for its answer: there a turn without a place speaks at home
-        self._named: dict[str | None, Address] = {}
+    _settings: dict[str, AgentContexts] = {}
+    _turns: dict[str, _Turn] = {}
+    #: thread -> the conversation that it is in
+    _parents: dict[tuple[str, str], str] = {}
+    #: delegation -> the place that the agent named for its answer: there a turn without a place speaks at home
+    _named: dict[str | None, Address] = {}
 
     def on_limits(self, event: Event, body: WorldLimits) -> None:
         self._settings = {settings.agent: settings for settings in body.contexts or ()}
@@ -288,10 +286,8 @@ class DeniedIsNotDone(_Contexts):
     evidence = EvidenceKind.MISPLACED
     sentence = "What the cross-context policy denied to a turn is not on the wire, nor is its text anywhere else."
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: turn -> the texts that were denied to it, with the denials
-        self._denied: defaultdict[str, dict[str, Event]] = defaultdict(dict)
+    #: turn -> the texts that were denied to it, with the denials
+    _denied: defaultdict[str, dict[str, Event]] = defaultdict(dict)
 
     def on_counted(self, event: Event, body: actions.PolicyDecided) -> None:
         self.on_decision(event, body)

@@ -18,14 +18,12 @@ _MISPLACED = "an end as misplaced, not as delivered"
 class ReplyReferences(Checker):
     """The part of R1 about reply references (``reply_reference`` of a channel)."""
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: process -> channels whose answers quote their message
-        self._quoting: dict[int, frozenset[str]] = {}
-        #: the same at the start of each turn: a reload may come while it runs
-        self._at_turn: dict[str, frozenset[str]] = {}
-        #: intent -> the message that it must quote
-        self._quotes: dict[str, str] = {}
+    #: process -> channels whose answers quote their message
+    _quoting: dict[int, frozenset[str]] = {}
+    #: the same at the start of each turn: a reload may come while it runs
+    _at_turn: dict[str, frozenset[str]] = {}
+    #: intent -> the message that it must quote
+    _quotes: dict[str, str] = {}
 
     def on_configured(self, event: Event, body: gateway.ProcessStarted | gateway.ConfigReloaded) -> None:
         self._quoting[event.generation] = frozenset(body.quoting)
@@ -71,10 +69,8 @@ class ExactReturnAddress(ReplyReferences):
     evidence = EvidenceKind.MISPLACED
     sentence = "A reply has the channel, account, conversation, thread and reply reference of its causing inbound."
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: turn -> places that took nothing of it
-        self._no_place: dict[str, list[Address]] = {}
+    #: turn -> places that took nothing of it
+    _no_place: dict[str, list[Address]] = {}
 
     def on_refused(self, event: Event, body: WireRefused, facts: IntentFacts) -> None:
         if body.reason in NO_PLACE:
@@ -171,12 +167,10 @@ class NoHiddenRedirect(Checker):
         "the platform did it and the gateway says that it is misplaced."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: fallbacks by configuration, recorded before the send
-        self._allowed: set[tuple[str, Lane]] = set()
-        #: requested correctly and misplaced by the platform; the gateway must record it as misplaced
-        self._put_elsewhere: dict[str, Event] = {}
+    #: fallbacks by configuration, recorded before the send
+    _allowed: set[tuple[str, Lane]] = set()
+    #: requested correctly and misplaced by the platform; the gateway must record it as misplaced
+    _put_elsewhere: dict[str, Event] = {}
 
     def on_settled(self, event: Event, body: delivery.IntentSettled) -> None:
         accepted = self._put_elsewhere.pop(event.intent or "", None)
@@ -249,15 +243,13 @@ class MirrorOnce(Checker):
     our_keys_part = "the session of an entry"
     sentence = "Each delivered intent has exactly one transcript entry, in the session of the wire conversation."
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: expected entries: the store refused them at first, or an operator confirmed the delivery later
-        self._due: dict[str, Event] = {}
-        #: sessions that a place has left, and by agent and place the session that it spoke in last
-        self._left: set[str] = set()
-        self._spoke: dict[tuple[str, Lane], str] = {}
-        #: intents whose session was that of their place by the scopes of their preparation, which a reload may change
-        self._fitted: set[str] = set()
+    #: expected entries: the store refused them at first, or an operator confirmed the delivery later
+    _due: dict[str, Event] = {}
+    #: sessions that a place has left, and by agent and place the session that it spoke in last
+    _left: set[str] = set()
+    _spoke: dict[tuple[str, Lane], str] = {}
+    #: intents whose session was that of their place by the scopes of their preparation, which a reload may change
+    _fitted: set[str] = set()
 
     def on_prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
         # Scopes and links decide only whether these keys fit.

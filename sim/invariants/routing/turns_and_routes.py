@@ -9,7 +9,6 @@ from trunkline.sim.events.world import CredentialRotated
 from trunkline.sim.index.binding_facts import BindingFacts
 from trunkline.sim.index.intent_facts import IntentFacts
 from trunkline.sim.index.projection import on
-from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker, EvidenceKind
 
 #: the gateway's own messages; a notice replaces an answer at its place, and R1 and R2 judge it
@@ -79,17 +78,15 @@ class OneSession(Checker):
         "and messages of a session that was reset start no turn in the session that has its key now."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        self._created: dict[str, Event] = {}
-        #: session -> admitted work that has not ended, in order
-        self._waiting: dict[str, list[str]] = {}
-        self._running: dict[str, Event] = {}
-        #: work whose turn has not begun -> its admission, and the first turn that began before it
-        self._overtaken: dict[str, tuple[Event, Event]] = {}
-        self._admissions: dict[str, Event] = {}
-        #: session key -> its last reset
-        self._resets: dict[str, Event] = {}
+    _created: dict[str, Event] = {}
+    #: session -> admitted work that has not ended, in order
+    _waiting: dict[str, list[str]] = {}
+    _running: dict[str, Event] = {}
+    #: work whose turn has not begun -> its admission, and the first turn that began before it
+    _overtaken: dict[str, tuple[Event, Event]] = {}
+    _admissions: dict[str, Event] = {}
+    #: session key -> its last reset
+    _resets: dict[str, Event] = {}
 
     def on_session(self, event: Event, body: gateway.SessionCreated) -> None:
         self.exercised += 1
@@ -172,13 +169,11 @@ class CurrentRoute(Checker):
         "gateway has; and every message in a bound conversation, of bots and webhooks too, keeps it bound."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: process -> its last reload
-        self._reloads: dict[int, Event] = {}
-        #: binding -> when a message was in its conversation that has not touched it yet, and its commit
-        self._said: dict[str, tuple[float, Event]] = {}
-        self._tokens: dict[tuple[str, str], Event] = {}
+    #: process -> its last reload
+    _reloads: dict[int, Event] = {}
+    #: binding -> when a message was in its conversation that has not touched it yet, and its commit
+    _said: dict[str, tuple[float, Event]] = {}
+    _tokens: dict[tuple[str, str], Event] = {}
 
     def on_reloaded(self, event: Event, _body: gateway.ConfigReloaded) -> None:
         self._reloads[event.generation] = event

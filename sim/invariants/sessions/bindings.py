@@ -7,7 +7,7 @@ from trunkline.core.reasons import Reason
 from trunkline.core.values import Address
 from trunkline.sim.events import processes, script, world
 from trunkline.sim.index.binding_facts import BindingFacts
-from trunkline.sim.index.run_facts import Lane, RunFacts
+from trunkline.sim.index.run_facts import Lane
 from trunkline.sim.invariants.base import Checker
 from trunkline.sim.invariants.routing.return_address import key_is_of
 
@@ -31,20 +31,18 @@ class BindingLife(Checker):
         "router chooses active ones; a refused binding leaves no thread."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: threads that were opened and are not bound yet, by the request
-        self._opened: dict[Lane, Event] = {}
-        #: the response to the next opening is lost, so the gateway cannot know that thread
-        self._lost = False
-        #: work -> threads for it whose request the gateway gave up, so that it cannot know them
-        self._abandoned: Counter[str] = Counter()
-        #: turns that run; and inbound id -> how often its turn was cut off with its process
-        self._turns: dict[str, Event] = {}
-        self._cut_off: Counter[str] = Counter()
-        #: messages by their place on the platform: the accounts that received them, and turns of other accounts
-        self._heard: dict[_Message, set[str]] = {}
-        self._foreign: dict[_Message, tuple[Event, BindingFacts]] = {}
+    #: threads that were opened and are not bound yet, by the request
+    _opened: dict[Lane, Event] = {}
+    #: the response to the next opening is lost, so the gateway cannot know that thread
+    _lost = False
+    #: work -> threads for it whose request the gateway gave up, so that it cannot know them
+    _abandoned: Counter[str] = Counter()
+    #: turns that run; and inbound id -> how often its turn was cut off with its process
+    _turns: dict[str, Event] = {}
+    _cut_off: Counter[str] = Counter()
+    #: messages by their place on the platform: the accounts that received them, and turns of other accounts
+    _heard: dict[_Message, set[str]] = {}
+    _foreign: dict[_Message, tuple[Event, BindingFacts]] = {}
 
     def on_received(self, event: Event, body: gateway.InboundReceived) -> None:
         message = _message(body)
@@ -184,10 +182,8 @@ class NoSelfEcho(Checker):
         "and are not dropped wholesale."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: inbound id -> the posted message
-        self._inbound: dict[str, Event] = {}
+    #: inbound id -> the posted message
+    _inbound: dict[str, Event] = {}
 
     def on_received(self, event: Event, body: gateway.InboundReceived) -> None:
         said = self.run.posts.get((body.address.channel, body.address.conversation, body.message_id))

@@ -10,7 +10,7 @@ from trunkline.sim.events.actions import WireActed
 from trunkline.sim.events.script import ClientRequested
 from trunkline.sim.events.wire import WireAccepted, WireRefused
 from trunkline.sim.index.projection import on
-from trunkline.sim.index.run_facts import IntentFacts, RunFacts
+from trunkline.sim.index.run_facts import IntentFacts
 from trunkline.sim.invariants.base import Checker, EvidenceKind
 
 #: what changes a message that people have read
@@ -33,16 +33,14 @@ class MirrorIsTruth(Checker):
         "that sent a message has a note if it did not arrive."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: whether the gateway leaves notes
-        self._notes = False
-        #: bad ends of what turns and hands sent, without a note so far
-        self._unnoted: dict[str, Event] = {}
-        #: what has a note; one that an operator retried in vain needs no second one
-        self._has_note: set[str] = set()
-        #: change -> what the platform did to a message of the gateway, until its line follows
-        self._changed: dict[str, Event] = {}
+    #: whether the gateway leaves notes
+    _notes = False
+    #: bad ends of what turns and hands sent, without a note so far
+    _unnoted: dict[str, Event] = {}
+    #: what has a note; one that an operator retried in vain needs no second one
+    _has_note: set[str] = set()
+    #: change -> what the platform did to a message of the gateway, until its line follows
+    _changed: dict[str, Event] = {}
 
     def on_acted(self, event: Event, body: WireActed) -> None:
         if body.author == "bot" and body.action in _CHANGES:
@@ -162,13 +160,11 @@ class DryRunHasNoEffect(Checker):
         "intent; both are reported as what they are."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        self._cancelled: dict[str, Event] = {}
-        #: seqs of dry runs and of the events that led to them
-        self._previews: dict[int, Event] = {}
-        #: seqs of the dry runs that clients requested
-        self._dry_runs: dict[int | None, Event] = {}
+    _cancelled: dict[str, Event] = {}
+    #: seqs of dry runs and of the events that led to them
+    _previews: dict[int, Event] = {}
+    #: seqs of the dry runs that clients requested
+    _dry_runs: dict[int | None, Event] = {}
 
     def on_hook(self, event: Event, body: delivery.HookSending) -> None:
         if body.verdict == "cancelled":

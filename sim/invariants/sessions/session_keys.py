@@ -41,20 +41,18 @@ class OneKey(Checker):
         "scope, or an event records that it was left. A key that a caller names is used."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        self._keys: dict[_Spot, tuple[str, Event]] = {}
-        self._ids: dict[str, tuple[str, Event]] = {}
-        #: conversation -> its last session, and its key
-        self._last: dict[_Spot, tuple[str, str, Event]] = {}
-        #: conversation -> its session in the store before the first process started
-        self._stored: dict[Lane, tuple[str, str, Event]] = {}
-        #: sessions that were reset, moved or left
-        self._told: set[str] = set()
-        self._asked: dict[int, str] = {}
-        #: the last decided route
-        self._routed: Event | None = None
-        self._scopes = 0
+    _keys: dict[_Spot, tuple[str, Event]] = {}
+    _ids: dict[str, tuple[str, Event]] = {}
+    #: conversation -> its last session, and its key
+    _last: dict[_Spot, tuple[str, str, Event]] = {}
+    #: conversation -> its session in the store before the first process started
+    _stored: dict[Lane, tuple[str, str, Event]] = {}
+    #: sessions that were reset, moved or left
+    _told: set[str] = set()
+    _asked: dict[int, str] = {}
+    #: the last decided route
+    _routed: Event | None = None
+    _scopes = 0
 
     def on_landed(self, event: Event, body: WireAccepted, facts: IntentFacts) -> None:
         """A target may be an alias: the key belongs to the conversation where people see the message."""
@@ -261,19 +259,17 @@ class ScopesAndLinks(Checker):
         "second one's first turn."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: linked person as the scope knows them -> the key, and what the scope knows of the places of a key
-        self._keys: dict[tuple[str, ...], tuple[str, Event]] = {}
-        self._places: dict[str, tuple[tuple[str, ...], Address, Event]] = {}
-        #: session key, scope, agent and place of every pair that was checked
-        self._fine: set[tuple[str, str, str, Lane]] = set()
-        #: session -> the first turn for each account of a person
-        self._turns: dict[str, dict[tuple[str, str], Event]] = {}
-        #: session -> the people of those turns, and the number of the links that they are named by
-        self._people: dict[str, tuple[int, set[str]]] = {}
-        self._warned: set[tuple[str, tuple[str, str]]] = set()
-        self._scopes = 0
+    #: linked person as the scope knows them -> the key, and what the scope knows of the places of a key
+    _keys: dict[tuple[str, ...], tuple[str, Event]] = {}
+    _places: dict[str, tuple[tuple[str, ...], Address, Event]] = {}
+    #: session key, scope, agent and place of every pair that was checked
+    _fine: set[tuple[str, str, str, Lane]] = set()
+    #: session -> the first turn for each account of a person
+    _turns: dict[str, dict[tuple[str, str], Event]] = {}
+    #: session -> the people of those turns, and the number of the links that they are named by
+    _people: dict[str, tuple[int, set[str]]] = {}
+    _warned: set[tuple[str, tuple[str, str]]] = set()
+    _scopes = 0
 
     def on_shared(self, event: Event, body: SessionShared) -> None:
         home = self.run.home(event.inbound)

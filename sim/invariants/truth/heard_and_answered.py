@@ -113,16 +113,14 @@ class EverybodyIsHeard(Checker):
         "it is blank, repeated, or a command, the process ended, or the configuration says otherwise."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: what was said and must be heard -> by which events, one for each time
-        self._said: dict[_Said, list[Event]] = {}
-        self._heard = Counter[_Said]()
-        #: messages that are known already, by account and original id
-        self._known: set[tuple[str, str, str, str]] = set()
-        #: messages that the gateway has taken for good
-        self._admitted: set[str] = set()
-        self._reset = False
+    #: what was said and must be heard -> by which events, one for each time
+    _said: dict[_Said, list[Event]] = {}
+    _heard = Counter[_Said]()
+    #: messages that are known already, by account and original id
+    _known: set[tuple[str, str, str, str]] = set()
+    #: messages that the gateway has taken for good
+    _admitted: set[str] = set()
+    _reset = False
 
     def on_pushed(self, event: Event, body: world.PlatformPushed) -> None:
         channel, account, conversation, _ = body.address.lane
@@ -198,11 +196,9 @@ class AnswersAreSent(Checker):
         "said by its tool in that turn, a hook cancels it, or the process ends."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: turns with an answer that is not silent -> the last one
-        self._answers: dict[str, Event] = {}
-        self._queued: set[str] = set()
+    #: turns with an answer that is not silent -> the last one
+    _answers: dict[str, Event] = {}
+    _queued: set[str] = set()
 
     def on_answered(self, event: Event, body: AgentAnswered) -> None:
         if body.work not in (WorkKind.MESSAGE, WorkKind.CALLBACK) or body.place is None:
@@ -251,10 +247,8 @@ class InboundIsTruth(Checker):
         "id, in those words, from that sender, in that place."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: channel, account, conversation and id of a delivery -> its push and its post
-        self._pushed: dict[tuple[str, str, str, str], tuple[Event, Event | None]] = {}
+    #: channel, account, conversation and id of a delivery -> its push and its post
+    _pushed: dict[tuple[str, str, str, str], tuple[Event, Event | None]] = {}
 
     def on_push(self, event: Event, body: PlatformPushed) -> None:
         place = body.address
@@ -332,12 +326,10 @@ class AskedAndAnswered(Checker):
         "that people see as an answer, a tool send or a client's send was asked for by that agent or that client."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: requests of clients without an answer, by their seq
-        self._open: dict[int, Event] = {}
-        #: the processes of the run, by name: with two of them, one stands by and answers nobody
-        self._processes: set[str] = set()
+    #: requests of clients without an answer, by their seq
+    _open: dict[int, Event] = {}
+    #: the processes of the run, by name: with two of them, one stands by and answers nobody
+    _processes: set[str] = set()
 
     def on_process_started(self, event: Event, _body: ProcessStarted) -> None:
         self._processes.add(event.node)

@@ -7,7 +7,6 @@ from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentKind, IntentState
 from trunkline.sim.events.wire import NO_PLACE, WireAccepted, WireRefused
 from trunkline.sim.index.intent_facts import IntentFacts
-from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker, cited
 
 #: ends of which the person surely has nothing
@@ -30,10 +29,8 @@ class NobodyWaitsInSilence(Checker):
         "anything from the gateway; nobody gets one about what arrived, and none goes to a place that is gone."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: answer -> the outcome by which it waits until its place is opened
-        self._waits: dict[str, Event] = {}
+    #: answer -> the outcome by which it waits until its place is opened
+    _waits: dict[str, Event] = {}
 
     def on_ended(self, event: Event, body: AttemptEnded) -> None:
         if body.reason is Reason.PLACE_CLOSED and body.decision == "retry":

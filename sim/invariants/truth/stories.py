@@ -9,7 +9,6 @@ from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireRefused, WireResponseLost
 from trunkline.sim.events.world import CredentialRotated
 from trunkline.sim.index.intent_facts import IntentFacts
-from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker
 
 _R, _S = Reason, IntentState
@@ -69,13 +68,11 @@ class StoriesAreTrue(Checker):
         "and the recorded end and reason of a message follow from them, from its age, from hooks or from a person."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: intent -> what the wire did with its last request, and whether the response was lost
-        self._wire: dict[str, Event] = {}
-        self._lost: dict[str, Event] = {}
-        #: intents of which an attempt may have been accepted
-        self._doubted: set[str] = set()
+    #: intent -> what the wire did with its last request, and whether the response was lost
+    _wire: dict[str, Event] = {}
+    _lost: dict[str, Event] = {}
+    #: intents of which an attempt may have been accepted
+    _doubted: set[str] = set()
 
     def on_arrived(self, event: Event, body: WireAccepted | WireDeduplicated | WireRefused) -> None:
         intent = event.intent or ""
@@ -239,14 +236,12 @@ class NothingIsGivenUp(Checker):
         "response on its account, a fault, an account that was away, the end of a process, a new token, or a person."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: troubles of everything: since when, and until when
-        self._any: list[tuple[float, float]] = []
-        #: those of an account
-        self._of: dict[_Account, list[tuple[float, float]]] = {}
-        #: when an account took something last
-        self._took: dict[_Account, float] = {}
+    #: troubles of everything: since when, and until when
+    _any: list[tuple[float, float]] = []
+    #: those of an account
+    _of: dict[_Account, list[tuple[float, float]]] = {}
+    #: when an account took something last
+    _took: dict[_Account, float] = {}
 
     def on_accepted(self, event: Event, body: WireAccepted) -> None:
         self._took[body.address.channel, body.address.account] = event.at

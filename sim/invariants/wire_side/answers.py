@@ -255,18 +255,16 @@ class OneTurn(WireSideChecker):
         "without an answer for 15 s, or after an end of the process before people had an answer."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: mark -> the turn of its message
-        self._turns: dict[str, ModelTurn] = {}
-        #: a turn after which the model was asked again, and nothing failed in between -> marks, the turn, and the next
-        self._again: dict[int | None, list[tuple[str, ModelTurn, ModelTurn]]] = {}
-        #: requests that have an answer
-        self._answered: set[int | None] = set()
-        #: no process runs
-        self._ended = False
-        #: turns of which only the request was left when their process had ended
-        self._orphans: set[int] = set()
+    #: mark -> the turn of its message
+    _turns: dict[str, ModelTurn] = {}
+    #: a turn after which the model was asked again, and nothing failed in between -> marks, the turn, and the next
+    _again: dict[int | None, list[tuple[str, ModelTurn, ModelTurn]]] = {}
+    #: requests that have an answer
+    _answered: set[int | None] = set()
+    #: no process runs
+    _ended = False
+    #: turns of which only the request was left when their process had ended
+    _orphans: set[int] = set()
 
     def on_process_ended(self, _event: Event, _body: processes.ProcessCrashed | attach.GatewayExited) -> None:
         self._ended = True

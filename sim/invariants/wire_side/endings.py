@@ -12,7 +12,6 @@ from trunkline.sim.index.answer_parts import PART, ModelTurn
 from trunkline.sim.index.bot_messages import BotMessage, letters
 from trunkline.sim.index.marks import answers_in, nudged_mark
 from trunkline.sim.index.projection import on
-from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.index.wire_side import MarkedQuestion, RefusedCall, RunWireSide
 from trunkline.sim.invariants.wire_side.base import ANYTHING, WholeRunChecker, marked, short, when
 
@@ -170,10 +169,8 @@ class NothingLostInSilence(WholeRunChecker):
     )
     only_at_the_end = "judged at the end: an answer may still come, and a restart or a fault begins the wait again"
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: the last event so far
-        self._now: Event | None = None
+    #: the last event so far
+    _now: Event | None = None
 
     @on(*ANYTHING)
     def _goes_on(self, event: Event, _body: Body) -> None:

@@ -10,7 +10,6 @@ from trunkline.sim.events.world import PeerSaid, ThreadClosed
 from trunkline.sim.index.answer_parts import PART, ModelTurn
 from trunkline.sim.index.bot_messages import BotMessage, accepted_after, accepted_at, letters
 from trunkline.sim.index.marks import answers_in, nudged_mark, questions_in
-from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.index.wire_side import MarkedQuestion, RunWireSide
 from trunkline.sim.invariants.base import EvidenceKind
 from trunkline.sim.invariants.wire_side.base import WireSideChecker, short, when
@@ -64,10 +63,8 @@ class NothingNextDoor(WireSideChecker):
     )
     evidence = EvidenceKind.MISPLACED
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: questions whose place was gone before they were answered
-        self._homeless: set[str] = set()
+    #: questions whose place was gone before they were answered
+    _homeless: set[str] = set()
 
     def on_gone(self, event: Event, body: ThreadClosed | WireRefused | PeerSaid) -> None:
         gone = self.wire.gone_since(body.address)

@@ -7,7 +7,6 @@ from trunkline.core.reasons import Reason
 from trunkline.sim.events.wire import WireCalled, WireRefused
 from trunkline.sim.events.world import PeerSaid, ThreadOpened, ThreadReopened
 from trunkline.sim.index.marks import answers_in
-from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.index.wire_side import PASSING, Lane, RefusedCall
 from trunkline.sim.invariants.wire_side.base import WireSideChecker, short
 
@@ -31,10 +30,8 @@ class WaitsHonoured(WireSideChecker):
         "to any of its chats, before the wait is over."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: refusals that ask for a wait which is not known to be over
-        self._waits: list[RefusedCall] = []
+    #: refusals that ask for a wait which is not known to be over
+    _waits: list[RefusedCall] = []
 
     def on_refused(self, event: Event, body: WireRefused) -> None:
         self.exercised += body.retry_after is not None
@@ -81,12 +78,10 @@ class RefusedIsNotRepeated(WireSideChecker):
     title = "Refused for good is final"
     sentence = "What a platform refused for good is not sent again unchanged to the same place."
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: refusals for good that still hold, by what was asked for
-        self._final: dict[Hashable, list[RefusedCall]] = {}
-        #: the same by their places; apart: those of answers
-        self._at: dict[tuple[Lane, bool], list[RefusedCall]] = {}
+    #: refusals for good that still hold, by what was asked for
+    _final: dict[Hashable, list[RefusedCall]] = {}
+    #: the same by their places; apart: those of answers
+    _at: dict[tuple[Lane, bool], list[RefusedCall]] = {}
 
     def on_refused(self, event: Event, body: WireRefused) -> None:
         refusal = self.wire.refusal_by(event)
