@@ -86,9 +86,7 @@ from typing import ClassVar
 
 import msgspec
 
-from trunkline.core.events import Event, EventLog
-from trunkline.core.events.base import RunEnded
-from trunkline.core.events.gateway import RunJoined
+from trunkline.core.events import Event, EventLog, base, gateway
 from trunkline.sim.events.attach import GatewayAttached
 from trunkline.sim.index.projection import EventFeed, Handlers, Projection
 from trunkline.sim.index.run_facts import RunFacts
@@ -375,13 +373,13 @@ class Judge:
 
         log.subscribe(begin_wire_side, GatewayAttached)
         log.subscribe(self._feed.deliver, *self._feed.handlers)
-        log.subscribe(self._end, RunEnded)
+        log.subscribe(self._end, base.RunEnded)
 
     def see(self, event: Event) -> None:
         """Deliver one event to the facts and checkers that take it."""
-        if type(event.body) is RunEnded:
+        if type(event.body) is base.RunEnded:
             self._end(event)
-        elif type(event.body) is RunJoined:
+        elif type(event.body) is gateway.RunJoined:
             for checker in self._checkers:
                 checker.join()
         elif type(event.body) is GatewayAttached:
@@ -413,7 +411,7 @@ class Judge:
 
     def _finish(self) -> None:
         ended = self._ended
-        if ended is None or not isinstance(ended.body, RunEnded):
+        if ended is None or not isinstance(ended.body, base.RunEnded):
             return
         wire = self.run.wire_side
         cut = ended.body.cut

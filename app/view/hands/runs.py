@@ -16,11 +16,9 @@ from trunkline.app.view.index.evidence import BrokenThings
 from trunkline.app.view.index.growing import EventHistory, GrowingRows, LazySequence, Tally
 from trunkline.app.view.index.messages import MessageHistories
 from trunkline.app.view.index.run_index import GrowingView, RunView
-from trunkline.core.events import Body, Event, hands
-from trunkline.core.events.bindings import BindingBound, RouterDecided
+from trunkline.core.events import Body, Event, bindings, hands
 from trunkline.core.events.delivery import IntentPrepared, IntentReopened, IntentSettled, IntentSuppressed
 from trunkline.core.events.gateway import InboundAdmitted, InboundReceived, TurnEnded, TurnStarted
-from trunkline.core.events.hands import DelegationAccepted, DelegationFinished, DelegationProgressed, DelegationStarted
 from trunkline.core.keys import SessionKey
 from trunkline.core.reasons import Reason
 from trunkline.core.states.delegation import CLOSED_CALLBACK, CallbackState
@@ -205,7 +203,7 @@ class DelegationHistory(EventHistory):
         found = next(outcome, CallbackState.SUPPRESSED)
         self._derive(event, found, None if found is CallbackState.DELIVERED else body.reason)
 
-    def on_routed(self, _event: Event, body: RouterDecided) -> None:
+    def on_routed(self, _event: Event, body: bindings.RouterDecided) -> None:
         key = body.target_session_key
         self.session = self.session or (key if key != self.body.session_key else "")
 
@@ -338,10 +336,10 @@ class HandRuns(GrowingView, Sequence[str]):
             since=run.accepted.seq,
             started=run.started[0].seq if started is not None else 0,
             runs=run.started.upto(seq),
-            worker=taken.worker if isinstance(taken, DelegationStarted) else "",
+            worker=taken.worker if isinstance(taken, hands.DelegationStarted) else "",
             finished=ended.seq if ended is not None else 0,
-            result=done if isinstance(done, DelegationFinished) else None,
-            progress=reported.text if isinstance(reported, DelegationProgressed) else "",
+            result=done if isinstance(done, hands.DelegationFinished) else None,
+            progress=reported.text if isinstance(reported, hands.DelegationProgressed) else "",
             progressed=progress.seq if progress is not None else 0,
             turn=turn.seq if turn is not None else 0,
             said=tuple(message for message in run.said if message.seq <= seq),
@@ -363,7 +361,7 @@ class HandRuns(GrowingView, Sequence[str]):
 
     def take_event(self, event: Event) -> None:
         """Show an event to its delegation. The message histories have grown already."""
-        if isinstance(event.body, DelegationAccepted):
+        if isinstance(event.body, hands.DelegationAccepted):
             self._accept(event, event.body)
         elif event.delegation is not None or event.turn in self._turns or event.intent in self._intents:
             named = self._runs.get(event.delegation or "")
@@ -377,7 +375,7 @@ class HandRuns(GrowingView, Sequence[str]):
                     self._intents[event.intent] = run
         super().take_event(event)
 
-    def _accept(self, event: Event, body: DelegationAccepted) -> None:
+    def _accept(self, event: Event, body: hands.DelegationAccepted) -> None:
         if event.delegation is None or event.delegation in self._runs:
             return
         run = DelegationHistory(event, body, self.view.delegations.of(event.delegation))
@@ -407,7 +405,7 @@ class HandRuns(GrowingView, Sequence[str]):
             run.said.append(Announcement(event.seq, body.address))
             run.last = event.seq
 
-    def on_bound(self, event: Event, body: BindingBound) -> None:
+    def on_bound(self, event: Event, body: bindings.BindingBound) -> None:
         """Record the session of a delegation whose thread was bound to it."""
         run = (self._runs.get(event.delegation or "") or self._child(body.session_key)) if body.by == "spawn" else None
         if run is not None:

@@ -3,10 +3,8 @@
 from trunkline.core.events import Event, delivery, gateway
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentState
+from trunkline.sim.events import script, wire, world
 from trunkline.sim.events.actions import WireActed
-from trunkline.sim.events.script import ClientAnswered, ClientRequested
-from trunkline.sim.events.wire import WireAccepted
-from trunkline.sim.events.world import PeerSaid, PlatformPushed
 from trunkline.sim.index.intent_facts import IntentFacts
 from trunkline.sim.index.run_facts import is_one_place
 from trunkline.sim.invariants.base import Checker
@@ -30,7 +28,7 @@ class EverythingEnds(Checker):
     #: ended by an operator, whose ending may be recorded once more
     _closed: set[str | None] = set()
 
-    def on_peer_said(self, event: Event, body: PeerSaid) -> None:
+    def on_peer_said(self, event: Event, body: world.PeerSaid) -> None:
         self.exercised += 1
         place = body.address
         self._said[place.channel, place.conversation, place.thread or "", body.message_id] = event
@@ -54,7 +52,7 @@ class EverythingEnds(Checker):
     def on_dropped(self, event: Event, _body: gateway.InboundDropped) -> None:
         self._settle_message(event.inbound)
 
-    def on_pushed(self, event: Event, body: PlatformPushed) -> None:
+    def on_pushed(self, event: Event, body: world.PlatformPushed) -> None:
         place = body.address
         message = place.channel, place.conversation, place.thread or "", body.original_id
         if message in self._said:
@@ -150,7 +148,7 @@ class StatusIsTruth(Checker):
             return
         for accept in reversed(facts.accepts):
             made = accept.body
-            if not isinstance(made, WireAccepted) or made.chunk != body.chunk:
+            if not isinstance(made, wire.WireAccepted) or made.chunk != body.chunk:
                 continue
             if self._is_named(body.provider_id, made):
                 return
@@ -159,25 +157,25 @@ class StatusIsTruth(Checker):
         expected = "a receipt that names the accepted message"
         self.accuse(event, summary, expected, *facts.accepts, shown=f"“{body.provider_id}” ({body.reason.value})")
 
-    def _is_named(self, provider_id: str | None, made: WireAccepted) -> bool:
+    def _is_named(self, provider_id: str | None, made: wire.WireAccepted) -> bool:
         """Whether an id is that of a message. Some platforms return none, which is no fault of the gateway."""
         if provider_id == made.provider_id:
             return True
         account = self.run.accounts.get((made.address.channel, made.address.account))
         return not provider_id and account is not None and account.nameless
 
-    def on_client_requested(self, event: Event, body: ClientRequested) -> None:
+    def on_client_requested(self, event: Event, body: script.ClientRequested) -> None:
         if body.dry_run:
             self._dry_runs.add(event.seq)
 
-    def on_client_answered(self, event: Event, body: ClientAnswered) -> None:
+    def on_client_answered(self, event: Event, body: script.ClientAnswered) -> None:
         """A dry run is not a delivery, and a reported success has its message on the platform."""
         if not self.run.witnessed:
             return
         self.exercised += 1
         dry_run = event.cause in self._dry_runs
         tries = [self.run.intents[intent] for intent in self.run.sends.get(body.key, ())]
-        made = [e.body for facts in tries for e in facts.accepts if isinstance(e.body, WireAccepted)]
+        made = [e.body for facts in tries for e in facts.accepts if isinstance(e.body, wire.WireAccepted)]
         if dry_run:
             right = body.provider_id is None and body.status in ("dry-run", *_ERRORS)
         elif body.status == "delivered":
@@ -199,7 +197,7 @@ class StatusIsTruth(Checker):
         if facts is not None and not _plainly_delivered(event, facts):
             self._compare(facts, event, event)
 
-    def on_accepted(self, event: Event, _body: WireAccepted, facts: IntentFacts) -> None:
+    def on_accepted(self, event: Event, _body: wire.WireAccepted, facts: IntentFacts) -> None:
         if facts.over:
             self._compare(facts, facts.settled[-1], event)
 
@@ -239,7 +237,7 @@ def _plainly_delivered(settled: Event, facts: IntentFacts) -> bool:
         return False
     body, accept = settled.body, facts.accepts[0].body
     delivered = isinstance(body, delivery.IntentSettled) and body.state is IntentState.DELIVERED
-    return delivered and isinstance(accept, WireAccepted) and accept.address == facts.body.address
+    return delivered and isinstance(accept, wire.WireAccepted) and accept.address == facts.body.address
 
 
 def _names_what_was_changed(act: Event, receipt: delivery.ChunkAcked) -> bool:
@@ -249,7 +247,7 @@ def _names_what_was_changed(act: Event, receipt: delivery.ChunkAcked) -> bool:
 
 
 def _place(event: Event) -> Address | None:
-    return event.body.address if isinstance(event.body, WireAccepted | WireActed) else None
+    return event.body.address if isinstance(event.body, wire.WireAccepted | WireActed) else None
 
 
 def _promise(state: IntentState, chunks: int) -> str:

@@ -5,9 +5,7 @@ import re
 from trunkline.core.events import Event, delivery, gateway, heartbeat, leases
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentKind, IntentState, WorkKind
-from trunkline.sim.events import processes, script, world
-from trunkline.sim.events.wire import WireAccepted
-from trunkline.sim.events.world import WorldHeartbeat
+from trunkline.sim.events import processes, script, wire, world
 from trunkline.sim.index.marks import shown_words
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import IntentFacts, Lane, RunFacts
@@ -16,7 +14,7 @@ from trunkline.sim.invariants.heartbeat.as_configured import heartbeat_of
 
 _DAY = 86_400.0
 #: without one of these there are no heartbeats
-_BEATS = (WorldHeartbeat, heartbeat.HeartbeatStarted)
+_BEATS = (world.WorldHeartbeat, heartbeat.HeartbeatStarted)
 #: seconds for which a request that left in time may be on its way
 _ON_ITS_WAY = 30.0
 _OK = "HEARTBEAT_OK"
@@ -44,7 +42,7 @@ def _agent(run: RunFacts, event: Event) -> str:
     return "" if facts is None else run.heartbeats.agents.get(facts.prepared.inbound or "", "")
 
 
-def _is_shown_ok(run: RunFacts, event: Event, body: WireAccepted) -> bool:
+def _is_shown_ok(run: RunFacts, event: Event, body: wire.WireAccepted) -> bool:
     """Whether a message is an acknowledgement that the configuration shows."""
     settings = run.heartbeats.configured.get(_agent(run, event))
     if settings is None or f"{body.address.channel}:{body.address.account}" not in settings.ok_shown:
@@ -61,8 +59,8 @@ class OkUnseen(Checker):
     title = "An OK is not shown"
     sentence = "No message begins or ends with a heartbeat's token, unless acknowledgements are shown in that place."
 
-    @on(WireAccepted, after=_BEATS)
-    def _accepted(self, event: Event, body: WireAccepted) -> None:
+    @on(wire.WireAccepted, after=_BEATS)
+    def _accepted(self, event: Event, body: wire.WireAccepted) -> None:
         facts = _heartbeat(self.run, event)
         if facts is None or event.intent in self.run.speech.rewritten:
             return
@@ -93,8 +91,8 @@ class OncePerDay(Checker):
     #: places with a heartbeat in doubt, which somebody may have read -> since when
     _doubted: dict[Lane, float] = {}
 
-    @on(WireAccepted, after=_BEATS)
-    def _accepted(self, event: Event, body: WireAccepted) -> None:
+    @on(wire.WireAccepted, after=_BEATS)
+    def _accepted(self, event: Event, body: wire.WireAccepted) -> None:
         facts = _of_heartbeat(self.run, event.intent)
         if facts is None or body.chunk or body.media or _is_shown_ok(self.run, event, body):
             return
@@ -159,8 +157,8 @@ class QuietAtNight(Checker):
     def on_started(self, event: Event, body: heartbeat.HeartbeatStarted) -> None:
         self._judge(event, body.agent, f"the heartbeat of {body.agent} begins", 0.0)
 
-    @on(WireAccepted, after=_BEATS)
-    def _accepted(self, event: Event, body: WireAccepted) -> None:
+    @on(wire.WireAccepted, after=_BEATS)
+    def _accepted(self, event: Event, body: wire.WireAccepted) -> None:
         if _heartbeat(self.run, event) is not None and not body.chunk:
             self._judge(event, _agent(self.run, event), f"{event.intent} is accepted", _ON_ITS_WAY)
 

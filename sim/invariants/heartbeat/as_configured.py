@@ -9,14 +9,10 @@ from zoneinfo import ZoneInfo
 from trunkline.core.channels import Hints, rules_for
 from trunkline.core.config import CronConfig, GatewayConfig, HeartbeatConfig
 from trunkline.core.errors import TargetError
-from trunkline.core.events import Event
-from trunkline.core.events.delivery import IntentPrepared
-from trunkline.core.events.heartbeat import CronDue, HeartbeatStarted
+from trunkline.core.events import Event, delivery, heartbeat
 from trunkline.core.text.chunking.utf16 import units
 from trunkline.core.values import ChatKind, IntentKind, WorkKind
-from trunkline.sim.events import script, world
-from trunkline.sim.events.hands import AgentAnswered, AgentGiven
-from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events import hands, script, wire, world
 from trunkline.sim.index.intent_facts import IntentFacts
 from trunkline.sim.index.projection import on, on_intent
 from trunkline.sim.invariants.base import Checker
@@ -32,7 +28,7 @@ _OK, _AS = "HEARTBEAT_OK", "as the configuration says"
 _READ = ("NO_REPLY", "Reasoning:", "MEDIA:", "[[", "<", "&nbsp;")
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 #: without one of these there are no heartbeats
-_BEATS = (world.WorldHeartbeat, HeartbeatStarted)
+_BEATS = (world.WorldHeartbeat, heartbeat.HeartbeatStarted)
 
 
 class RunsAsConfigured(Checker):
@@ -66,16 +62,16 @@ class RunsAsConfigured(Checker):
         if body.what != "wake":
             self._asked.append(event)
 
-    def on_entry_due(self, event: Event, body: CronDue) -> None:
+    def on_entry_due(self, event: Event, body: heartbeat.CronDue) -> None:
         if body.starts == "heartbeat":
             self._wakes.append(event)
 
-    @on(AgentAnswered, after=_BEATS)
-    def _answered(self, event: Event, body: AgentAnswered) -> None:
+    @on(hands.AgentAnswered, after=_BEATS)
+    def _answered(self, event: Event, body: hands.AgentAnswered) -> None:
         if body.work is WorkKind.MESSAGE:
             self._written.setdefault(body.agent, event.at)
 
-    def on_given(self, event: Event, body: AgentGiven) -> None:
+    def on_given(self, event: Event, body: hands.AgentGiven) -> None:
         if body.work not in (WorkKind.HEARTBEAT, WorkKind.CRON):
             return
         runs = self._runs.setdefault(body.agent if body.work is WorkKind.HEARTBEAT else f"cron:{body.peer.name}", [])
@@ -186,18 +182,18 @@ class AlertsReachTheirTarget(Checker):
     def on_asked(self, _event: Event, body: script.OperatorAsked) -> None:
         self._relays = self._relays or body.text.startswith("exec-event")
 
-    @on(AgentAnswered, after=_BEATS)
-    def _answered(self, event: Event, body: AgentAnswered) -> None:
+    @on(hands.AgentAnswered, after=_BEATS)
+    def _answered(self, event: Event, body: hands.AgentAnswered) -> None:
         if body.work is WorkKind.HEARTBEAT:
             self._answers[event.turn or ""] = event
 
-    @on(IntentPrepared, after=_BEATS)
-    def _prepared(self, event: Event, body: IntentPrepared) -> None:
+    @on(delivery.IntentPrepared, after=_BEATS)
+    def _prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
         if body.intent_kind is IntentKind.HEARTBEAT:
             self._queued[event.turn or ""] = event
 
-    @on_intent(WireAccepted, after=_BEATS)
-    def _accepted(self, event: Event, body: WireAccepted, facts: IntentFacts) -> None:
+    @on_intent(wire.WireAccepted, after=_BEATS)
+    def _accepted(self, event: Event, body: wire.WireAccepted, facts: IntentFacts) -> None:
         config = self.run.config
         if config is None or facts.body.intent_kind is not IntentKind.HEARTBEAT:
             return
@@ -220,7 +216,7 @@ class AlertsReachTheirTarget(Checker):
         config = self.run.config
         for turn, event in self._answers.items() if config is not None and is_at_rest(last) else ():
             body, queued = event.body, self._queued.get(turn)
-            assert isinstance(body, AgentAnswered)
+            assert isinstance(body, hands.AgentAnswered)
             found = None if config is None else heartbeat_of(config, body.agent)
             text = (body.text or "").strip()
             acknowledges = None if found is None or any(sign in text for sign in _READ) else _acknowledges(text, found)

@@ -5,12 +5,9 @@ from functools import lru_cache
 
 from trunkline.core.channels import rules_for
 from trunkline.core.config import DmScope, GatewayConfig, GroupScope, RouteRuleConfig
-from trunkline.core.events import Event
-from trunkline.core.events.delivery import IntentPrepared
+from trunkline.core.events import Event, delivery
 from trunkline.core.values import Address, ChatKind, IntentKind, WorkKind
-from trunkline.sim.events.actions import AgentTold
-from trunkline.sim.events.hands import AgentAnswered
-from trunkline.sim.events.world import WorldLimits
+from trunkline.sim.events import actions, hands, world
 from trunkline.sim.index.intent_facts import Lane
 from trunkline.sim.index.run_facts import config_of
 from trunkline.sim.invariants.base import Checker
@@ -39,14 +36,14 @@ class RoutedAsConfigured(Checker):
     #: lane of a home -> place and home of its last message, and the agents and keys that they may give
     _wanted: dict[Lane, tuple[Address, Address, list[tuple[str, str]]]] = {}
 
-    def on_configured(self, _event: Event, body: WorldLimits) -> None:
+    def on_configured(self, _event: Event, body: world.WorldLimits) -> None:
         config = self.run.config
         if config is not None and body.config not in self._texts:
             self._configs.append(config)
             self._texts.append(body.config)
             self._wanted.clear()
 
-    def on_answered(self, event: Event, body: AgentAnswered) -> None:
+    def on_answered(self, event: Event, body: hands.AgentAnswered) -> None:
         if body.work is not WorkKind.MESSAGE or body.place is None or not body.session_key:
             return
         home = self.run.home(self.run.hands.work_of.get(event.turn or "")) or body.place
@@ -58,11 +55,11 @@ class RoutedAsConfigured(Checker):
             known = self._wanted[home.lane] = body.place, home, found
         self._compare(event, (body.agent, body.session_key), known[2], home)
 
-    def on_told(self, event: Event, body: AgentTold) -> None:
+    def on_told(self, event: Event, body: actions.AgentTold) -> None:
         if body.session_key is not None and body.place is not None and '"session"' not in body.asked:
             self._of_place(event, body.session_key, body.place)
 
-    def on_prepared(self, event: Event, body: IntentPrepared) -> None:
+    def on_prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
         if body.intent_kind is IntentKind.SEND and body.mirror_key is not None and not body.named_session:
             self._of_place(event, body.mirror_key, body.address)
 

@@ -11,11 +11,9 @@ from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.events import Event, actions, gateway
 from trunkline.core.message_tool.conversations import is_listed, same_conversation
 from trunkline.core.values import Address, IntentKind, WorkKind
+from trunkline.sim.events import hands, script, world
 from trunkline.sim.events.actions import WireActed
-from trunkline.sim.events.hands import AgentDelegated
-from trunkline.sim.events.script import TextDenied
 from trunkline.sim.events.wire import WireAccepted
-from trunkline.sim.events.world import AgentContexts, ThreadOpened, WorldLimits, WorldPlace
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import IntentFacts
 from trunkline.sim.invariants.base import Checker, EvidenceKind
@@ -35,7 +33,7 @@ class _Decision:
     event: Event
     body: actions.PolicyDecided
     configured: bool
-    settings: AgentContexts
+    settings: world.AgentContexts
 
 
 @dataclass(slots=True)
@@ -63,21 +61,21 @@ class _Crossing:
 class _Contexts(Checker):
     """Base of the three checkers: turns with their places, and the decisions on what leaves these."""
 
-    _settings: dict[str, AgentContexts] = {}
+    _settings: dict[str, world.AgentContexts] = {}
     _turns: dict[str, _Turn] = {}
     #: thread -> the conversation that it is in
     _parents: dict[tuple[str, str], str] = {}
     #: delegation -> the place that the agent named for its answer: there a turn without a place speaks at home
     _named: dict[str | None, Address] = {}
 
-    def on_limits(self, event: Event, body: WorldLimits) -> None:
+    def on_limits(self, event: Event, body: world.WorldLimits) -> None:
         self._settings = {settings.agent: settings for settings in body.contexts or ()}
 
-    def on_place(self, event: Event, body: WorldPlace | ThreadOpened) -> None:
+    def on_place(self, event: Event, body: world.WorldPlace | world.ThreadOpened) -> None:
         if body.address.parent is not None:
             self._parents[body.address.channel, body.address.conversation] = body.address.parent
 
-    def on_delegated(self, event: Event, body: AgentDelegated) -> None:
+    def on_delegated(self, event: Event, body: hands.AgentDelegated) -> None:
         if body.reply_to is not None:
             self._named[event.delegation] = body.reply_to
 
@@ -112,7 +110,7 @@ class _Contexts(Checker):
             configured = self._configured(turn, self._whole(body.target), settings)
             turn.decisions.append(_Decision(event, body, configured, settings))
 
-    def _configured(self, turn: _Turn, target: Address, settings: AgentContexts) -> bool:
+    def _configured(self, turn: _Turn, target: Address, settings: world.AgentContexts) -> bool:
         """Whether the configuration lets a turn write to a place."""
         if turn.places:
             crosses = all(place.channel != target.channel for place in turn.places)
@@ -262,7 +260,7 @@ class MarksAreSeen(_Contexts):
         self.accuse(event, summary, f"the mark “{wanted}”", *causes, shown=shown, first_wrong=wrong.seq)
 
 
-def _is_marked(turn: _Turn, place: Address, settings: AgentContexts) -> bool:
+def _is_marked(turn: _Turn, place: Address, settings: world.AgentContexts) -> bool:
     if not turn.places:
         return settings.marks_nowhere
     across = all(spoken.channel != place.channel for spoken in turn.places)
@@ -293,14 +291,14 @@ class DeniedIsNotDone(_Contexts):
         self.on_decision(event, body)
         self.exercised += not body.allowed
 
-    def on_withheld(self, event: Event, body: TextDenied) -> None:
+    def on_withheld(self, event: Event, body: script.TextDenied) -> None:
         turn = event.turn or ""
         self._denied[turn][_bare(body.text)] = event
         for facts in self.run.intents.values():
             if facts.prepared.turn == turn and facts.accepts:
                 self._judge_text(facts.accepts[-1], turn)
 
-    @on(gateway.TurnStarted, after=(TextDenied,))
+    @on(gateway.TurnStarted, after=(script.TextDenied,))
     def _begins(self, event: Event, _body: gateway.TurnStarted) -> None:
         # It may run again because its process died; by now the configuration may allow the text.
         self._denied.pop(event.turn or "", None)

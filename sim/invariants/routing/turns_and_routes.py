@@ -3,9 +3,7 @@
 from trunkline.core.events import Event, bindings, delivery, gateway
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentKind, WorkKind
-from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
-from trunkline.sim.events.wire import WireAccepted, WireRefused
-from trunkline.sim.events.world import CredentialRotated
+from trunkline.sim.events import processes, wire, world
 from trunkline.sim.index.binding_facts import BindingFacts
 from trunkline.sim.index.intent_facts import IntentFacts
 from trunkline.sim.index.projection import on
@@ -154,7 +152,7 @@ class OneSession(Checker):
         if event.inbound in waiting:
             waiting.remove(event.inbound or "")
 
-    def on_process_gone(self, _event: Event, _body: ProcessCrashed | ProcessStopped) -> None:
+    def on_process_gone(self, _event: Event, _body: processes.ProcessCrashed | processes.ProcessStopped) -> None:
         """Admitted work of the ended process runs again, in the same order."""
         self._running.clear()
 
@@ -241,13 +239,13 @@ class CurrentRoute(Checker):
         seen = f"{said.kind}, and nothing for {_SLACK:g} s"
         self.accuse(said, summary, f"binding.touched of {bound.id} at {at:.3f}s", bound.bound, shown=seen, missing=said)
 
-    def on_rotated(self, event: Event, body: CredentialRotated) -> None:
+    def on_rotated(self, event: Event, body: world.CredentialRotated) -> None:
         self._tokens[body.channel, body.account] = event
 
-    @on(WireAccepted, WireRefused, after=(CredentialRotated,))
-    def _used(self, event: Event, body: WireAccepted | WireRefused) -> None:
+    @on(wire.WireAccepted, wire.WireRefused, after=(world.CredentialRotated,))
+    def _used(self, event: Event, body: wire.WireAccepted | wire.WireRefused) -> None:
         newest = self._tokens.get((body.address.channel, body.address.account))
-        if newest is None or not body.credential or not isinstance(newest.body, CredentialRotated):
+        if newest is None or not body.credential or not isinstance(newest.body, world.CredentialRotated):
             return
         self.exercised += 1
         given = newest.at + newest.body.tell

@@ -5,22 +5,10 @@ import msgspec
 from trunkline.core.channels import rules_for
 from trunkline.core.config import DmScope, GroupScope
 from trunkline.core.errors import KeyFormatError
-from trunkline.core.events import Event
-from trunkline.core.events.delivery import IntentPrepared, MirrorAppended, SendRequested, TargetResolved
-from trunkline.core.events.gateway import (
-    InboundAdmitted,
-    InboundReceived,
-    RouteDecided,
-    SessionLeft,
-    SessionMoved,
-    SessionReset,
-    SessionShared,
-    TurnStarted,
-)
+from trunkline.core.events import Event, delivery, gateway
 from trunkline.core.keys import canonical_key
 from trunkline.core.values import Address, ChatKind, Peer, WorkKind
-from trunkline.sim.events.wire import WireAccepted
-from trunkline.sim.events.world import WorldSession
+from trunkline.sim.events import wire, world
 from trunkline.sim.index.intent_facts import IntentFacts
 from trunkline.sim.index.run_facts import Lane, RunFacts
 from trunkline.sim.invariants.base import Checker
@@ -54,7 +42,7 @@ class OneKey(Checker):
     _routed: Event | None = None
     _scopes = 0
 
-    def on_landed(self, event: Event, body: WireAccepted, facts: IntentFacts) -> None:
+    def on_landed(self, event: Event, body: wire.WireAccepted, facts: IntentFacts) -> None:
         """A target may be an alias: the key belongs to the conversation where people see the message."""
         if facts.prepared.binding is not None or body.address.kind is facts.body.address.kind:
             return
@@ -62,32 +50,32 @@ class OneKey(Checker):
             self.exercised += 1
             self._one_key(body.address, body.address.lane, facts.body.mirror_key, event)
 
-    def on_world_session(self, event: Event, body: WorldSession) -> None:
+    def on_world_session(self, event: Event, body: world.WorldSession) -> None:
         if body.address is not None:
             # An old key does not name the agent; the first agent that answers there must continue this session.
             self._stored[body.address.lane] = (body.session_id, body.session_key, event)
 
-    def on_requested(self, event: Event, body: SendRequested) -> None:
+    def on_requested(self, event: Event, body: delivery.SendRequested) -> None:
         if body.session_key is not None and body.session_key.strip():
             self._asked[event.seq] = body.session_key
 
-    def on_resolved(self, event: Event, _body: TargetResolved) -> None:
+    def on_resolved(self, event: Event, _body: delivery.TargetResolved) -> None:
         """Compare the requested session with that of the intent."""
         if event.cause in self._asked:
             self._asked[event.seq] = self._asked[event.cause]
 
-    def on_reset(self, event: Event, body: SessionReset) -> None:
+    def on_reset(self, event: Event, body: gateway.SessionReset) -> None:
         self._told.add(body.before)
         self._ids[body.session_key] = (body.session_id, event)
 
-    def on_moved(self, event: Event, body: SessionMoved) -> None:
+    def on_moved(self, event: Event, body: gateway.SessionMoved) -> None:
         """All conversations of a session get its new key; until then, work in it was remembered under the old one."""
         for spot in [spot for spot, (key, _) in self._keys.items() if key == body.old_key]:
             del self._keys[spot]
         self._ids.pop(body.old_key, None)
         self._ids[body.session_key] = (body.session_id, event)
 
-    def on_left(self, event: Event, body: SessionLeft) -> None:
+    def on_left(self, event: Event, body: gateway.SessionLeft) -> None:
         """A conversation has another session, and its key, from its next message on."""
         self._told.add(body.old_session_id)
         leaving = self._routed
@@ -95,10 +83,10 @@ class OneKey(Checker):
         if place is not None:
             self._keys.pop((_agent(body.session_key), place.lane), None)
 
-    def on_routed_now(self, event: Event, _body: RouteDecided) -> None:
+    def on_routed_now(self, event: Event, _body: gateway.RouteDecided) -> None:
         self._routed = event
 
-    def on_admitted(self, event: Event, body: InboundAdmitted) -> None:
+    def on_admitted(self, event: Event, body: gateway.InboundAdmitted) -> None:
         place = self.run.home(event.inbound)
         if place is None or body.work is not WorkKind.MESSAGE:
             return
@@ -127,7 +115,7 @@ class OneKey(Checker):
         known = self._keys.get(spot)
         return known is not None and known[0] == key
 
-    def _same_session(self, spot: _Spot, place: Address, body: InboundAdmitted, event: Event) -> None:
+    def _same_session(self, spot: _Spot, place: Address, body: gateway.InboundAdmitted, event: Event) -> None:
         """The conversation continues in its session, unless an event records a change."""
         before = self._last.get(spot)
         stored = self._stored.pop(spot[1], None) if self._stored else None
@@ -152,7 +140,7 @@ class OneKey(Checker):
         """Whether a conversation with an agent, which has the key `now`, surely was in this main session."""
         return key.split(":")[-2] == agent and (_is_main(now) or self.run.scopes.must_be_main(place))
 
-    def on_prepared(self, event: Event, body: IntentPrepared) -> None:
+    def on_prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
         named = self._asked.get(event.cause or 0) if self._asked else None
         if named is not None:
             self._check_obeyed(named, body, event)
@@ -161,18 +149,22 @@ class OneKey(Checker):
         self.exercised += 1
         self._one_key(body.address, self.run.intents[event.intent or ""].lane, body.mirror_key, event)
 
-    def _own(self, event: Event, body: IntentPrepared) -> bool:
+    def _own(self, event: Event, body: delivery.IntentPrepared) -> bool:
         """Whether this is an answer at its own place, whose session was compared at admission.
 
         A callback answers at the place of the message that delegated, for the session of that message.
         """
         routed = self.run.routed.get(self.run.message_behind(event.inbound))
-        if routed is None or not isinstance(routed.body, RouteDecided) or routed.body.session_key != body.mirror_key:
+        if (
+            routed is None
+            or not isinstance(routed.body, gateway.RouteDecided)
+            or routed.body.session_key != body.mirror_key
+        ):
             return False
         home = self.run.home(event.inbound)
         return home is not None and (home == body.address or home.lane == body.address.lane)
 
-    def _check_obeyed(self, named: str, body: IntentPrepared, event: Event) -> None:
+    def _check_obeyed(self, named: str, body: delivery.IntentPrepared, event: Event) -> None:
         self.exercised += 1
         try:
             wanted = str(canonical_key(named))
@@ -188,7 +180,7 @@ class OneKey(Checker):
                 evidence=[event.cause or event.seq, event.seq],
             )
 
-    def on_mirrored(self, event: Event, body: MirrorAppended) -> None:
+    def on_mirrored(self, event: Event, body: delivery.MirrorAppended) -> None:
         if body.session_id not in self._told:
             self._one_id(body.session_key, body.session_id, event)
 
@@ -271,17 +263,17 @@ class ScopesAndLinks(Checker):
     _warned: set[tuple[str, tuple[str, str]]] = set()
     _scopes = 0
 
-    def on_shared(self, event: Event, body: SessionShared) -> None:
+    def on_shared(self, event: Event, body: gateway.SessionShared) -> None:
         home = self.run.home(event.inbound)
         if home is not None:
             self._warned.add((body.session_key, _raw(home.channel, body.peer)))
 
-    def on_admitted(self, event: Event, body: InboundAdmitted) -> None:
+    def on_admitted(self, event: Event, body: gateway.InboundAdmitted) -> None:
         """Each identity has one key, and each key one identity."""
         place, routed = self.run.home(event.inbound), self.run.routed.get(event.inbound or "")
         if place is None or routed is None or body.work is not WorkKind.MESSAGE:
             return
-        assert isinstance(routed.body, RouteDecided)
+        assert isinstance(routed.body, gateway.RouteDecided)
         if routed.binding is not None:
             return  # a binding chose the session: B1 judges that
         if self._scopes != self.run.scopes.changes:
@@ -311,13 +303,13 @@ class ScopesAndLinks(Checker):
                 return
         self._fine.add(seen)
 
-    def on_started(self, event: Event, body: TurnStarted) -> None:
+    def on_started(self, event: Event, body: gateway.TurnStarted) -> None:
         """People who are not linked share the main session only after a warning."""
         place = body.origin
         if body.work not in _SAID or place is None or place.kind is not ChatKind.DIRECT:
             return
         routed = self.run.routed.get(event.inbound or "")
-        if routed is None or not isinstance(routed.body, RouteDecided) or routed.body.scope != DmScope.MAIN:
+        if routed is None or not isinstance(routed.body, gateway.RouteDecided) or routed.body.scope != DmScope.MAIN:
             return
         turns = self._turns.setdefault(body.session_id, {})
         raw = self._speaker(event, place)
@@ -350,11 +342,13 @@ class ScopesAndLinks(Checker):
         """The person who wrote the message of a turn."""
         received = self.run.received.get(turn.inbound or "")
         body = None if received is None else received.body
-        return _raw(place.channel, body.peer if isinstance(body, InboundReceived) else Peer(id=place.conversation))
+        return _raw(
+            place.channel, body.peer if isinstance(body, gateway.InboundReceived) else Peer(id=place.conversation)
+        )
 
     def _person(self, turn: Event) -> str:
         """The person of a turn, by the links of today."""
-        place = turn.body.origin if isinstance(turn.body, TurnStarted) else None
+        place = turn.body.origin if isinstance(turn.body, gateway.TurnStarted) else None
         if place is None:
             return ""
         channel, own = self._speaker(turn, place)

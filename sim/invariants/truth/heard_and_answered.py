@@ -3,19 +3,11 @@
 import re
 from collections import Counter
 
-from trunkline.core.events import BODIES, Event
-from trunkline.core.events.base import RunEnded
-from trunkline.core.events.delivery import IntentPrepared
-from trunkline.core.events.gateway import InboundAdmitted, InboundReceived, ProcessStarted, SessionReset, TurnEnded
+from trunkline.core.events import BODIES, Event, base, delivery, gateway
 from trunkline.core.reasons import Reason
 from trunkline.core.text.model_text import read_model_text
 from trunkline.core.values import Address, IntentKind, Peer, WorkKind
-from trunkline.sim.events import processes, script, wire, world
-from trunkline.sim.events.actions import AgentTold
-from trunkline.sim.events.hands import AgentAnswered
-from trunkline.sim.events.processes import ProcessCrashed
-from trunkline.sim.events.script import ScriptSkipped
-from trunkline.sim.events.world import PeerSaid, PlatformPushed
+from trunkline.sim.events import actions, hands, processes, script, wire, world
 from trunkline.sim.index.intent_facts import IntentFacts
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import Lane, RunFacts
@@ -32,7 +24,7 @@ _REFUSED = "what was asked for, or a refusal that says what is wrong with it"
 _SAY_WHY = tuple(
     body
     for _, body in sorted(BODIES.items())
-    if body.recorded_by == "gateway" and "detail" in body.__struct_fields__ and body is not TurnEnded
+    if body.recorded_by == "gateway" and "detail" in body.__struct_fields__ and body is not gateway.TurnEnded
 )
 #: ends of a turn that need no agent: it never came to an answer, in any process
 _WITHOUT_AGENT = (Reason.RUNS_EXHAUSTED,)
@@ -48,18 +40,18 @@ class NoErrorOfItsOwn(Checker):
         "is a refusal or a failure of somebody else, never an error of the gateway's code."
     )
 
-    def on_answered(self, event: Event, body: AgentAnswered) -> None:
+    def on_answered(self, event: Event, body: hands.AgentAnswered) -> None:
         self._look(event, body.failed, f"a tool of {body.agent} raises")
 
-    def on_told(self, event: Event, body: AgentTold) -> None:
+    def on_told(self, event: Event, body: actions.AgentTold) -> None:
         self.exercised += 1
         if body.status == "raised":
             self.accuse(event, f"the call {body.action} of an agent raises {body.detail}", _REFUSED)
 
-    def on_skipped(self, event: Event, body: ScriptSkipped) -> None:
+    def on_skipped(self, event: Event, body: script.ScriptSkipped) -> None:
         self._look(event, body.why, f"{body.step} raises")
 
-    def on_crashed(self, event: Event, body: ProcessCrashed) -> None:
+    def on_crashed(self, event: Event, body: processes.ProcessCrashed) -> None:
         self._look(event, body.why, "the process ends by itself with")
 
     @on(*_SAY_WHY)
@@ -71,13 +63,13 @@ class NoErrorOfItsOwn(Checker):
         if why and _WRONG_CODE.search(why):
             self.accuse(event, f"{what} {why}", _REFUSED)
 
-    def on_ended(self, event: Event, body: TurnEnded) -> None:
+    def on_ended(self, event: Event, body: gateway.TurnEnded) -> None:
         if self.run.limits is None or not self.run.limits.config or body.outcome != "failed":
             return
         self.exercised += 1
         answers = self.run.speech.answers.get(event.turn or "")
         returned = answers[-1].body if answers else None
-        failed = isinstance(returned, AgentAnswered) and (returned.failed or is_too_long(self.run, returned.text))
+        failed = isinstance(returned, hands.AgentAnswered) and (returned.failed or is_too_long(self.run, returned.text))
         if not failed and body.reason not in _WITHOUT_AGENT:
             how = "did not fail" if answers else "was not asked"
             self.accuse(event, f"{event.turn} fails, and its agent {how}: {body.reason} {body.detail}", _REFUSED)
@@ -100,7 +92,7 @@ _IN_WORDS = ("[", "MEDIA:")
 
 def is_at_rest(last: Event) -> bool:
     """Whether nothing was open at the end. A run that never comes to rest is the business of L1."""
-    return isinstance(last.body, RunEnded) and last.body.at_rest
+    return isinstance(last.body, base.RunEnded) and last.body.at_rest
 
 
 class EverybodyIsHeard(Checker):
@@ -150,13 +142,13 @@ class EverybodyIsHeard(Checker):
         if body.what == "wake" and config is not None and any(agent.id == body.agent for agent in config.agents):
             self._said.setdefault((body.agent, "", "", body.text), []).append(event)
 
-    def on_taken(self, event: Event, _body: InboundAdmitted) -> None:
+    def on_taken(self, event: Event, _body: gateway.InboundAdmitted) -> None:
         self._admitted.add(event.inbound or "")
 
-    def on_forgotten(self, _event: Event, _body: SessionReset) -> None:
+    def on_forgotten(self, _event: Event, _body: gateway.SessionReset) -> None:
         self._reset = True
 
-    def on_given(self, event: Event, body: AgentAnswered) -> None:
+    def on_given(self, event: Event, body: hands.AgentAnswered) -> None:
         if body.work is WorkKind.MESSAGE:
             work = self.run.hands.work_of.get(event.turn or "", "")
             lane, message = self.run.messages.get(work, (("", "", "", ""), ""))
@@ -200,13 +192,13 @@ class AnswersAreSent(Checker):
     _answers: dict[str, Event] = {}
     _queued: set[str] = set()
 
-    def on_answered(self, event: Event, body: AgentAnswered) -> None:
+    def on_answered(self, event: Event, body: hands.AgentAnswered) -> None:
         if body.work not in (WorkKind.MESSAGE, WorkKind.CALLBACK) or body.place is None:
             return
         if body.text and _SILENT not in body.text:
             self._answers[event.turn or ""] = event
 
-    def on_prepared(self, event: Event, body: IntentPrepared) -> None:
+    def on_prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
         if body.intent_kind in (IntentKind.REPLY, IntentKind.ANNOUNCE):
             self._queued.add(event.turn or "")
 
@@ -215,7 +207,7 @@ class AnswersAreSent(Checker):
         cancelled = {event.turn for event in self.run.cancelled.values()}
         for turn, event in self._answers.items() if is_at_rest(last) else ():
             body = event.body
-            assert isinstance(body, AgentAnswered)
+            assert isinstance(body, hands.AgentAnswered)
             if turn in self._queued:
                 self.exercised += 1
                 continue
@@ -234,7 +226,7 @@ class AnswersAreSent(Checker):
         """Whether the agent had the words said by its tool."""
         said = "".join(bare(getattr(sent.body, "text", "")) for sent in self.run.speech.sends.get(turn, ()))
         answer = self._answers[turn].body
-        return isinstance(answer, AgentAnswered) and bare(answer.text or "") in said
+        return isinstance(answer, hands.AgentAnswered) and bare(answer.text or "") in said
 
 
 class InboundIsTruth(Checker):
@@ -250,12 +242,12 @@ class InboundIsTruth(Checker):
     #: channel, account, conversation and id of a delivery -> its push and its post
     _pushed: dict[tuple[str, str, str, str], tuple[Event, Event | None]] = {}
 
-    def on_push(self, event: Event, body: PlatformPushed) -> None:
+    def on_push(self, event: Event, body: world.PlatformPushed) -> None:
         place = body.address
         post = self.run.posts.get((place.channel, place.conversation, body.original_id))
         self._pushed[place.channel, place.account, place.conversation, body.message_id] = (event, post)
 
-    def on_received(self, event: Event, body: InboundReceived) -> None:
+    def on_received(self, event: Event, body: gateway.InboundReceived) -> None:
         if not self.run.witnessed:
             return
         self.exercised += 1
@@ -267,13 +259,13 @@ class InboundIsTruth(Checker):
         elif post is not None:
             self._compare(event, body.text, body.peer, body.address, (pushed, post))
 
-    def on_given(self, event: Event, body: AgentAnswered) -> None:
+    def on_given(self, event: Event, body: hands.AgentAnswered) -> None:
         if body.work is not WorkKind.MESSAGE:
             return
         self.exercised += 1
         received = self.run.received.get(self.run.hands.work_of.get(event.turn or "", ""))
         found = None if received is None else received.body
-        if not isinstance(found, InboundReceived):
+        if not isinstance(found, gateway.InboundReceived):
             summary = f"agent {body.agent} got a message that nobody pushed"
             expected = "a message of a platform before the turn"
             self.accuse(event, summary, expected, shown=f"“{body.given}” by {body.peer.id}")
@@ -286,7 +278,7 @@ class InboundIsTruth(Checker):
         """The push of a message, and its post."""
         return self._pushed.get((place.channel, place.account, place.conversation, message), (None, None))
 
-    def _is_in_words(self, said: PeerSaid, text: str) -> bool:
+    def _is_in_words(self, said: world.PeerSaid, text: str) -> bool:
         """Whether a text has what a person said with files, in words, and nothing else."""
         place = said.address.channel, said.address.conversation
         posts = self.run.acts.get((*place, said.act or ""), [said])
@@ -300,8 +292,8 @@ class InboundIsTruth(Checker):
         """Compare what the gateway has of a message with what was said."""
         pushed, post = origin
         said, at = post.body, pushed.body
-        assert isinstance(said, PeerSaid)
-        assert isinstance(at, PlatformPushed)
+        assert isinstance(said, world.PeerSaid)
+        assert isinstance(at, world.PlatformPushed)
         if text == said.text and peer == said.peer and place == at.address:
             return
         here = "nowhere" if place is None else self.run.name(place)
@@ -331,7 +323,7 @@ class AskedAndAnswered(Checker):
     #: the processes of the run, by name: with two of them, one stands by and answers nobody
     _processes: set[str] = set()
 
-    def on_process_started(self, event: Event, _body: ProcessStarted) -> None:
+    def on_process_started(self, event: Event, _body: gateway.ProcessStarted) -> None:
         self._processes.add(event.node)
 
     def on_requested(self, event: Event, _body: script.ClientRequested) -> None:
@@ -375,7 +367,7 @@ class AskedAndAnswered(Checker):
         """Whether a person gave the gateway itself a command."""
         received = self.run.received.get(self.run.message_behind(inbound))
         body = None if received is None else received.body
-        return isinstance(body, InboundReceived) and body.text.lstrip().startswith(_COMMAND)
+        return isinstance(body, gateway.InboundReceived) and body.text.lstrip().startswith(_COMMAND)
 
     def finish(self, last: Event) -> None:
         """Report the clients that still wait."""
