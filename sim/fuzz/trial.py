@@ -16,8 +16,7 @@ from trunkline.sim.fuzz.generator import Tree, make_scenario
 from trunkline.sim.fuzz.oracle import ORACLE_KINDS, errors_of
 from trunkline.sim.run.expectations import check_expectations
 from trunkline.sim.run.runner import STILL_FED, PlayedRun, bugs_of, header_of, play
-from trunkline.sim.scenario import ScenarioFile
-from trunkline.sim.scenario.load import load_text
+from trunkline.sim.scenario import ScenarioFile, load_text
 from trunkline.sim.scenario.names import PluginError
 from trunkline.sim.store.store_reuse import ReusableStore
 
