@@ -80,9 +80,10 @@ The shape of one, shortened from P2 ("a dry run has no effect")::
             self.accuse(event, f"a dry run has an effect: {event.kind}", expected, preview)
 """
 
+import re
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -178,6 +179,7 @@ def cited(event: Event, what: str | None = None) -> str:
     return f"#{event.seq} {event.at:.3f}s {event.kind if what is None else what}"
 
 
+_ID = re.compile(r"([A-Z]\d+): ")
 #: why the gateway's own promises are not judged of a run of which only the wire is known
 _INSIDE = "not judged: it needs the inside of the gateway, and only the wire is known here"
 
@@ -186,8 +188,9 @@ _THEIR_KEYS = "not judged in profile {}: its keys and scopes follow rules of the
 
 
 class Checker(Projection):
-    """Base of all checkers: a subclass names the events that it takes and reports through `violate`."""
+    """Base of all checkers: a subclass takes events and reports through `violate`. Its docstring begins with its id."""
 
+    #: e.g. ``D2``, of a docstring that begins with ``D2:``; one that begins otherwise is a base of others, or says it
     id: ClassVar[str]
     #: a few words, e.g. ``Once per intent``
     title: ClassVar[str]
@@ -207,6 +210,11 @@ class Checker(Projection):
     origin: ClassVar[str] = ""
     #: what it raised itself: its plug-in is to blame, and nothing is judged
     error: PluginError | None = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "id" not in vars(cls) and (named := _ID.match(vars(cls).get("__doc__") or "")):
+            cls.id = named[1]
 
     def __init__(self, run: RunFacts) -> None:
         #: the facts of the run, up to and including the event that a handler gets

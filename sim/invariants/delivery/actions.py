@@ -13,7 +13,6 @@ _Message = tuple[str, str, str, str]
 class ActionOnce(Checker):
     """A1: an action that an agent asked for once takes effect once, over retries, crashes and re-run turns."""
 
-    id = "A1"
     title = "An action takes effect once"
     evidence = EvidenceKind.COPIES
     sentence = (
@@ -68,7 +67,6 @@ class ActionOnce(Checker):
 class MeantMessageOnly(Checker):
     """A2: a change concerns the message that the agent meant, and no other."""
 
-    id = "A2"
     title = "The message that was meant"
     evidence = EvidenceKind.MISPLACED
     sentence = (

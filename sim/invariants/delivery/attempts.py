@@ -22,7 +22,6 @@ _Account = tuple[str, str]
 class BoundedAttempts(Checker):
     """L5: attempts, age and rate are bounded; a permanent refusal is final."""
 
-    id = "L5"
     from_anywhere = True
     title = "Bounded retries, age and rate"
     sentence = (
@@ -296,7 +295,6 @@ _VERDICTS = (IntentState.FAILED, IntentState.DEAD)
 class ReadyFirst(Checker):
     """L4: no attempt is made on a channel that is not ready; waiting costs no attempt and never ends an intent."""
 
-    id = "L4"
     title = "Readiness before recovery"
     sentence = (
         "No attempt is made before the channel is ready, an attempt is counted for each one that is made, and only a "

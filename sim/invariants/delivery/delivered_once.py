@@ -21,7 +21,6 @@ class OncePerIntent(Checker):
     A notice of the gateway itself is accepted again only if the attempt before it may have been lost.
     """
 
-    id = "D1"
     title = "Once per intent"
     evidence = EvidenceKind.COPIES
     sentence = (
@@ -126,7 +125,6 @@ _NO_RESULT = (IntentKind.TOOL, IntentKind.NOTICE)
 class OneAnnouncement(Checker):
     """D2: at most one intent delivers the result of a hand, over all places."""
 
-    id = "D2"
     title = "One announcement per hand run"
     evidence = EvidenceKind.COPIES
     sentence = "The completion of a hand leads to at most one visible delivery, over all channels, threads and DMs."
@@ -163,7 +161,6 @@ class InboundOnce(Checker):
     An album is one message, if the platform hands its files over at once and to one process.
     """
 
-    id = "D7"
     title = "Inbound exactly once"
     evidence = EvidenceKind.TAKEN_TWICE
     sentence = (

@@ -15,7 +15,6 @@ _Message = tuple[str, str, str, str]
 class EverythingEnds(Checker):
     """L1: each intent ends exactly once, and each message of a person is answered or dropped with a reason."""
 
-    id = "L1"
     title = "Everything ends"
     sentence = "Each intent and each accepted inbound reaches exactly one ending in bounded time."
 
@@ -125,7 +124,6 @@ _NOTHING_SEEN = (IntentState.FAILED, IntentState.DEAD, IntentState.EXPIRED, Inte
 class StatusIsTruth(Checker):
     """L3: the recorded status of an intent is what the platform did."""
 
-    id = "L3"
     title = "Status equals wire truth"
     sentence = (
         "Delivered means that every chunk was accepted at its destination; failed means that none was. A receipt "

@@ -49,7 +49,6 @@ class _Run:
 class EveryRunReports(Checker):
     """L2: each run of a hand is reported to its requester once, however it ended and however busy the requester was."""
 
-    id = "L2"
     title = "Every hand run reports back"
     sentence = (
         "A run that was dispatched leads, however it ends, to one callback turn of its requester, which begins within "

@@ -23,7 +23,6 @@ _EXPLAINED = ("silent", "replied")
 class NothingSilent(Checker):
     """V1: nothing disappears, and nothing is sent, without an event that explains it."""
 
-    id = "V1"
     title = "Nothing silent"
     sentence = (
         "Each drop, suppression and failure is an event with a reason; each accept belongs to an intent; and hooks "

@@ -63,7 +63,6 @@ class BusyTime:
 class NoHeadOfLine(Checker):
     """L6: a due message is attempted soon, whatever other conversations do."""
 
-    id = "L6"
     title = "No head-of-line blocking"
     sentence = (
         "The first open message of a conversation is attempted within a minute of being due, whatever the state of "
@@ -199,7 +198,6 @@ class NoHeadOfLine(Checker):
 class FifoDelivery(Checker):
     """O1: people see a conversation's messages in the order of preparation, whatever path they took."""
 
-    id = "O1"
     title = "FIFO per conversation"
     sentence = (
         "Accepts in one conversation are in the order of preparation, over all paths; a later arrival belongs to an "

@@ -22,7 +22,6 @@ _SAID_BEFORE = (Reason.ALREADY_SENT, Reason.PARKED)
 class SentOnce(Checker):
     """D3: a turn posts a text once in one place, and a tool send elsewhere does not suppress the reply."""
 
-    id = "D3"
     title = "Tool send versus final reply"
     evidence = EvidenceKind.COPIES
     sentence = (
@@ -166,7 +165,6 @@ IN_DOUBT = (Reason.RESPONSE_LOST, Reason.NO_RECEIPT, Reason.LOOKUP_FAILED)
 class NoBlindReplay(Checker):
     """D4: a chunk that was accepted is not sent again, and one that may have been only where that does no harm."""
 
-    id = "D4"
     from_anywhere = True
     title = "Ambiguity is never replayed blindly"
     sentence = (

@@ -14,7 +14,6 @@ _AWAKE = 1.0
 class SingleClaim(Checker):
     """D5: a process sends only while it holds the store's lease; attempts and runs of hands never overlap."""
 
-    id = "D5"
     title = "Single claim"
     sentence = (
         "One process at a time holds a store; it alone makes attempts, which never overlap on one intent; and each "

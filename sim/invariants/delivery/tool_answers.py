@@ -27,7 +27,6 @@ _WORLD = "what the configuration and the world say"
 class ToolsAnswerTheTruth(Checker):
     """A3: the answer of the message tool against the call and the wire. Costs one look-up for each call."""
 
-    id = "A3"
     title = "Tools answer the truth"
     sentence = (
         "What the message tool answers its agent is so: queued means a message or a change of that turn at the place "
@@ -99,7 +98,6 @@ def is_off(run: RunFacts, body: actions.AgentTold) -> bool:
 class RefusedForAReason(Checker):
     """E4: refusals of calls against the call, the world and the configuration. Costs one look-up for each refusal."""
 
-    id = "E4"
     title = "Refused for a reason"
     sentence = (
         "An agent or a client is refused what it asks only if something is wrong with it by the configuration or the "

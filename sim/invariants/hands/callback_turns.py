@@ -27,7 +27,6 @@ def _short(text: str) -> str:
 class CallbackShape(Checker):
     """C2: a callback turn says who works, for whom, and that a result follows; no other turn says so."""
 
-    id = "C2"
     title = "A callback says what it is"
     sentence = (
         "The agent that delegated gets a result in the session that delegated, from the hand that worked, for the "
@@ -131,7 +130,6 @@ def _first_line(text: str) -> str:
 class ReservedSenders(Checker):
     """C7: nobody but a hand is called like one."""
 
-    id = "C7"
     title = "Only hands are hands"
     sentence = (
         f"No message of a person or a bot reaches an agent from a sender whose id or name begins with `{RESERVED}`."
@@ -153,7 +151,6 @@ class ReservedSenders(Checker):
 class WholeResult(Checker):
     """C8: the agent can read the whole result of the hand, unchanged."""
 
-    id = "C8"
     title = "The whole result"
     sentence = (
         "The text that an agent gets as a result is what the hand returned, character for character and however long; "

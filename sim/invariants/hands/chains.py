@@ -21,7 +21,6 @@ class _Talk:
 class ChainsEnd(Checker):
     """C10: what nobody asked for goes on no longer than is configured."""
 
-    id = "C10"
     title = "Chains end"
     sentence = (
         "No more turns follow from each other than are configured, unless a person writes: an agent that delegates "

@@ -21,7 +21,6 @@ class RightPlace(Checker):
     R1 follows the gateway's own record of who delegated. This one follows the agent's call.
     """
 
-    id = "C3"
     title = "Back to where it was asked"
     evidence = EvidenceKind.MISPLACED
     sentence = (
@@ -103,7 +102,6 @@ class _Report:
 class OneCompletion(Checker):
     """C4: a result is seen once, or a reason says why not; and what the gateway says of it is what people saw."""
 
-    id = "C4"
     title = "Seen once, or a reason why not"
     sentence = (
         "The report of each ended hand comes to an end: `delivered` only of what a platform accepted, else with a "

@@ -38,7 +38,6 @@ class Noninterference(Checker):
     once for each word that people see or agents get after the first answer, so the cost is that of reading the run.
     """
 
-    id = "C1"
     title = "Results reach nobody else"
     evidence = EvidenceKind.MISPLACED
     sentence = (
@@ -185,7 +184,6 @@ class Noninterference(Checker):
 class ReasoningUnseen(Checker):
     """C9: the reasoning of agents is for nobody."""
 
-    id = "C9"
     title = "Reasoning is for nobody"
     evidence = EvidenceKind.MISPLACED
     sentence = (
@@ -223,7 +221,6 @@ class ClosedIsClosed(Checker):
     Costs nothing before bound work has ended on such a channel, and then one look-up for each word that people see.
     """
 
-    id = "T3"
     title = "Fail closed is closed"
     evidence = EvidenceKind.MISPLACED
     sentence = (

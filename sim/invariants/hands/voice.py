@@ -17,7 +17,6 @@ _SECOND = ".second"
 class SaidInItsCall(Checker):
     """V2: an answer is heard in the call in which it was asked for, by nobody else, and elsewhere only afterwards."""
 
-    id = "V2"
     title = "Said in its own call"
     evidence = EvidenceKind.MISPLACED
     sentence = (

@@ -25,7 +25,6 @@ class _Call:
 class AcceptedMeansWork(Checker):
     """C5: accepted is accepted, at once and durably; refused starts nothing."""
 
-    id = "C5"
     title = "Accepted means work"
     sentence = (
         "A call that is accepted has a delegation of its own, which is committed before its hand begins; the hand "
@@ -120,7 +119,6 @@ class AcceptedMeansWork(Checker):
 class FirstResultWins(Checker):
     """C6: one end, which is what the hand really returned first; the rest is kept as ignored."""
 
-    id = "C6"
     from_anywhere = True
     title = "The first result wins"
     sentence = (

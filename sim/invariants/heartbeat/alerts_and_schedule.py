@@ -55,7 +55,6 @@ def _is_shown_ok(run: RunFacts, event: Event, body: wire.WireAccepted) -> bool:
 class OkUnseen(Checker):
     """H1: nobody sees the acknowledgement of a heartbeat, unless the configuration shows it there."""
 
-    id = "H1"
     title = "An OK is not shown"
     sentence = "No message begins or ends with a heartbeat's token, unless acknowledgements are shown in that place."
 
@@ -77,7 +76,6 @@ class OkUnseen(Checker):
 class OncePerDay(Checker):
     """H2: a heartbeat says the same text in one place at most once in 24 hours, and only such a repetition is one."""
 
-    id = "H2"
     title = "The same alert once a day"
     sentence = (
         "A heartbeat says the same text in a place at most once in 24 hours, over restarts too; and what is left out "
@@ -150,7 +148,6 @@ class OncePerDay(Checker):
 class QuietAtNight(Checker):
     """H3: outside its active hours a heartbeat neither runs nor says anything."""
 
-    id = "H3"
     title = "Active hours"
     sentence = "No heartbeat begins, and no message of one is accepted, outside the active hours of its agent."
 
@@ -185,7 +182,6 @@ _AT_ONCE = 0.1
 class DueOnce(Checker):
     """H4: each time of a schedule that a process has promised is kept once: not twice, and not never."""
 
-    id = "H4"
     title = "A due run is kept, once"
     sentence = (
         "What a heartbeat or an entry of the schedule is due for takes place once, or an event says why not; a restart "
@@ -291,7 +287,6 @@ class DueOnce(Checker):
 class RouteStays(Checker):
     """H5: what a heartbeat says moves no route: `last` is the place in which a person wrote to the agent last."""
 
-    id = "H5"
     title = "A heartbeat moves no route"
     sentence = "With the target `last` a heartbeat goes to the conversation in which a person wrote to its agent last."
 

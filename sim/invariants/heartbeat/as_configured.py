@@ -34,7 +34,6 @@ _BEATS = (world.WorldHeartbeat, heartbeat.HeartbeatStarted)
 class RunsAsConfigured(Checker):
     """H6: the starts of heartbeats and entries. Costs one look-up for each, and their times at the end."""
 
-    id = "H6"
     title = "Runs as configured"
     sentence = (
         "While nothing stops the gateway, a heartbeat runs at each of its configured times in its active hours, and "
@@ -166,7 +165,6 @@ class RunsAsConfigured(Checker):
 class AlertsReachTheirTarget(Checker):
     """H7: the answers of heartbeats against their targets. Costs one look-up for each heartbeat."""
 
-    id = "H7"
     title = "Alerts reach their target"
     sentence = (
         "An answer of a heartbeat that is no acknowledgement is queued for its configured target, an owner, a channel "

@@ -19,7 +19,6 @@ class AddressFidelity(Checker):
     nobody else is to blame.
     """
 
-    id = "R4"
     title = "Address fidelity"
     sentence = (
         "Wire addresses are the platform's own ids, byte for byte, of an account on that platform; a thread is named "
@@ -124,7 +123,6 @@ def _spelled(part: str, target: str) -> bool:
 class AudienceConfinement(Checker):
     """P1: a conversation's private words reach only its own people."""
 
-    id = "P1"
     title = "Audience confinement"
     evidence = EvidenceKind.MISPLACED
     sentence = (

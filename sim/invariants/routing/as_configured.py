@@ -21,7 +21,6 @@ _ANY = "*"
 class RoutedAsConfigured(Checker):
     """S6: agent and session of a place, read from the configuration. Costs one key for each turn and each send."""
 
-    id = "S6"
     title = "Routed as configured"
     our_keys_only = True
     sentence = (

@@ -16,7 +16,6 @@ _DENIED, _NONE, _LEFT, _BOUND = "only an owner", "bound to no session", "is left
 class CommandsAreObeyed(Checker):
     """K1: commands, their answers, and who may give them. Costs one look-up for each message and each command."""
 
-    id = "K1"
     title = "Commands are obeyed"
     sentence = (
         "A command to the gateway gets no agent, and an answer that is so: owners bind and unbind conversations, "

@@ -169,7 +169,6 @@ def _is_guarded(facts: IntentFacts) -> bool:
 class CrossingsAreDecided(_Contexts):
     """P3: what leaves a conversation was allowed by a decision, and decisions follow the configuration."""
 
-    id = "P3"
     title = "Crossings are decided"
     evidence = EvidenceKind.MISPLACED
     sentence = (
@@ -211,7 +210,6 @@ class CrossingsAreDecided(_Contexts):
 class MarksAreSeen(_Contexts):
     """P4: a message from elsewhere shows where it comes from, if it is to be marked."""
 
-    id = "P4"
     title = "Marks are seen"
     sentence = "A message from another context shows where it comes from, wherever the configuration says so."
 
@@ -279,7 +277,6 @@ def _bare(text: str) -> str:
 class DeniedIsNotDone(_Contexts):
     """P5: what the policy denied is not on the wire, and neither is its text anywhere else."""
 
-    id = "P5"
     title = "Denied is not done"
     evidence = EvidenceKind.MISPLACED
     sentence = "What the cross-context policy denied to a turn is not on the wire, nor is its text anywhere else."

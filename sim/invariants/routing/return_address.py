@@ -64,7 +64,6 @@ class ReplyReferences(Checker):
 class ExactReturnAddress(ReplyReferences):
     """R1: an answer goes to the exact place of the message that caused it."""
 
-    id = "R1"
     title = "Exact return address"
     evidence = EvidenceKind.MISPLACED
     sentence = "A reply has the channel, account, conversation, thread and reply reference of its causing inbound."
@@ -159,7 +158,6 @@ def _astray(address: Address | None, right: set[Lane]) -> bool:
 class NoHiddenRedirect(Checker):
     """R2: a message is accepted at its destination, or a fallback was recorded before."""
 
-    id = "R2"
     title = "No hidden redirect"
     evidence = EvidenceKind.MISPLACED
     sentence = (
@@ -237,7 +235,6 @@ class NoHiddenRedirect(Checker):
 class MirrorOnce(Checker):
     """M1: a delivery is mirrored once, into the session of the conversation where people see it, and no other."""
 
-    id = "M1"
     title = "Mirror once, in the right session"
     evidence = EvidenceKind.MIRRORS
     our_keys_part = "the session of an entry"

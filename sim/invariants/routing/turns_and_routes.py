@@ -23,7 +23,6 @@ _IN_ORDER = "one turn at a time in a session, in order of admission"
 class FrozenRoute(Checker):
     """R3: the message itself decides where answers go, once, and nothing changes that later."""
 
-    id = "R3"
     from_anywhere = True
     title = "Route is frozen at admission"
     evidence = EvidenceKind.MISPLACED
@@ -68,7 +67,6 @@ class FrozenRoute(Checker):
 class OneSession(Checker):
     """S4: each generation has one session; its turns never overlap, and run in it, in the order of admission."""
 
-    id = "S4"
     from_anywhere = True
     title = "Concurrency of sessions"
     sentence = (
@@ -160,7 +158,6 @@ class OneSession(Checker):
 class CurrentRoute(Checker):
     """B2: routes follow the newest configuration, requests carry the newest token, and activity is recorded."""
 
-    id = "B2"
     title = "Freshness"
     sentence = (
         "After a reload, the new configuration decides every route; each request carries the newest token that the "

@@ -22,7 +22,6 @@ _Message = tuple[str, str, str, str]
 class BindingLife(Checker):
     """B1: a conversation belongs to the session of its binding while the binding is active, and not after."""
 
-    id = "B1"
     title = "Binding lifecycle and ownership"
     our_keys_part = "the session of a conversation whose binding is over"
     sentence = (
@@ -175,7 +174,6 @@ class BindingLife(Checker):
 class NoSelfEcho(Checker):
     """D8: the gateway's own posts never come back as a message, a turn or a transcript entry."""
 
-    id = "D8"
     title = "No self-echo"
     sentence = (
         "An own post that a platform echoes starts nothing; other bots and relays follow the configured policy "

@@ -24,7 +24,6 @@ NOTED = frozenset(
 class MirrorIsTruth(Checker):
     """M2: a transcript holds the accepted text as it was accepted, and marks a part as a part."""
 
-    id = "M2"
     title = "Mirror equals what was sent"
     evidence = EvidenceKind.MIRRORS
     sentence = (
@@ -153,7 +152,6 @@ _NO_EFFECT = "no effect except the answer to the caller"
 class DryRunHasNoEffect(Checker):
     """P2: a cancelled message and a dry run have no effect except the answer to the caller."""
 
-    id = "P2"
     title = "Cancel, dry run and none are absolute"
     sentence = (
         "A message that a hook cancelled is not prepared, sent or mirrored; a dry run creates no session and no "

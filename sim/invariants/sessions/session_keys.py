@@ -21,7 +21,6 @@ _Spot = tuple[str, Lane]
 class OneKey(Checker):
     """S1: a conversation has one key and one session in every direction; an event records any change."""
 
-    id = "S1"
     title = "One conversation, one key"
     our_keys_only = True
     sentence = (
@@ -242,7 +241,6 @@ _SAID = (WorkKind.MESSAGE, WorkKind.CONTROL)
 class ScopesAndLinks(Checker):
     """S3: places share a session exactly as scope and links say; people only under ``main``, after a warning."""
 
-    id = "S3"
     title = "Scope and identity links"
     our_keys_only = True
     sentence = (

@@ -23,7 +23,6 @@ _OPEN = "open"
 class StoredAsClaimed(Checker):
     """W3: what is on the disk is what was said to be committed. Costs one note for each line and end, and one look."""
 
-    id = "W3"
     title = "The disk has it"
     sentence = (
         "At rest the disk has each message with the end, the receipts and the reason that were recorded as committed, "

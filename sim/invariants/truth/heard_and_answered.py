@@ -33,7 +33,6 @@ _WITHOUT_AGENT = (Reason.RUNS_EXHAUSTED,)
 class NoErrorOfItsOwn(Checker):
     """E1: the gateway fails by what others do. Costs one search for each event that has a detail."""
 
-    id = "E1"
     title = "No error of its own"
     sentence = (
         "A turn fails only if its agent did, and whatever a program, a tool, a platform or a process gets as an error "
@@ -98,7 +97,6 @@ def is_at_rest(last: Event) -> bool:
 class EverybodyIsHeard(Checker):
     """E2: messages and wake-ups start turns. Costs one look-up for each message, wake-up and turn."""
 
-    id = "E2"
     title = "Everybody is heard"
     sentence = (
         "What a person writes, and what a program wakes an agent with, an agent gets, as often as it was said, unless "
@@ -181,7 +179,6 @@ class EverybodyIsHeard(Checker):
 class AnswersAreSent(Checker):
     """E3: the answers of agents are queued for their places. Costs one look-up for each turn."""
 
-    id = "E3"
     title = "Answers are sent"
     sentence = (
         "What an agent returns for people, in a turn that has a place, is queued for them, unless it is silent, was "
@@ -232,7 +229,6 @@ class AnswersAreSent(Checker):
 class InboundIsTruth(Checker):
     """T1: the gateway hears what people said. Costs two look-ups a push and a turn."""
 
-    id = "T1"
     title = "Inbound is truth"
     sentence = (
         "What the gateway receives, and what it gives to an agent as a message, was pushed by the platform: under that "
@@ -311,7 +307,6 @@ class InboundIsTruth(Checker):
 class AskedAndAnswered(Checker):
     """T6: requests have answers, and messages have somebody who wanted them. Costs two look-ups for each message."""
 
-    id = "T6"
     title = "Asked and answered"
     sentence = (
         "Each client gets the answer to its request, unless the process that it asked ends before; and each message "

@@ -22,7 +22,6 @@ _NOTHING_TAKEN = (*NO_PLACE, Reason.CALL_ENDED, Reason.UNAUTHORIZED)
 class NobodyWaitsInSilence(Checker):
     """W1: people who wait for an answer in vain read so. Costs one look-up for each answer that ends badly."""
 
-    id = "W1"
     title = "Nobody waits in silence"
     sentence = (
         "A person whose answer did not arrive, or may not have, gets the configured notice, where the platform takes "

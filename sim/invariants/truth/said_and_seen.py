@@ -73,7 +73,6 @@ class SaidIsSeen(Checker):
     Costs one comparison of texts for each message that ends, and a length for each accept of an account with a limit.
     """
 
-    id = "T2"
     title = "Said is seen"
     sentence = (
         "What people see of a message is what its agent, client or hand wanted said, after the hooks: no sign of it "

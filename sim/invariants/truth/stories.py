@@ -61,7 +61,6 @@ _BY_HOOKS = (_R.CANCELLED_BY_HOOK, _R.HOOK_RAISED, _R.BAD_HOOK_ANSWER)
 class StoriesAreTrue(Checker):
     """W2: outcomes, ends and reasons are those of the wire. Costs one look-up for each outcome and end."""
 
-    id = "W2"
     title = "Stories are true"
     sentence = (
         "The recorded outcome of an attempt is that of the wire, the step after it fits the outcome and the platform, "
@@ -229,7 +228,6 @@ class NothingIsGivenUp(Checker):
     Costs a note for each trouble, and for each message that ends badly one pass over the troubles of the run.
     """
 
-    id = "T5"
     title = "Given up for a reason"
     sentence = (
         "A message ends undelivered, or in doubt, only if the world gave a reason during its life: a refusal or a lost "

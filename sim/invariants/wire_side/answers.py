@@ -103,7 +103,6 @@ class AnsweredOnce(WholeRunChecker):
     may stand beside what replaces it, are sure at once.
     """
 
-    id = "X1"
     title = "Answered at most once"
     sentence = (
         "A question has at most one visible answer, at the end and at its worst in between: an answer that is edited, "
@@ -248,7 +247,6 @@ class AnsweredOnce(WholeRunChecker):
 class OneTurn(WireSideChecker):
     """X5: one turn for each message, by what was said last in the prompt."""
 
-    id = "X5"
     title = "One turn a message"
     sentence = (
         "A message starts one turn: the model is asked for it again only after a failure of the model, after a request "

@@ -161,7 +161,6 @@ _NEWEST = 5
 class NothingLostInSilence(WholeRunChecker):
     """X4: each question is answered, or its asker gets a notice."""
 
-    id = "X4"
     title = "Nothing is lost in silence"
     sentence = (
         "Each question ends: it is answered, or its asker gets a notice in its place, within the patience of the run "
@@ -333,7 +332,6 @@ def was_taken_up(wire: RunWireSide, question: MarkedQuestion, before: int) -> bo
 class NothingUnasked(WholeRunChecker):
     """X6: nothing is said that nobody asked for."""
 
-    id = "X6"
     title = "Nothing unasked"
     sentence = (
         "Each message of the gateway answers a question of the run, notifies an asker of what became of one, or is "

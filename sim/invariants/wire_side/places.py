@@ -18,7 +18,6 @@ from trunkline.sim.invariants.wire_side.base import WireSideChecker, short, when
 class AnsweredInPlace(WireSideChecker):
     """X2: an answer is where its question is."""
 
-    id = "X2"
     title = "In the place of its question"
     sentence = (
         "An answer is in the place of its question: chat, thread and account, or a thread on the question itself. "
@@ -55,7 +54,6 @@ class AnsweredInPlace(WireSideChecker):
 class NothingNextDoor(WireSideChecker):
     """X3: what belongs to a place that is gone appears nowhere else."""
 
-    id = "X3"
     title = "Nothing of a thread next door"
     sentence = (
         "When a thread or a chat is deleted, locked or refused, neither the answers to its questions nor the questions "
@@ -107,7 +105,6 @@ class NothingNextDoor(WireSideChecker):
 class InOrder(WireSideChecker):
     """X9: answers come in the order of the questions."""
 
-    id = "X9"
     title = "Answers in order"
     sentence = "The answers in a place come in the order in which their questions reached the gateway."
 
@@ -205,7 +202,6 @@ def _marks_before(message: BotMessage) -> set[str]:
 class SecretsStay(WireSideChecker):
     """X8: what is said in one place is in no prompt and no message of another."""
 
-    id = "X8"
     title = "Words stay in their place"
     sentence = (
         "Private words of one place are never in the prompt of a turn of another place, nor in a message elsewhere."

@@ -23,7 +23,6 @@ _GLOBAL = "global"
 class WaitsHonoured(WireSideChecker):
     """X7: a platform that asks to wait is left alone."""
 
-    id = "X7"
     title = "Waits are honoured"
     sentence = (
         "After a refusal that asks for a wait, no send and no change goes to that chat, or for a limit of the account "
@@ -74,7 +73,6 @@ class WaitsHonoured(WireSideChecker):
 class RefusedIsNotRepeated(WireSideChecker):
     """X10: what was refused for good is not sent again."""
 
-    id = "X10"
     title = "Refused for good is final"
     sentence = "What a platform refused for good is not sent again unchanged to the same place."
 
