@@ -11,9 +11,8 @@ from trunkline.app.view.index.places import PlaceKey, Places
 from trunkline.core.action_names import Action
 from trunkline.core.events import Event, actions, delivery, gateway
 from trunkline.core.values import Address
+from trunkline.sim.events import wire, world
 from trunkline.sim.events.actions import WireActed
-from trunkline.sim.events.wire import WireAccepted, WireDeleted, WireEdited
-from trunkline.sim.events.world import PeerSaid, WorldAccount, WorldPlace, WorldSession
 from trunkline.sim.index.projection import EventFeed, Projection
 
 # The sessions of a run after any of its events: their keys, generations, conversations and entry counts.
@@ -96,7 +95,7 @@ class SessionStates(Projection):
         """A session by its key; an unknown one was made by an earlier run."""
         return self._now.get(key) or SessionState(key=key, id=session, since=event.seq, last=event.at)
 
-    def on_stored(self, event: Event, body: WorldSession) -> None:
+    def on_stored(self, event: Event, body: world.WorldSession) -> None:
         found = SessionState(key=body.session_key, id=body.session_id, since=event.seq, last=event.at)
         self._set(event, found, generation=1, address=body.address)
 
@@ -192,23 +191,23 @@ class VisibleMessages(Projection):
         """The event in which a person posted a message, by its id."""
         return self._posted.get((channel, message_id))
 
-    def on_world(self, _event: Event, _body: WorldAccount | WorldPlace) -> None:
+    def on_world(self, _event: Event, _body: world.WorldAccount | world.WorldPlace) -> None:
         self.witnessed = True
 
-    def on_said(self, event: Event, body: PeerSaid) -> None:
+    def on_said(self, event: Event, body: world.PeerSaid) -> None:
         self.witnessed = True
         self._posted.setdefault((body.address.channel, body.message_id), event)
         who = self._places.person(body.address.channel, body.peer.id, body.peer.name)
         self._show(event, body.address, body.words, body.message_id, who=who)
 
-    def on_accepted(self, event: Event, body: WireAccepted) -> None:
+    def on_accepted(self, event: Event, body: wire.WireAccepted) -> None:
         self.witnessed = True
         self._show(event, body.address, body.text, body.provider_id, chunk=body.chunk, media=body.media)
 
-    def on_changed(self, event: Event, body: WireActed | WireEdited | WireDeleted) -> None:
-        deleted = CHANGES_TEXT.get(body.action) if isinstance(body, WireActed) else isinstance(body, WireDeleted)
+    def on_changed(self, event: Event, body: WireActed | wire.WireEdited | wire.WireDeleted) -> None:
+        deleted = CHANGES_TEXT.get(body.action) if isinstance(body, WireActed) else isinstance(body, wire.WireDeleted)
         if deleted is not None and not body.repeated:
-            text = changed_text("" if isinstance(body, WireDeleted) else body.text, deleted=deleted)
+            text = changed_text("" if isinstance(body, wire.WireDeleted) else body.text, deleted=deleted)
             chunk = body.chunk if isinstance(body, WireActed) else 0
             self._show(event, body.address, text, body.message_id or "", chunk=chunk)
 

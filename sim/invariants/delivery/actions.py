@@ -1,8 +1,7 @@
 """Actions of the message tool on the wire: each takes effect once, and on the message that was meant: A1, A2."""
 
 from trunkline.core.events import Event
-from trunkline.sim.events.actions import AgentActs, WireActed
-from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events import actions, wire
 from trunkline.sim.index.intent_facts import Lane
 from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
 
@@ -27,11 +26,11 @@ class ActionOnce(Checker):
     #: action and message -> the intents that carried it out, with their first effect
     _done: dict[tuple[str, str], dict[str, Event]] = {}
 
-    def on_acts(self, event: Event, body: AgentActs) -> None:
+    def on_acts(self, event: Event, body: actions.AgentActs) -> None:
         what = body.action, body.of or body.message_id or ""
         self._asked.setdefault(what, set()).add((event.turn or "", body.call))
 
-    def on_acted(self, event: Event, body: WireActed) -> None:
+    def on_acted(self, event: Event, body: actions.WireActed) -> None:
         self.exercised += 1
         if body.repeated:
             return
@@ -50,12 +49,12 @@ class ActionOnce(Checker):
             another = None if facts is None else facts.prepared.seq
             self._twice(list(done.values()), body, f"{len(asked)} calls to {body.action.value}", another)
 
-    def _message(self, event: Event, body: WireActed) -> str:
+    def _message(self, event: Event, body: actions.WireActed) -> str:
         """The message of a change as agents name it: the intent that sent it, or the platform's id."""
         facts = self.run.intents.get(event.intent or "")
         return (facts.body.of if facts is not None else None) or body.message_id or ""
 
-    def _twice(self, effects: list[Event], body: WireActed, what: str, another: int | None = None) -> None:
+    def _twice(self, effects: list[Event], body: actions.WireActed, what: str, another: int | None = None) -> None:
         """Report effects that nobody asked for. `another`: the intent that nobody asked for."""
         # A late first request undoes what followed it, but the repeat was made too early.
         repeat = max(effects, key=lambda effect: getattr(effect.body, "attempt", 0))
@@ -82,11 +81,11 @@ class MeantMessageOnly(Checker):
     #: whether the cast says what it means
     _witnessed = False
 
-    def on_accepted(self, event: Event, body: WireAccepted) -> None:
+    def on_accepted(self, event: Event, body: wire.WireAccepted) -> None:
         place = body.address
         self._sent[place.channel, place.account, place.conversation, body.provider_id] = event.intent or ""
 
-    def on_acts(self, _event: Event, body: AgentActs) -> None:
+    def on_acts(self, _event: Event, body: actions.AgentActs) -> None:
         self._witnessed = True
         if body.of is not None:
             self._own.setdefault(body.action, set()).add(body.of)
@@ -94,7 +93,7 @@ class MeantMessageOnly(Checker):
             channel, _, conversation, thread = body.place.lane
             self._people.setdefault(body.action, set()).add(((channel, "", conversation, thread), body.message_id))
 
-    def on_acted(self, event: Event, body: WireActed) -> None:
+    def on_acted(self, event: Event, body: actions.WireActed) -> None:
         if body.message_id is None or not self._witnessed:
             return
         self.exercised += 1
@@ -118,5 +117,5 @@ class MeantMessageOnly(Checker):
 
 def _line(event: Event) -> str:
     body = event.body
-    assert isinstance(body, WireActed)
+    assert isinstance(body, actions.WireActed)
     return cited(event, f"{body.action.value} “{body.text}” by {event.intent}, attempt {body.attempt}")

@@ -3,9 +3,8 @@
 from trunkline.core.events import Event, delivery, gateway, leases
 from trunkline.core.store.queue_admin import QueueVerdict
 from trunkline.core.values import IntentKind, WorkKind
+from trunkline.sim.events import wire, world
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
-from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireResponseLost
-from trunkline.sim.events.world import PlatformPushed
 from trunkline.sim.index.intent_facts import IntentFacts
 from trunkline.sim.index.run_facts import Lane
 from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
@@ -44,13 +43,13 @@ class OncePerIntent(Checker):
         if body.reason in IN_DOUBT:
             self._unanswered[event.intent or ""] = event.seq
 
-    def on_response_lost(self, event: Event, _body: WireResponseLost) -> None:
+    def on_response_lost(self, event: Event, _body: wire.WireResponseLost) -> None:
         self._unanswered[event.intent or ""] = event.seq
 
     def on_gone(self, event: Event, _body: ProcessCrashed | ProcessStopped | leases.LeaseTaken) -> None:
         self._process_gone = event.seq
 
-    def on_accepted(self, event: Event, body: WireAccepted) -> None:
+    def on_accepted(self, event: Event, body: wire.WireAccepted) -> None:
         facts = self.run.intents.get(event.intent or "")
         self.exercised += 1
         place = body.address
@@ -73,7 +72,7 @@ class OncePerIntent(Checker):
         lost = max(self._unanswered.get(facts.prepared.intent or "", -1), self._process_gone)
         return lost > min(tried)
 
-    def on_deduplicated(self, event: Event, body: WireDeduplicated) -> None:
+    def on_deduplicated(self, event: Event, body: wire.WireDeduplicated) -> None:
         self.exercised += 1
         first = self._keys.get((body.address.channel, body.address.account, body.key))
         if first is not None:
@@ -88,12 +87,12 @@ class OncePerIntent(Checker):
         summary = f"{this} was sent under the key of {other}"
         self.accuse(event, summary, "a key of its own for each chunk of each intent", first, shown=shown)
 
-    def _report_copies(self, event: Event, body: WireAccepted, accepts: list[Event]) -> None:
+    def _report_copies(self, event: Event, body: wire.WireAccepted, accepts: list[Event]) -> None:
         denied = self._denied.get(event.intent or "")
         if denied is not None:
             # The operator answers for a copy from before, the gateway for those after.
             accepts = [accept for accept in accepts if accept.seq > denied.seq]
-        marked = sum(self.run.is_marked(e.body.text) for e in accepts if isinstance(e.body, WireAccepted))
+        marked = sum(self.run.is_marked(e.body.text) for e in accepts if isinstance(e.body, wire.WireAccepted))
         if len(accepts) < 2 or (len(accepts) == 2 and marked == 1):
             return  # once more, by policy and visibly: D4 judges whether it may be
         shown = [cited(e, f"accepted at {self.run.name(body.address)}") for e in accepts]
@@ -115,7 +114,7 @@ class OncePerIntent(Checker):
 
 
 def _chunk(event: Event) -> int:
-    return event.body.chunk if isinstance(event.body, WireAccepted) else -1
+    return event.body.chunk if isinstance(event.body, wire.WireAccepted) else -1
 
 
 #: what the agent asked for by its tool, and notices, which have no content
@@ -131,7 +130,7 @@ class OneAnnouncement(Checker):
 
     _delivered: dict[str, dict[str, Event]] = {}
 
-    def on_accepted(self, event: Event, _body: WireAccepted, facts: IntentFacts) -> None:
+    def on_accepted(self, event: Event, _body: wire.WireAccepted, facts: IntentFacts) -> None:
         # What could not be said any more is in writing what it was as speech.
         spoken = self.run.intents.get((event.intent or "").removesuffix(".second"))
         if facts.prepared.delegation is None or (spoken or facts).body.intent_kind in _NO_RESULT:
@@ -151,7 +150,7 @@ class OneAnnouncement(Checker):
     def _line(self, event: Event) -> str:
         body = event.body
         facts = self.run.intents[event.intent or ""]
-        assert isinstance(body, WireAccepted)
+        assert isinstance(body, wire.WireAccepted)
         return cited(event, f"“{body.text}” at {self.run.name(body.address)} ({facts.body.reason.value})")
 
 
@@ -179,7 +178,7 @@ class InboundOnce(Checker):
         lane, message = self.run.messages.get(inbound or "", (None, ""))
         return None if lane is None else (lane, self.run.act_of(lane, message) or message)
 
-    def on_pushed(self, event: Event, body: PlatformPushed) -> None:
+    def on_pushed(self, event: Event, body: world.PlatformPushed) -> None:
         lane = body.address.lane
         act = self.run.act_of(lane, body.original_id)
         if act is None:

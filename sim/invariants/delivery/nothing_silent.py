@@ -7,9 +7,8 @@ from trunkline.core.events import Event, bindings, delivery, gateway, hands
 from trunkline.core.reasons import Reason
 from trunkline.core.store.delegations import PostVerb
 from trunkline.core.values import Address, IntentKind, IntentState, WorkKind
+from trunkline.sim.events import wire, world
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
-from trunkline.sim.events.wire import NO_PLACE, WireAccepted, WireRefused
-from trunkline.sim.events.world import PlatformConnected, PlatformPushed
 from trunkline.sim.index.run_facts import Lane
 from trunkline.sim.invariants.base import Checker
 
@@ -56,10 +55,10 @@ class NothingSilent(Checker):
 
     # ------------------------------------------------------------ on the way in
 
-    def on_platform_connected(self, _event: Event, body: PlatformConnected) -> None:
+    def on_platform_connected(self, _event: Event, body: world.PlatformConnected) -> None:
         self._connected[body.channel, body.account] = self.run.processes.holder
 
-    def on_platform_pushed(self, event: Event, body: PlatformPushed) -> None:
+    def on_platform_pushed(self, event: Event, body: world.PlatformPushed) -> None:
         process = self._process_of(body.address)
         if body.replay and (body.address, body.message_id, process) in self._had:
             # An adapter that asks again for what it has not confirmed yet need not hand it over again.
@@ -86,7 +85,7 @@ class NothingSilent(Checker):
         # It may have been pushed more than once, before the gateway took it.
         for seq, (push, _) in [*self._pushed.items()]:
             pushed = push.body
-            assert isinstance(pushed, PlatformPushed)
+            assert isinstance(pushed, world.PlatformPushed)
             if pushed.address == body.address and pushed.message_id == body.message_id:
                 del self._pushed[seq]
 
@@ -139,13 +138,13 @@ class NothingSilent(Checker):
         self.exercised += 1
         self._silent.pop(event.turn or "", None)
 
-    def on_accepted(self, event: Event, _body: WireAccepted) -> None:
+    def on_accepted(self, event: Event, _body: wire.WireAccepted) -> None:
         if (event.intent or "") not in self.run.intents:
             summary = "a message was accepted that belongs to no intent"
             expected = "an intent.prepared before the accept"
             self.accuse(event, summary, expected, shown=f"wire.accepted of {event.intent}")
 
-    def on_wire_refused(self, event: Event, body: WireRefused) -> None:
+    def on_wire_refused(self, event: Event, body: wire.WireRefused) -> None:
         self.exercised += 1
         facts = self.run.intents.get(event.intent or "")
         started = None if facts is None else facts.started
@@ -156,7 +155,7 @@ class NothingSilent(Checker):
     def on_reopened(self, event: Event, _body: bindings.PlaceReopened) -> None:
         """A bound thread was unarchived: a refused send is repeated within the same attempt."""
         for key, (refused, _) in tuple(self._refused.items()):
-            if key[0] == event.intent and getattr(refused.body, "reason", None) in NO_PLACE:
+            if key[0] == event.intent and getattr(refused.body, "reason", None) in wire.NO_PLACE:
                 del self._refused[key]
 
     def on_attempt_ended(self, event: Event, body: delivery.AttemptEnded) -> None:

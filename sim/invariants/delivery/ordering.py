@@ -3,9 +3,8 @@
 from bisect import bisect_right
 
 from trunkline.core.events import Event, delivery, gateway, leases
+from trunkline.sim.events import script, wire
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped, ProcessThawed
-from trunkline.sim.events.script import RunPhase
-from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.index.run_facts import IntentFacts, LaneFacts, RunFacts
 from trunkline.sim.invariants.base import Checker, cited
 
@@ -86,7 +85,7 @@ class NoHeadOfLine(Checker):
 
     # ------------------------------------------------------------ what may hold everything up
 
-    def on_phase(self, event: Event, body: RunPhase) -> None:
+    def on_phase(self, event: Event, body: script.RunPhase) -> None:
         if body.phase == "healed":
             self._healed = event.at
 
@@ -204,7 +203,7 @@ class FifoDelivery(Checker):
         "intent whose end was already recorded."
     )
 
-    def on_accepted(self, event: Event, body: WireAccepted, facts: IntentFacts) -> None:
+    def on_accepted(self, event: Event, body: wire.WireAccepted, facts: IntentFacts) -> None:
         queue, seq = facts.queue, facts.prepared.seq
         newest = queue.newest
         if newest is None or newest[:2] < (seq, body.chunk):

@@ -5,9 +5,8 @@ from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.events import Event, delivery, gateway, leases
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, Idempotency, IntentKind, IntentState
+from trunkline.sim.events import script, wire
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
-from trunkline.sim.events.script import FaultFired, HookRewrote, SaidTwice
-from trunkline.sim.events.wire import WireAccepted, WireLookedUp, WireRefused, WireResponseLost
 from trunkline.sim.index.run_facts import IntentFacts, Lane
 from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
 
@@ -42,7 +41,7 @@ class SentOnce(Checker):
     #: turn -> place and text of the requests of its tool whose response was lost, or whose words a hook replaced
     _doubted: dict[str, set[tuple[Lane, str]]] = {}
 
-    def on_accepted(self, event: Event, _body: WireAccepted, facts: IntentFacts) -> None:
+    def on_accepted(self, event: Event, _body: wire.WireAccepted, facts: IntentFacts) -> None:
         turn = facts.prepared.turn
         if turn is None or len(facts.accepts) > 1:
             return
@@ -72,13 +71,13 @@ class SentOnce(Checker):
         shown = [cited(e, f"{e.intent}") for e in (first, event)]
         self.accuse(event, summary, expected, first, shown=shown, first_wrong=wrong.seq)
 
-    def on_rewrote(self, event: Event, body: HookRewrote) -> None:
+    def on_rewrote(self, event: Event, body: script.HookRewrote) -> None:
         self._originals[event.intent or ""] = self.run.said_words(body.original)
 
-    def on_lost(self, _event: Event, _body: WireResponseLost, facts: IntentFacts) -> None:
+    def on_lost(self, _event: Event, _body: wire.WireResponseLost, facts: IntentFacts) -> None:
         self._doubt(facts)
 
-    def on_struck(self, _event: Event, body: FaultFired) -> None:
+    def on_struck(self, _event: Event, body: script.FaultFired) -> None:
         """A request that is lost on its way: who sent it does not know that."""
         for facts in self.run.intents.values() if body.fault in _ON_THE_WAY else ():
             if facts.started is not None and not facts.over and body.detail in facts.body.text:
@@ -107,7 +106,7 @@ class SentOnce(Checker):
         shown = [cited(e, f"{e.intent}") for e in (first, event)]
         self.accuse(event, summary, "one final reply for one turn", first, shown=shown)
 
-    def on_said_twice(self, event: Event, _body: SaidTwice) -> None:
+    def on_said_twice(self, event: Event, _body: script.SaidTwice) -> None:
         name = event.turn or event.intent or ""
         self._repeated[name] = self._repeated.get(name, 0) + 1
 
@@ -225,7 +224,7 @@ class NoBlindReplay(Checker):
         self._doubts.pop(event.intent or "", None)
         self._marked = {chunk: sent for chunk, sent in self._marked.items() if chunk[0] != event.intent}
 
-    def on_looked_up(self, event: Event, body: WireLookedUp) -> None:
+    def on_looked_up(self, event: Event, body: wire.WireLookedUp) -> None:
         if not body.found:
             self._unknown[body.key] = event
 
@@ -282,11 +281,11 @@ class NoBlindReplay(Checker):
 
     # ------------------------------------------------------------ on the wire
 
-    def on_response_lost(self, event: Event, body: WireResponseLost) -> None:
+    def on_response_lost(self, event: Event, body: wire.WireResponseLost) -> None:
         self.exercised += 1
         self._lost[event.intent or "", body.chunk, body.attempt] = event
 
-    def on_requested_again(self, event: Event, body: WireAccepted | WireRefused) -> None:
+    def on_requested_again(self, event: Event, body: wire.WireAccepted | wire.WireRefused) -> None:
         """Detect several requests within one attempt, made by retries below the gateway."""
         if self._marked:
             self._seen_marked(event)
@@ -299,7 +298,7 @@ class NoBlindReplay(Checker):
 
     def _seen_marked(self, event: Event) -> None:
         body = event.body
-        if not isinstance(body, WireAccepted):
+        if not isinstance(body, wire.WireAccepted):
             return
         sent = self._marked.get((event.intent or "", body.chunk))
         if sent is None or sent.seq > event.seq or getattr(sent.body, "attempt", 0) != body.attempt:

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from trunkline.core.events import Event
-from trunkline.core.events.gateway import TurnStarted
+from trunkline.core.events import Event, gateway
 from trunkline.core.values import WorkKind
 from trunkline.sim.events.hands import AgentDelegated
 from trunkline.sim.events.world import USUAL_CHAIN, PeerSaid
@@ -50,7 +49,7 @@ class ChainsEnd(Checker):
             # Of which session the person's place is depends on the configuration: each counts as theirs.
             self._talks.clear()
 
-    def on_turn(self, event: Event, body: TurnStarted) -> None:
+    def on_turn(self, event: Event, body: gateway.TurnStarted) -> None:
         """Count the turns that bots have started in a session since a person wrote."""
         limits, inbound = self.run.limits, event.inbound or ""
         if limits is None or body.work is not WorkKind.MESSAGE or inbound not in self._by_bots:

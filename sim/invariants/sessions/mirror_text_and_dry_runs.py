@@ -6,9 +6,8 @@ from trunkline.core.events.actions import TranscriptChanged
 from trunkline.core.reasons import Reason
 from trunkline.core.text.mirror_text import media_name
 from trunkline.core.values import IntentKind, IntentState
+from trunkline.sim.events import script, wire
 from trunkline.sim.events.actions import WireActed
-from trunkline.sim.events.script import ClientRequested
-from trunkline.sim.events.wire import WireAccepted, WireRefused
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import IntentFacts
 from trunkline.sim.invariants.base import Checker, EvidenceKind
@@ -111,7 +110,7 @@ class MirrorIsTruth(Checker):
             self._report(event, facts, f"{event.intent} was mirrored again, and nothing was accepted since", "no entry")
         if len(facts.accepts) == facts.acked == facts.body.chunks == 1 and not body.partial:
             seen = facts.accepts[0].body
-            if isinstance(seen, WireAccepted) and seen.text == body.text and not seen.media:
+            if isinstance(seen, wire.WireAccepted) and seen.text == body.text and not seen.media:
                 return
         texts, media = self._seen(facts)
         names = ", ".join(media_name(file) for file in media)
@@ -131,7 +130,7 @@ class MirrorIsTruth(Checker):
         media: tuple[str, ...] = ()
         for accept in facts.accepts:
             made = accept.body
-            if isinstance(made, WireAccepted) and made.chunk < facts.acked:
+            if isinstance(made, wire.WireAccepted) and made.chunk < facts.acked:
                 texts[made.chunk] = made.text.removeprefix(mark)
                 media = media or made.media
         return [texts[chunk] for chunk in sorted(texts)], media
@@ -179,8 +178,8 @@ class DryRunHasNoEffect(Checker):
                 self._previews[seq] = event
 
     @on(
-        *(delivery.IntentPrepared, gateway.SessionCreated, WireAccepted, WireRefused),
-        after=(delivery.HookSending, delivery.SendPreviewed, ClientRequested),
+        *(delivery.IntentPrepared, gateway.SessionCreated, wire.WireAccepted, wire.WireRefused),
+        after=(delivery.HookSending, delivery.SendPreviewed, script.ClientRequested),
     )
     def _effect(self, event: Event, _body: Body) -> None:
         cancelled = self._cancelled.get(event.intent or "")
@@ -198,7 +197,7 @@ class DryRunHasNoEffect(Checker):
             summary = f"{event.intent} was cancelled, and hooks were notified that it is {body.state}"
             self.accuse(event, summary, _NO_EFFECT, cancelled, shown=event.kind)
 
-    def on_client_asked(self, event: Event, body: ClientRequested) -> None:
+    def on_client_asked(self, event: Event, body: script.ClientRequested) -> None:
         if body.dry_run:
             self.exercised += 1
             self._dry_runs[event.seq] = event

@@ -1,7 +1,6 @@
 """The recorded fate of a message is its fate on the wire, and follows from it: T5 and W2."""
 
-from trunkline.core.events import Event
-from trunkline.core.events.delivery import AttemptEnded, HookSending, IntentSettled
+from trunkline.core.events import Event, delivery
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Capabilities, Idempotency, IntentState
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped
@@ -86,7 +85,7 @@ class StoriesAreTrue(Checker):
     def on_response_lost(self, event: Event, _body: WireResponseLost) -> None:
         self._lost[event.intent or ""] = event
 
-    def on_attempt_ended(self, event: Event, body: AttemptEnded) -> None:
+    def on_attempt_ended(self, event: Event, body: delivery.AttemptEnded) -> None:
         intent, limits = event.intent or "", self.run.limits
         if body.reason in (_R.RESPONSE_LOST, _R.NO_RECEIPT):
             self._doubted.add(intent)
@@ -130,7 +129,7 @@ class StoriesAreTrue(Checker):
                 claimed = f"{intent} waits {planned:.1f} s in doubt"
                 self._report(event, since, claimed, f"{shortest:g} to {longest:g} s")
 
-    def _after_a_failure(self, event: Event, body: AttemptEnded, facts: IntentFacts, asked: float) -> None:
+    def _after_a_failure(self, event: Event, body: delivery.AttemptEnded, facts: IntentFacts, asked: float) -> None:
         """A passing failure is followed by another try after its wait, as long as attempts and age allow."""
         limits = self.run.limits
         if limits is None or not limits.waits or event.intent in self.run.recovered:
@@ -150,7 +149,7 @@ class StoriesAreTrue(Checker):
             claimed = f"{event.intent} waits {planned:.1f} s after attempt {body.attempt}"
             self._report(event, begun, claimed, f"a wait of {wait:g} s, as configured")
 
-    def on_settled(self, event: Event, body: IntentSettled) -> None:
+    def on_settled(self, event: Event, body: delivery.IntentSettled) -> None:
         intent = event.intent or ""
         facts = self.run.intents.get(intent)
         if body.state is IntentState.CANCELLED and body.reason in _BY_HOOKS and self.run.speech.known:
@@ -192,7 +191,7 @@ class StoriesAreTrue(Checker):
         """Whether its thread was to be opened first, which a platform refuses without a request of the message."""
         return facts.body.address.thread is not None or facts.body.address.parent is not None
 
-    def on_hooked(self, event: Event, body: HookSending) -> None:
+    def on_hooked(self, event: Event, body: delivery.HookSending) -> None:
         self.exercised += 1
         if body.verdict in _VERDICTS and body.reason is not _VERDICTS[body.verdict]:
             self._report(event, event, f"hooks decided on {event.intent}", _VERDICTS[body.verdict].value)
@@ -265,7 +264,7 @@ class NothingIsGivenUp(Checker):
         limits = self.run.limits
         return Capabilities().in_flight_seconds + (0.0 if limits is None else limits.backoff or 0.0)
 
-    def on_settled(self, event: Event, body: IntentSettled, facts: IntentFacts) -> None:
+    def on_settled(self, event: Event, body: delivery.IntentSettled, facts: IntentFacts) -> None:
         if body.state not in _BAD or not self.run.witnessed:
             return
         place = facts.body.address
@@ -284,7 +283,7 @@ class NothingIsGivenUp(Checker):
         if not any(until >= since for _, until in troubles):
             self._report(event, body, facts)
 
-    def _report(self, event: Event, body: IntentSettled, facts: IntentFacts) -> None:
+    def _report(self, event: Event, body: delivery.IntentSettled, facts: IntentFacts) -> None:
         summary = f"{event.intent} is {body.state.value} ({body.reason.value}), and nothing had happened to it"
         expected = f"{facts.body.address.channel} gets it: it refused nothing, and was there"
         seen = f"{body.state.value} after {body.attempts} attempts"

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from trunkline.core.events import Event
-from trunkline.sim.events.model import ModelAsked
+from trunkline.sim.events import model, world
 from trunkline.sim.events.wire import WireAccepted, WireEdited, WireRefused
-from trunkline.sim.events.world import PeerSaid, ThreadClosed
 from trunkline.sim.index.answer_parts import PART, ModelTurn
 from trunkline.sim.index.bot_messages import BotMessage, accepted_after, accepted_at, letters
 from trunkline.sim.index.marks import answers_in, nudged_mark, questions_in
@@ -64,7 +63,7 @@ class NothingNextDoor(WireSideChecker):
     #: questions whose place was gone before they were answered
     _homeless: set[str] = set()
 
-    def on_gone(self, event: Event, body: ThreadClosed | WireRefused | PeerSaid) -> None:
+    def on_gone(self, event: Event, body: world.ThreadClosed | WireRefused | world.PeerSaid) -> None:
         gone = self.wire.gone_since(body.address)
         if gone is None:
             return
@@ -112,7 +111,7 @@ class InOrder(WireSideChecker):
         """Whether a question has a place in the order: what an asker wrote because nothing came has none."""
         return nudged_mark(mark) not in self.wire.questions
 
-    def on_said(self, event: Event, body: PeerSaid) -> None:
+    def on_said(self, event: Event, body: world.PeerSaid) -> None:
         waiting = (
             earlier for earlier in self.wire.open_at(body.address, event.seq) if earlier.place.lane == body.address.lane
         )
@@ -207,7 +206,7 @@ class SecretsStay(WireSideChecker):
         "Private words of one place are never in the prompt of a turn of another place, nor in a message elsewhere."
     )
 
-    def on_asked(self, event: Event, body: ModelAsked) -> None:
+    def on_asked(self, event: Event, body: model.ModelAsked) -> None:
         question = self.wire.questions.get(body.marks[-1]) if body.marks else None
         if question is None:
             return

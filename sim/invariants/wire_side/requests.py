@@ -4,8 +4,7 @@ from collections.abc import Hashable
 
 from trunkline.core.events import Event
 from trunkline.core.reasons import Reason
-from trunkline.sim.events.wire import WireCalled, WireRefused
-from trunkline.sim.events.world import PeerSaid, ThreadOpened, ThreadReopened
+from trunkline.sim.events import wire, world
 from trunkline.sim.index.marks import answers_in
 from trunkline.sim.index.wire_side import PASSING, Lane, RefusedCall
 from trunkline.sim.invariants.wire_side.base import WireSideChecker, short
@@ -32,7 +31,7 @@ class WaitsHonoured(WireSideChecker):
     #: refusals that ask for a wait which is not known to be over
     _waits: list[RefusedCall] = []
 
-    def on_refused(self, event: Event, body: WireRefused) -> None:
+    def on_refused(self, event: Event, body: wire.WireRefused) -> None:
         self.exercised += body.retry_after is not None
         refusal = self.wire.refusal_by(event)
         if refusal is not None and body.retry_after is not None:
@@ -42,7 +41,7 @@ class WaitsHonoured(WireSideChecker):
         responded = self.wire.responded.get(refusal.called.seq)
         return responded is not None and at >= responded.at + (refusal.body.retry_after or 0.0)
 
-    def on_called(self, event: Event, body: WireCalled) -> None:
+    def on_called(self, event: Event, body: wire.WireCalled) -> None:
         if body.address is None or body.what not in ("send", "act"):
             return
         self._waits = [refusal for refusal in self._waits if not self._is_over(refusal, event.at)]
@@ -60,7 +59,7 @@ class WaitsHonoured(WireSideChecker):
                 self.accuse(event, summary, expected, refusal.called, refusal.event, shown=shown)
                 return
 
-    def _holds_for(self, refusal: RefusedCall, body: WireCalled) -> bool:
+    def _holds_for(self, refusal: RefusedCall, body: wire.WireCalled) -> bool:
         there, here = refusal.body.address, body.address
         if here is None or (there.channel, there.account) != (here.channel, here.account):
             return False
@@ -81,7 +80,7 @@ class RefusedIsNotRepeated(WireSideChecker):
     #: the same by their places; apart: those of answers
     _at: dict[tuple[Lane, bool], list[RefusedCall]] = {}
 
-    def on_refused(self, event: Event, body: WireRefused) -> None:
+    def on_refused(self, event: Event, body: wire.WireRefused) -> None:
         refusal = self.wire.refusal_by(event)
         if refusal is None or refusal.request.what != "send" or body.reason in _NOT_FOR_GOOD:
             return
@@ -89,11 +88,11 @@ class RefusedIsNotRepeated(WireSideChecker):
         self._final.setdefault(_content(refusal.request), []).append(refusal)
         self._at.setdefault((body.address.lane, bool(answers_in(refusal.request.text))), []).append(refusal)
 
-    def on_there_again(self, _event: Event, body: ThreadReopened | ThreadOpened) -> None:
+    def on_there_again(self, _event: Event, body: world.ThreadReopened | world.ThreadOpened) -> None:
         self._forget(body.address.lane, answer=True)
         self._forget(body.address.lane, answer=False)
 
-    def on_said(self, _event: Event, body: PeerSaid) -> None:
+    def on_said(self, _event: Event, body: world.PeerSaid) -> None:
         """The same notice about another message is no repeat."""
         self._forget(body.address.lane, answer=False)
 
@@ -101,7 +100,7 @@ class RefusedIsNotRepeated(WireSideChecker):
         for refusal in self._at.pop((lane, answer), ()):
             self._final[_content(refusal.request)].remove(refusal)
 
-    def on_called(self, event: Event, body: WireCalled) -> None:
+    def on_called(self, event: Event, body: wire.WireCalled) -> None:
         if body.what != "send" or body.address is None:
             return
         for refusal in self._final.get(_content(body), ()):
@@ -115,6 +114,6 @@ class RefusedIsNotRepeated(WireSideChecker):
                 return
 
 
-def _content(body: WireCalled) -> Hashable:
+def _content(body: wire.WireCalled) -> Hashable:
     """Place, method and words of a request."""
     return None if body.address is None else body.address.lane, body.method, body.text, body.digest
