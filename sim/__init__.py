@@ -32,25 +32,9 @@ _HOMES: dict[str, tuple[str, ...]] = {
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = [
-    "BUGS",
-    "INVARIANTS",
-    "CrashAt",
-    "Run",
-    "RunResult",
-    "ScenarioError",
-    "ScenarioFile",
-    "Status",
-    "UnmetExpectation",
-    "Verdict",
-    "Violation",
-    "find_bugs",
-    "find_scenarios",
-    "judge",
-    "load_scenario",
-    "run_scenario",
-    "scenario_home",
-]
+__all__ = ["BUGS", "INVARIANTS", "CrashAt", "Run", "RunResult", "ScenarioError", "ScenarioFile", "Status"]
+__all__ += ["UnmetExpectation", "Verdict", "Violation", "find_bugs", "find_scenarios", "judge", "load_scenario"]
+__all__ += ["run_scenario", "scenario_home"]
 
 
 def __getattr__(name: str) -> object:

@@ -28,8 +28,7 @@ from trunkline.app.view.timeline.timeline import Timeline
 from trunkline.app.view.wire_side.facts import RequestRows, question_facts, question_rows
 from trunkline.app.view.wire_side.places import WirePlaces
 from trunkline.app.view.wire_side.unknown import gateway_name, not_known
-from trunkline.core.events.base import RunEnded
-from trunkline.core.events.gateway import InboundDropped, InboundReceived
+from trunkline.core.events import base, gateway
 from trunkline.sim.events.world import PeerSaid
 from trunkline.sim.index.marks import without_marks
 from trunkline.sim.invariants import INVARIANTS, Status, Verdict, Violation
@@ -117,7 +116,7 @@ def message_sections(view: RunView, messages: MessageRows) -> Iterator[tuple[str
     """Every message with its history, in order of time: inbound, outbound, and deliberately not sent."""
     heard: dict[str, int] = {}
     for event in view.events:
-        if event.intent is None and isinstance(event.body, InboundReceived | InboundDropped):
+        if event.intent is None and isinstance(event.body, gateway.InboundReceived | gateway.InboundDropped):
             heard.setdefault(event.inbound or "", event.seq)
     found: list[tuple[int, str | MessageHistory]] = [(seq, name) for name, seq in heard.items() if name]
     found += [(history.first.seq, history) for history in messages.histories]
@@ -270,7 +269,7 @@ def run_facts(view: RunView) -> Iterator[Fact]:
     clock = "" if header.of_gateway else " s of the run's clock" if header.on_wire else " s of virtual time"
     yield Fact("events", f"{view.last}, until {seconds(view.time(view.last))}{clock}")
     end = view.event(view.last).body if view.last else None
-    if isinstance(end, RunEnded):
+    if isinstance(end, base.RunEnded):
         left = f"no: {clean(', '.join(end.open))}" if end.open else "no"
         rests = f"yes, while {clean(', '.join(end.waiting))} waits" if end.waiting else "yes"
         yield Fact("at rest", rests if end.at_rest else left)

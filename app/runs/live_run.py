@@ -13,8 +13,7 @@ import msgspec
 
 from trunkline.app.errors import inconsistent_as_error
 from trunkline.app.runs.model import Run
-from trunkline.core.events import Event, Trace, TraceError, TraceHeader
-from trunkline.core.events.trace import decode_event, decode_header
+from trunkline.core.events import Event, Trace, TraceError, TraceHeader, trace
 from trunkline.sim.invariants import CHECKERS, Checker, Judge, Verdict
 
 # Follows a trace that is still being written, in a file or a pipe: complete lines, within a budget, without blocking.
@@ -142,9 +141,9 @@ class Feed(GrowingTrace):
         self.flow = FeedState.OPEN
         try:
             if self.header is None:
-                self.header = decode_header(line)
+                self.header = trace.decode_header(line)
                 return
-            event = decode_event(line)
+            event = trace.decode_event(line)
             if event.seq != self.events + 1:
                 raise TraceError(f"event {event.seq} follows event {self.events}: lines are missing")
         except TraceError as error:

@@ -18,8 +18,7 @@ import msgspec
 
 from trunkline.app.serve.config import RecordConfig
 from trunkline.core.errors import ConfigError
-from trunkline.core.events import Event, EventLog
-from trunkline.core.events.trace import TraceHeader, encode_event, encode_header
+from trunkline.core.events import Event, EventLog, trace
 
 LOG = logging.getLogger("trunkline.record")
 #: seconds for which lines are collected before a write
@@ -137,7 +136,7 @@ class RotatingRecording:
         if self._base:
             cause = event.cause - self._base if event.cause is not None and event.cause > self._base else None
             event = msgspec.structs.replace(event, seq=event.seq - self._base, cause=cause)
-        return encode_event(event) + b"\n"
+        return trace.encode_event(event) + b"\n"
 
     def _put(self, lines: list[bytes]) -> None:
         if self._descriptor is None:
@@ -159,7 +158,7 @@ class RotatingRecording:
         self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         self._base = first - 1
         title = _HEADER_TITLE.format(process=os.getpid(), part=self._part, first=first)
-        header = encode_header(TraceHeader(scenario="gateway", title=title, of_gateway=True)) + b"\n"
+        header = trace.encode_header(trace.TraceHeader(scenario="gateway", title=title, of_gateway=True)) + b"\n"
         self._size = len(header)
         self._put([header])
         for path in _recordings(self._folder)[: -self._files]:

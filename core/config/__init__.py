@@ -14,25 +14,7 @@ from trunkline.core.config.schedule import CronConfig
 from trunkline.core.config.tools import MessageToolConfig
 from trunkline.core.config.work import ControlConfig, HandsConfig
 
-__all__ = [
-    "ChannelAccountConfig",
-    "ChannelConfig",
-    "ConfigChecks",
-    "ControlConfig",
-    "CronConfig",
-    "DeliveryConfig",
-    "DmScope",
-    "Duration",
-    "GatewayConfig",
-    "GroupScope",
-    "HandsConfig",
-    "HeartbeatConfig",
-    "MessageToolConfig",
-    "Model",
-    "RouteRuleConfig",
-    "RuleSessionConfig",
-    "SessionConfig",
-    "ThreadBindingsConfig",
-    "VisibilityConfig",
-    "parse_duration",
-]
+__all__ = ["ChannelAccountConfig", "ChannelConfig", "ConfigChecks", "ControlConfig", "CronConfig", "DeliveryConfig"]
+__all__ += ["DmScope", "Duration", "GatewayConfig", "GroupScope", "HandsConfig", "HeartbeatConfig"]
+__all__ += ["MessageToolConfig", "Model", "RouteRuleConfig", "RuleSessionConfig", "SessionConfig"]
+__all__ += ["ThreadBindingsConfig", "VisibilityConfig", "parse_duration"]

@@ -17,31 +17,7 @@ from trunkline.core.events.trace import (
 )
 from trunkline.core.events.trace_writer import Recording
 
-__all__ = [
-    "BODIES",
-    "TRACE_VERSION",
-    "Body",
-    "Event",
-    "EventLog",
-    "EventSink",
-    "Recorder",
-    "Recording",
-    "RunEnded",
-    "Trace",
-    "TraceError",
-    "TraceHeader",
-    "actions",
-    "adapters",
-    "bindings",
-    "decode_event",
-    "delivery",
-    "encode_event",
-    "encode_trace",
-    "gateway",
-    "hands",
-    "heartbeat",
-    "leases",
-    "parse_trace",
-    "read_trace",
-    "write_trace",
-]
+__all__ = ["BODIES", "TRACE_VERSION", "Body", "Event", "EventLog", "EventSink", "Recorder", "Recording", "RunEnded"]
+__all__ += ["Trace", "TraceError", "TraceHeader", "actions", "adapters", "bindings", "decode_event", "delivery"]
+__all__ += ["encode_event", "encode_trace", "gateway", "hands", "heartbeat", "leases", "parse_trace", "read_trace"]
+__all__ += ["write_trace"]

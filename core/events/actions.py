@@ -1,7 +1,5 @@
 """Events of the message tool: calls, policy decisions, questions, and what edits and deletions do to transcripts."""
 
-from typing import ClassVar
-
 from trunkline.core.action_names import Action
 from trunkline.core.events.base import Body
 from trunkline.core.reasons import Reason
@@ -11,7 +9,6 @@ from trunkline.core.values import Address
 class PolicyDecided(Body, frozen=True, kw_only=True):
     """The cross-context policy decided on an action: allowed, marked, or denied. Recorded before anything is stored."""
 
-    kind: ClassVar[str] = "policy.decided"
     action: Action
     allowed: bool
     reason: Reason
@@ -32,7 +29,6 @@ class PolicyDecided(Body, frozen=True, kw_only=True):
 class ActionPreviewed(Body, frozen=True, kw_only=True):
     """A dry run of an action: nothing was stored, sent or asked."""
 
-    kind: ClassVar[str] = "action.previewed"
     action: Action
     channel: str
     place: Address | None = None
@@ -42,7 +38,6 @@ class ActionPreviewed(Body, frozen=True, kw_only=True):
 class ActionAnswered(Body, frozen=True, kw_only=True):
     """A platform answered a question of an agent, or failed to."""
 
-    kind: ClassVar[str] = "action.answered"
     action: Action
     channel: str
     place: Address | None = None
@@ -54,7 +49,6 @@ class ActionAnswered(Body, frozen=True, kw_only=True):
 class TranscriptChanged(Body, frozen=True, kw_only=True):
     """An accepted edit or deletion changed a line of a transcript; the old text is kept with the line."""
 
-    kind: ClassVar[str] = "transcript.changed"
     session_id: str
     session_key: str
     #: the intent that wrote the line

@@ -1,7 +1,5 @@
 """Events of the accounts of real platforms: what came from a platform and is no message for the gateway."""
 
-from typing import ClassVar
-
 from trunkline.core.events.base import Body
 from trunkline.core.reasons import Reason
 
@@ -9,7 +7,6 @@ from trunkline.core.reasons import Reason
 class AdapterConnected(Body, frozen=True, kw_only=True):
     """An account receives from its platform now: the first poll was answered, or the socket is ready."""
 
-    kind: ClassVar[str] = "adapter.connected"
     channel: str
     account: str
     #: how it receives, e.g. ``polling``, ``webhook`` or ``socket``
@@ -19,7 +16,6 @@ class AdapterConnected(Body, frozen=True, kw_only=True):
 class UpdateDropped(Body, frozen=True, kw_only=True):
     """Something from the platform could not be read; the gateway goes on with the next."""
 
-    kind: ClassVar[str] = "update.dropped"
     channel: str
     account: str
     reason: Reason
@@ -35,7 +31,6 @@ class WebhookRefused(Body, frozen=True, kw_only=True):
     At most ten a minute are events of their own; the next event has the number of the others.
     """
 
-    kind: ClassVar[str] = "webhook.refused"
     channel: str
     account: str
     reason: Reason
@@ -50,7 +45,6 @@ class DeliveryFailed(Body, frozen=True, kw_only=True):
     It was accepted once, so the gateway sends nothing again; the event is all that is known of the failure.
     """
 
-    kind: ClassVar[str] = "delivery.failed"
     channel: str
     account: str
     reason: Reason

@@ -12,7 +12,6 @@ from trunkline.core.values import Address
 class BindingBound(Body, frozen=True, kw_only=True):
     """Committed: the conversation belongs to the session from now on."""
 
-    kind: ClassVar[str] = "binding.bound"
     conversation: Address
     session_key: str
     target_kind: str
@@ -34,7 +33,6 @@ class BindingBound(Body, frozen=True, kw_only=True):
 class BindingTouched(Body, frozen=True, kw_only=True):
     """A message in a bound conversation moved the idle deadline."""
 
-    kind: ClassVar[str] = "binding.touched"
     #: ``inbound`` or ``outbound``
     by: str
     last_activity_at: float
@@ -44,7 +42,6 @@ class BindingTouched(Body, frozen=True, kw_only=True):
 class BindingEnding(Body, frozen=True, kw_only=True):
     """Committed: the binding accepts nothing new; work in flight is finished."""
 
-    kind: ClassVar[str] = "binding.ending"
     conversation: Address
     session_key: str
     reason: Reason
@@ -55,7 +52,6 @@ class BindingEnding(Body, frozen=True, kw_only=True):
 class BindingEnded(Body, frozen=True, kw_only=True):
     """Committed: the binding has ended; the conversation follows the default route again."""
 
-    kind: ClassVar[str] = "binding.ended"
     conversation: Address
     session_key: str
     reason: Reason
@@ -67,7 +63,6 @@ class BindingEnded(Body, frozen=True, kw_only=True):
 class BindingRefused(Body, frozen=True, kw_only=True):
     """A bind or unbind request was refused: nothing changed, and the caller gets the reason."""
 
-    kind: ClassVar[str] = "binding.refused"
     #: ``bind`` or ``unbind``
     verb: str
     #: as requested
@@ -81,7 +76,6 @@ class BindingRefused(Body, frozen=True, kw_only=True):
 class BindingDegraded(Body, frozen=True, kw_only=True):
     """A bound conversation has lost its identity: the bot posts there from now on (B134)."""
 
-    kind: ClassVar[str] = "binding.degraded"
     identity: str
     reason: Reason
     #: consecutive sends that went out as the bot
@@ -101,7 +95,6 @@ class RouterCandidate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 class RouterDecided(Body, frozen=True, kw_only=True):
     """The router's decision on a completion: a bound conversation, or a fallback, and why."""
 
-    kind: ClassVar[str] = "router.decided"
     event_kind: str
     target_session_key: str
     requester: Address | None
@@ -117,7 +110,6 @@ class RouterDecided(Body, frozen=True, kw_only=True):
 class FallbackDenied(Body, frozen=True, kw_only=True):
     """A message cannot reach the place and goes nowhere else, except for a short notice (invariant R2)."""
 
-    kind: ClassVar[str] = "fallback.denied"
     #: its place; none if that is gone
     asked: Address | None
     #: the place that was denied
@@ -141,14 +133,12 @@ class IdentityFallback(Body, frozen=True, kw_only=True):
 class PlaceReopened(Body, frozen=True, kw_only=True):
     """The gateway unarchived a bound conversation to post there."""
 
-    kind: ClassVar[str] = "place.reopened"
     address: Address
 
 
 class ControlCalled(Body, frozen=True, kw_only=True):
     """A peer sent a chat command to the gateway itself."""
 
-    kind: ClassVar[str] = "control.called"
     command: str
     argument: str
     by: str
@@ -157,7 +147,6 @@ class ControlCalled(Body, frozen=True, kw_only=True):
 class ControlEnded(Body, frozen=True, kw_only=True):
     """A chat command was done or refused. The answer goes back to the place of the command."""
 
-    kind: ClassVar[str] = "control.ended"
     command: str
     #: ``done`` or ``refused``
     outcome: str

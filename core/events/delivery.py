@@ -13,7 +13,6 @@ from trunkline.core.values import Address, IntentKind, IntentState, Transport
 class TargetResolved(Body, frozen=True, kw_only=True):
     """A target was resolved to a place and a session; `steps` says how."""
 
-    kind: ClassVar[str] = "target.resolved"
     channel: str
     target: str
     address: Address
@@ -26,7 +25,6 @@ class TargetResolved(Body, frozen=True, kw_only=True):
 class SendRequested(Body, frozen=True, kw_only=True):
     """A client asks the gateway to send a message, outside of any turn. `key` is the idempotency key."""
 
-    kind: ClassVar[str] = "send.requested"
     key: str
     channel: str | None
     target: str
@@ -37,7 +35,6 @@ class SendRequested(Body, frozen=True, kw_only=True):
 class SendJoined(Body, frozen=True, kw_only=True):
     """An idempotency key was used again: nothing is sent, and the caller gets the first result."""
 
-    kind: ClassVar[str] = "send.joined"
     key: str
     reason: Reason
     #: the first send has already ended
@@ -47,7 +44,6 @@ class SendJoined(Body, frozen=True, kw_only=True):
 class SendRefused(Body, frozen=True, kw_only=True):
     """A send request was refused: nothing was sent or stored, and the caller gets the reason."""
 
-    kind: ClassVar[str] = "send.refused"
     key: str
     reason: Reason
     detail: str
@@ -56,7 +52,6 @@ class SendRefused(Body, frozen=True, kw_only=True):
 class SendPreviewed(Body, frozen=True, kw_only=True):
     """A dry run of a send. Nothing was stored, mirrored or sent (invariant P2)."""
 
-    kind: ClassVar[str] = "send.previewed"
     key: str
     address: Address
     session_key: str | None
@@ -72,7 +67,6 @@ class SendPreviewed(Body, frozen=True, kw_only=True):
 class HookSending(Body, frozen=True, kw_only=True):
     """The `message_sending` hooks decided on a message: ``kept``, ``modified`` or ``cancelled``."""
 
-    kind: ClassVar[str] = "hook.sending"
     verdict: str
     #: names of the hooks that changed or cancelled it, in order
     by: tuple[str, ...]
@@ -86,7 +80,6 @@ class HookSending(Body, frozen=True, kw_only=True):
 class ChunkerFailed(Body, frozen=True, kw_only=True):
     """An adapter's or a channel's own chunker failed; a built-in chunker split the text instead."""
 
-    kind: ClassVar[str] = "chunker.failed"
     channel: str
     account: str
     reason: Reason
@@ -96,7 +89,6 @@ class ChunkerFailed(Body, frozen=True, kw_only=True):
 class HookFailed(Body, frozen=True, kw_only=True):
     """A hook raised an error or returned an invalid answer; the message continues without the change."""
 
-    kind: ClassVar[str] = "hook.failed"
     hook: str
     #: ``sending`` or ``sent``
     phase: str
@@ -107,7 +99,6 @@ class HookFailed(Body, frozen=True, kw_only=True):
 class HookSent(Body, frozen=True, kw_only=True):
     """The `message_sent` hooks are notified of the outcome of a message seen by a hook before (invariant V1)."""
 
-    kind: ClassVar[str] = "hook.sent"
     state: IntentState
     reason: Reason
     provider_id: str | None = None
@@ -119,7 +110,6 @@ class HookSent(Body, frozen=True, kw_only=True):
 class IntentPrepared(Body, frozen=True, kw_only=True):
     """Committed: an outbound message with the final text, the destination, and the reason for the destination."""
 
-    kind: ClassVar[str] = "intent.prepared"
     intent_kind: IntentKind
     address: Address
     #: the agent named the target itself
@@ -148,7 +138,6 @@ class IntentPrepared(Body, frozen=True, kw_only=True):
 class IntentReopened(Body, frozen=True, kw_only=True):
     """Committed: an operator reopened an ended intent; the next chunk is number `chunk`."""
 
-    kind: ClassVar[str] = "intent.reopened"
     before: IntentState
     reason: Reason
     chunk: int
@@ -157,7 +146,6 @@ class IntentReopened(Body, frozen=True, kw_only=True):
 class OperatorActed(Body, frozen=True, kw_only=True):
     """An operator changed the queue or a delegation, or a client gave a hand a task: `verb` says which."""
 
-    kind: ClassVar[str] = "operator.acted"
     verb: str
     detail: str
 
@@ -165,7 +153,6 @@ class OperatorActed(Body, frozen=True, kw_only=True):
 class TransportFallback(Body, frozen=True, kw_only=True):
     """Committed: the direct attempt provably did not reach the platform; the gateway path takes over."""
 
-    kind: ClassVar[str] = "transport.fallback"
     chunk: int
     attempt: int
     instead_of: Transport
@@ -176,7 +163,6 @@ class TransportFallback(Body, frozen=True, kw_only=True):
 class LaneWaiting(Body, frozen=True, kw_only=True):
     """A lane cannot send yet: not ready, no adapter, or rate limited. Waiting costs no attempt."""
 
-    kind: ClassVar[str] = "lane.waiting"
     address: Address
     reason: Reason
     #: time of the next check
@@ -187,7 +173,6 @@ class LaneWaiting(Body, frozen=True, kw_only=True):
 class BacklogWaiting(Body, frozen=True, kw_only=True):
     """The queue is full: new messages wait until there is room."""
 
-    kind: ClassVar[str] = "backlog.waiting"
     open: int
     limit: int
 
@@ -195,7 +180,6 @@ class BacklogWaiting(Body, frozen=True, kw_only=True):
 class IntentSuppressed(Body, frozen=True, kw_only=True):
     """A message was deliberately not sent."""
 
-    kind: ClassVar[str] = "intent.suppressed"
     reason: Reason
     text: str = ""
     #: what went wrong, of a notice that could not be prepared
@@ -205,7 +189,6 @@ class IntentSuppressed(Body, frozen=True, kw_only=True):
 class AttemptStarted(Body, frozen=True, kw_only=True):
     """A chunk was handed to the adapter."""
 
-    kind: ClassVar[str] = "attempt.started"
     chunk: int
     attempt: int
     address: Address
@@ -214,7 +197,6 @@ class AttemptStarted(Body, frozen=True, kw_only=True):
 class AttemptEnded(Body, frozen=True, kw_only=True):
     """The outcome of an attempt and the next step: ``settle retry lookup fallback misplaced park fail``."""
 
-    kind: ClassVar[str] = "attempt.ended"
     chunk: int
     attempt: int
     reason: Reason
@@ -226,7 +208,6 @@ class AttemptEnded(Body, frozen=True, kw_only=True):
 class RecoveryDecided(Body, frozen=True, kw_only=True):
     """The decision on an intent of an earlier process: ``send resend lookup park expire``, not before `at`."""
 
-    kind: ClassVar[str] = "recovery.decided"
     decision: str
     reason: Reason
     attempts: int
@@ -236,7 +217,6 @@ class RecoveryDecided(Body, frozen=True, kw_only=True):
 class ChunkAcked(Body, frozen=True, kw_only=True):
     """Committed: the receipt of a chunk."""
 
-    kind: ClassVar[str] = "chunk.acked"
     chunk: int
     provider_id: str
     address: Address
@@ -246,7 +226,6 @@ class ChunkAcked(Body, frozen=True, kw_only=True):
 class IntentSettled(Body, frozen=True, kw_only=True):
     """Committed: the intent reached this final state."""
 
-    kind: ClassVar[str] = "intent.settled"
     state: IntentState
     reason: Reason
     attempts: int
@@ -256,7 +235,6 @@ class IntentSettled(Body, frozen=True, kw_only=True):
 class MirrorAppended(Body, frozen=True, kw_only=True):
     """Committed with the receipt: the accepted text is in the transcript of the conversation's session."""
 
-    kind: ClassVar[str] = "mirror.appended"
     session_id: str
     session_key: str
     text: str
@@ -266,7 +244,6 @@ class MirrorAppended(Body, frozen=True, kw_only=True):
 class MirrorRefused(Body, frozen=True, kw_only=True):
     """The transcript entry of an accepted message could not be stored with the receipt; the gateway retries."""
 
-    kind: ClassVar[str] = "mirror.refused"
     session_key: str
     reason: Reason
     detail: str

@@ -1,7 +1,5 @@
 """Events of the gateway: processes, inbound messages, sessions and turns."""
 
-from typing import ClassVar
-
 import msgspec
 
 from trunkline.core.events.base import Body
@@ -28,7 +26,6 @@ class RuleScopes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
 class ProcessStarted(Body, frozen=True, kw_only=True):
     """A gateway process started on the store."""
 
-    kind: ClassVar[str] = "process.started"
     #: how direct conversations share sessions, as configured
     dm_scope: str = ""
     #: whether groups have sessions of their own
@@ -53,7 +50,6 @@ class RunJoined(Body, frozen=True, kw_only=True):
     Events before it are in no trace of this kind, so invariants that need whole stories are not judged.
     """
 
-    kind: ClassVar[str] = "run.joined"
     #: number of the last event, in the log of the process, whose effects are shown
     after: int
     #: when it was joined; the events that show the store have the times of what they show
@@ -65,7 +61,6 @@ class RunJoined(Body, frozen=True, kw_only=True):
 class ConfigReloaded(Body, frozen=True, kw_only=True):
     """The configuration was replaced, for new inbound messages; running turns keep their route (B2, R3)."""
 
-    kind: ClassVar[str] = "config.reloaded"
     revision: int
     #: sections that differ
     changed: tuple[str, ...]
@@ -79,7 +74,6 @@ class ConfigReloaded(Body, frozen=True, kw_only=True):
 class ProcessRecovered(Body, frozen=True, kw_only=True):
     """The process loaded the unfinished work of an earlier process."""
 
-    kind: ClassVar[str] = "process.recovered"
     inbounds: int
     intents: int
     delegations: int
@@ -88,7 +82,6 @@ class ProcessRecovered(Body, frozen=True, kw_only=True):
 class StoreFailed(Body, frozen=True, kw_only=True):
     """The store refused a write, which is retried after `retry_in` seconds."""
 
-    kind: ClassVar[str] = "store.failed"
     reason: Reason
     error: str
     retry_in: float
@@ -97,7 +90,6 @@ class StoreFailed(Body, frozen=True, kw_only=True):
 class AdapterFailed(Body, frozen=True, kw_only=True):
     """The connection of an account failed; the gateway connects again after `retry_in` seconds."""
 
-    kind: ClassVar[str] = "adapter.failed"
     channel: str
     account: str
     reason: Reason
@@ -108,7 +100,6 @@ class AdapterFailed(Body, frozen=True, kw_only=True):
 class AdapterEnded(Body, frozen=True, kw_only=True):
     """The stream of an account ended normally; this process receives nothing more from the account."""
 
-    kind: ClassVar[str] = "adapter.ended"
     channel: str
     account: str
 
@@ -119,7 +110,6 @@ class AdapterEnded(Body, frozen=True, kw_only=True):
 class InboundReceived(Body, frozen=True, kw_only=True):
     """The gateway received an inbound message from an adapter."""
 
-    kind: ClassVar[str] = "inbound.received"
     address: Address
     peer: Peer
     message_id: str
@@ -140,7 +130,6 @@ class InboundReceived(Body, frozen=True, kw_only=True):
 class SenderEscaped(Body, frozen=True, kw_only=True):
     """The id or name of a person begins with ``hand:`` or ``agent:``: agents see `shown` instead of `peer`."""
 
-    kind: ClassVar[str] = "sender.escaped"
     peer: Peer
     shown: Peer
     reason: Reason
@@ -158,7 +147,6 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, g
 class RouteDecided(Body, frozen=True, kw_only=True):
     """An inbound message was routed to an agent and a session, with every considered route rule."""
 
-    kind: ClassVar[str] = "route.decided"
     agent: str
     session_key: str
     #: ``binding.peer``, ``binding.guild``, ``default``, ...
@@ -179,7 +167,6 @@ class RouteDecided(Body, frozen=True, kw_only=True):
 class InboundAdmitted(Body, frozen=True, kw_only=True):
     """Committed: the message has a session and will start or join exactly one turn."""
 
-    kind: ClassVar[str] = "inbound.admitted"
     work: WorkKind
     session_id: str
     session_key: str
@@ -188,7 +175,6 @@ class InboundAdmitted(Body, frozen=True, kw_only=True):
 class InboundAckFailed(Body, frozen=True, kw_only=True):
     """A stored message could not be acknowledged to the platform; a repeated delivery will be dropped."""
 
-    kind: ClassVar[str] = "inbound.ack_failed"
     detail: str
 
 
@@ -198,7 +184,6 @@ class InboundDropped(Body, frozen=True, kw_only=True):
     A message with unusable fields has no `inbound.received` and no id; `detail` says what is wrong with it.
     """
 
-    kind: ClassVar[str] = "inbound.dropped"
     reason: Reason
     first: str | None = None
     detail: str = ""
@@ -207,7 +192,6 @@ class InboundDropped(Body, frozen=True, kw_only=True):
 class SessionCreated(Body, frozen=True, kw_only=True):
     """Committed: a session was created for a conversation, by the first inbound or outbound message."""
 
-    kind: ClassVar[str] = "session.created"
     agent: str
     session_key: str
     session_id: str
@@ -220,7 +204,6 @@ class SessionCreated(Body, frozen=True, kw_only=True):
 class SessionReset(Body, frozen=True, kw_only=True):
     """Committed: the conversation starts over with a new session; nothing of session `before` applies there."""
 
-    kind: ClassVar[str] = "session.reset"
     session_key: str
     session_id: str
     generation: int
@@ -230,7 +213,6 @@ class SessionReset(Body, frozen=True, kw_only=True):
 class SessionMoved(Body, frozen=True, kw_only=True):
     """Committed: a session got another key, which no other conversation has from now on."""
 
-    kind: ClassVar[str] = "session.moved"
     old_key: str
     session_key: str
     session_id: str
@@ -241,7 +223,6 @@ class SessionMoved(Body, frozen=True, kw_only=True):
 class SessionLeft(Body, frozen=True, kw_only=True):
     """Committed: a conversation has another session from now on; `old_key` keeps the old transcript."""
 
-    kind: ClassVar[str] = "session.left"
     old_key: str
     old_session_id: str
     session_key: str
@@ -252,7 +233,6 @@ class SessionLeft(Body, frozen=True, kw_only=True):
 class SessionShared(Body, frozen=True, kw_only=True):
     """A warning: under the scope ``main``, a person who is not linked to the others joins their session."""
 
-    kind: ClassVar[str] = "session.shared"
     session_key: str
     reason: Reason
     peer: Peer
@@ -263,7 +243,6 @@ class SessionShared(Body, frozen=True, kw_only=True):
 class TranscriptAppended(Body, frozen=True, kw_only=True):
     """Committed: an entry of the agent's transcript. The role is ``user``, ``hand`` or, for a bad end, ``delivery``."""
 
-    kind: ClassVar[str] = "transcript.appended"
     session_id: str
     session_key: str
     role: str
@@ -276,7 +255,6 @@ class TranscriptAppended(Body, frozen=True, kw_only=True):
 class TurnStarted(Body, frozen=True, kw_only=True):
     """The agent started to work on a message, callback or wake-up."""
 
-    kind: ClassVar[str] = "turn.started"
     agent: str
     session_id: str
     session_key: str
@@ -289,7 +267,6 @@ class TurnStarted(Body, frozen=True, kw_only=True):
 class TurnEnded(Body, frozen=True, kw_only=True):
     """The agent has finished. `outcome` is ``replied``, ``silent`` or ``failed``."""
 
-    kind: ClassVar[str] = "turn.ended"
     outcome: str
     reason: Reason | None = None
     detail: str = ""
@@ -300,7 +277,6 @@ class TurnEnded(Body, frozen=True, kw_only=True):
 class ToolCalled(Body, frozen=True, kw_only=True):
     """The agent called a tool during the turn."""
 
-    kind: ClassVar[str] = "tool.called"
     tool: str
     detail: str
 
@@ -308,7 +284,6 @@ class ToolCalled(Body, frozen=True, kw_only=True):
 class ToolRefused(Body, frozen=True, kw_only=True):
     """A tool call was refused before any effect; the agent gets the reason, or the result of an earlier run."""
 
-    kind: ClassVar[str] = "tool.refused"
     tool: str
     reason: Reason
     detail: str = ""

@@ -17,7 +17,6 @@ class DelegationAccepted(Body, frozen=True, kw_only=True):
     Traces of older versions have none.
     """
 
-    kind: ClassVar[str] = "delegation.accepted"
     hand: str
     task: str
     origin: Address | None
@@ -37,7 +36,6 @@ class DelegationAccepted(Body, frozen=True, kw_only=True):
 class DelegationStarted(Body, frozen=True, kw_only=True):
     """The hand was started, or a worker has taken the task."""
 
-    kind: ClassVar[str] = "delegation.started"
     hand: str
     worker: str = ""
 
@@ -45,7 +43,6 @@ class DelegationStarted(Body, frozen=True, kw_only=True):
 class DelegationProgressed(Body, frozen=True, kw_only=True):
     """Committed: the hand reported progress."""
 
-    kind: ClassVar[str] = "delegation.progressed"
     hand: str
     text: str
 
@@ -66,7 +63,6 @@ class AnswerTurnedAway(Body, frozen=True, kw_only=True):
 class CallbackChanged(Body, frozen=True, kw_only=True):
     """Committed: how far the report of a delegation has come; `state` as in `core.hands.states.CallbackState`."""
 
-    kind: ClassVar[str] = "callback.changed"
     before: CallbackState
     state: CallbackState
     reason: Reason | None = None
@@ -75,7 +71,6 @@ class CallbackChanged(Body, frozen=True, kw_only=True):
 class DelegationFinished(Body, frozen=True, kw_only=True):
     """Committed: the first result of the hand."""
 
-    kind: ClassVar[str] = "delegation.finished"
     hand: str
     outcome: HandOutcome
     text: str
@@ -87,7 +82,6 @@ class DelegationFinished(Body, frozen=True, kw_only=True):
 class DelegationIgnored(Body, frozen=True, kw_only=True):
     """A later result of an ended hand; only the first result counts."""
 
-    kind: ClassVar[str] = "delegation.ignored"
     hand: str
     reason: Reason
     text: str
@@ -112,6 +106,5 @@ class CompletionStep(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 class CompletionPlanned(Body, frozen=True, kw_only=True):
     """How the result of a hand will be announced: destination and path, decided apart from the content."""
 
-    kind: ClassVar[str] = "completion.planned"
     steps: tuple[CompletionStep, ...]
     requester_busy: bool

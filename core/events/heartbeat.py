@@ -19,7 +19,6 @@ class GuardResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
 class HeartbeatScheduled(Body, frozen=True, kw_only=True):
     """Committed: the heartbeat of an agent got a new schedule. `next_at` is on the wall clock; none if switched off."""
 
-    kind: ClassVar[str] = "heartbeat.scheduled"
     agent: str
     next_at: float | None
 
@@ -27,7 +26,6 @@ class HeartbeatScheduled(Body, frozen=True, kw_only=True):
 class HeartbeatDue(Body, frozen=True, kw_only=True):
     """The schedule, or something else, wants an agent to wake."""
 
-    kind: ClassVar[str] = "heartbeat.due"
     agent: str
     reason: Reason
     #: why, e.g. ``interval`` or ``cron:daily``
@@ -39,7 +37,6 @@ class HeartbeatDue(Body, frozen=True, kw_only=True):
 class HeartbeatSkipped(Body, frozen=True, kw_only=True):
     """A heartbeat does not run. `guards`: the asked guards, in order; the last said no. `next_at` is committed."""
 
-    kind: ClassVar[str] = "heartbeat.skipped"
     agent: str
     reason: Reason
     guards: tuple[GuardResult, ...] = ()
@@ -52,7 +49,6 @@ class HeartbeatSkipped(Body, frozen=True, kw_only=True):
 class HeartbeatStarted(Body, frozen=True, kw_only=True):
     """Committed: a heartbeat will run, once. `to`: the target of the text; without a target, `reason` says why."""
 
-    kind: ClassVar[str] = "heartbeat.started"
     agent: str
     guards: tuple[GuardResult, ...]
     wake: str
@@ -72,7 +68,6 @@ class HeartbeatEnded(Body, frozen=True, kw_only=True):
     It is ``sent`` once its text was accepted. Of a run of an earlier process `duration_ms` counts from its text on.
     """
 
-    kind: ClassVar[str] = "heartbeat.ended"
     agent: str
     status: str
     reason: Reason | None = None
@@ -100,7 +95,6 @@ class SystemEventAdded(Body, frozen=True, kw_only=True):
 class CronScheduled(Body, frozen=True, kw_only=True):
     """Committed: an entry of the schedule is new, or was changed. `next_at` is on the wall clock; none: never."""
 
-    kind: ClassVar[str] = "cron.scheduled"
     entry: str
     next_at: float | None
     #: why it never fires
@@ -110,7 +104,6 @@ class CronScheduled(Body, frozen=True, kw_only=True):
 class CronDue(Body, frozen=True, kw_only=True):
     """Committed: an entry of the schedule fired, and starts a turn or wakes the heartbeat. `next_at`: the next time."""
 
-    kind: ClassVar[str] = "cron.due"
     entry: str
     agent: str
     reason: Reason
@@ -123,7 +116,6 @@ class CronDue(Body, frozen=True, kw_only=True):
 class CronEnded(Body, frozen=True, kw_only=True):
     """The turn of an entry of the schedule has ended, with an `outcome`."""
 
-    kind: ClassVar[str] = "cron.ended"
     entry: str
     agent: str
     outcome: str

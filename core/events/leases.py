@@ -9,7 +9,6 @@ from trunkline.core.reasons import Reason
 class LeaseTaken(Body, frozen=True, kw_only=True):
     """Committed: this process holds the store, and no other sends or acknowledges (invariant D5)."""
 
-    kind: ClassVar[str] = "lease.taken"
     owner: str
     #: counts the holders; a write with an older token is refused
     token: int
@@ -23,7 +22,6 @@ class LeaseTaken(Body, frozen=True, kw_only=True):
 class LeaseAwaited(Body, frozen=True, kw_only=True):
     """Another process holds the store: this process stands by for the lease."""
 
-    kind: ClassVar[str] = "lease.awaited"
     holder: str
     #: expiry of the holder's lease unless renewed
     until: float
@@ -42,7 +40,6 @@ class LeaseGone(Body, frozen=True, kw_only=True):
 class PersonErased(Body, frozen=True, kw_only=True):
     """Committed: what a person wrote and got was removed for a legal request. Nothing says whom."""
 
-    kind: ClassVar[str] = "person.erased"
     #: the token that asked for it
     by: str
     #: rows that were removed
@@ -52,7 +49,6 @@ class PersonErased(Body, frozen=True, kw_only=True):
 class StorePruned(Body, frozen=True, kw_only=True):
     """Committed: rows past their retention were removed; the numbers of each kind."""
 
-    kind: ClassVar[str] = "store.pruned"
     intents: int
     inbounds: int
     sends: int
@@ -68,7 +64,6 @@ class StorePruned(Body, frozen=True, kw_only=True):
 class StoreWarned(Body, frozen=True, kw_only=True):
     """An operator should look at the store file: new, with several names, gone or damaged."""
 
-    kind: ClassVar[str] = "store.warned"
     reason: Reason
     detail: str
 
@@ -76,6 +71,5 @@ class StoreWarned(Body, frozen=True, kw_only=True):
 class AdapterInstalled(Body, frozen=True, kw_only=True):
     """An adapter was installed in a running gateway; waiting messages continue."""
 
-    kind: ClassVar[str] = "adapter.installed"
     channel: str
     account: str

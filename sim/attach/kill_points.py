@@ -12,10 +12,8 @@ import msgspec
 
 from trunkline.core.errors import UsageError
 from trunkline.core.events import Event
-from trunkline.sim.events.attach import GatewayReady
+from trunkline.sim.events import attach, wire, world
 from trunkline.sim.events.model import ModelAnswered, ModelAsked
-from trunkline.sim.events.wire import WireAccepted, WireCalled, WireEdited, WireResponded
-from trunkline.sim.events.world import PeerSaid, PlatformConfirmed, PlatformConfirming, PlatformPushed
 from trunkline.sim.index.marks import answers_in, questions_in
 
 #: event -> what happens there, for readers; in the order of a turn
@@ -111,14 +109,14 @@ class _Follower:
         An answer that grows is accepted when an edit makes it whole.
         """
         body = event.body
-        if isinstance(body, GatewayReady):
+        if isinstance(body, attach.GatewayReady):
             self._ready = True
-        elif isinstance(body, PeerSaid):
+        elif isinstance(body, world.PeerSaid):
             for mark in questions_in(body.text)[:1]:
                 self._messages[body.address.conversation, body.message_id] = mark
         question = self._question(body) if self._ready else None
-        kind = WireAccepted.kind if isinstance(body, WireEdited) else event.kind
-        if question is None or (isinstance(body, WireEdited) and (not question or self._counts[kind, question])):
+        kind = wire.WireAccepted.kind if isinstance(body, wire.WireEdited) else event.kind
+        if question is None or (isinstance(body, wire.WireEdited) and (not question or self._counts[kind, question])):
             return
         self._counts[kind, question] += 1
         yield kind, question
@@ -126,13 +124,13 @@ class _Follower:
     def _question(self, body: object) -> str | None:
         """The mark of the question that an event is about, or empty; None: it is no event at which one can kill."""
         match body:
-            case PlatformPushed() | PlatformConfirming() | PlatformConfirmed():
+            case world.PlatformPushed() | world.PlatformConfirming() | world.PlatformConfirmed():
                 return self._messages.get((body.address.conversation, body.message_id), "")
             case ModelAsked():
                 return None if body.beside else next(iter(body.marks), "")
-            case WireCalled() if body.what not in ("send", "act"):
+            case wire.WireCalled() if body.what not in ("send", "act"):
                 return None
-            case ModelAnswered() | WireAccepted() | WireEdited() | WireCalled() | WireResponded():
+            case ModelAnswered() | wire.WireAccepted() | wire.WireEdited() | wire.WireCalled() | wire.WireResponded():
                 marks = (*(mark.question for mark in answers_in(body.text)), *questions_in(body.text))
                 return next(iter(marks), "")
             case _:

@@ -18,8 +18,7 @@ import anyio
 import msgspec
 
 from trunkline.core.errors import UsageError
-from trunkline.core.events import Event, Trace, TraceHeader
-from trunkline.core.events.base import RunEnded
+from trunkline.core.events import Event, RunEnded, Trace, TraceHeader
 from trunkline.sim.attach.doctor import ask, first_version
 from trunkline.sim.attach.job import AttachJob, AttachOutcome
 from trunkline.sim.attach.kill_points import KillPoint

@@ -9,8 +9,7 @@ from trunkline.core.channels import ChannelAdapter
 from trunkline.core.config import HandsConfig
 from trunkline.core.env import Env
 from trunkline.core.errors import PlaceGone, PlatformError
-from trunkline.core.events import EventSink
-from trunkline.core.events.hands import CompletionStep
+from trunkline.core.events import EventSink, hands
 from trunkline.core.hands.completion_plan import DIRECT, CompletionPlan, HandCompletion, plan_completion
 from trunkline.core.reasons import Reason
 from trunkline.core.records.bindings import SessionBindingRecord
@@ -110,5 +109,5 @@ def _requester_too(done: HandCompletion, config: HandsConfig) -> CompletionPlan:
     plan = plan_completion(done, config)
     if done.routed is None or done.routed.binding is None or done.reply_to is None:
         return plan
-    extra = CompletionStep(mode=DIRECT, reason=Reason.DIRECT_ANNOUNCE, address=done.reply_to)
+    extra = hands.CompletionStep(mode=DIRECT, reason=Reason.DIRECT_ANNOUNCE, address=done.reply_to)
     return CompletionPlan(steps=(*plan.steps, extra))

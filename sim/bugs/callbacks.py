@@ -7,8 +7,7 @@ import msgspec
 
 from trunkline.core.agent import Turn
 from trunkline.core.config import GatewayConfig
-from trunkline.core.events import Body
-from trunkline.core.events.hands import CallbackChanged
+from trunkline.core.events import Body, hands
 from trunkline.core.hands.callback_message import callback_message
 from trunkline.core.prompts import Prompt, PromptKind, PromptQuestion, compose_prompts
 from trunkline.core.states.delegation import CallbackState
@@ -165,7 +164,7 @@ def _is_message(turn: Turn) -> bool:
 @bug("suppressed-without-reason", changing_events, caught_by=("C4",))
 def _without_reason(body: Body) -> Body:
     """A result is not reported, and nothing says why."""
-    suppressed = isinstance(body, CallbackChanged) and body.state is CallbackState.SUPPRESSED
+    suppressed = isinstance(body, hands.CallbackChanged) and body.state is CallbackState.SUPPRESSED
     return msgspec.structs.replace(body, reason=None) if suppressed else body
 
 

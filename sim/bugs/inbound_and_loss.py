@@ -7,8 +7,7 @@ import msgspec
 from trunkline.core.channels import ChannelAdapter
 from trunkline.core.delivery.recovery import RecoveryAction, RecoveryDecision
 from trunkline.core.errors import Refused
-from trunkline.core.events import Body
-from trunkline.core.events.gateway import InboundDropped
+from trunkline.core.events import Body, gateway
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Capabilities, Envelope, Receipt, SendRequest
 from trunkline.sim.bugs.base import bug, deciding
@@ -56,7 +55,7 @@ class _RefusedIsDelivered(AdapterWrapper):
 @bug("silent-drops", swallowing, caught_by=("V1",))
 def _drops(body: Body) -> bool:
     """Messages that are dropped as duplicates are dropped without an event."""
-    return isinstance(body, InboundDropped)
+    return isinstance(body, gateway.InboundDropped)
 
 
 @bug("album-in-pieces", wrapping, caught_by=("D7",))

@@ -8,8 +8,7 @@ import msgspec
 from trunkline.core.config import DeliveryConfig, GatewayConfig
 from trunkline.core.delivery.policy import AttemptOutcome, DeliveryDecision, NextStep, after_attempt
 from trunkline.core.delivery.recovery import InterruptedIntent, RecoveryAction, RecoveryDecision, recover
-from trunkline.core.events import Body
-from trunkline.core.events.delivery import IntentSettled
+from trunkline.core.events import Body, delivery
 from trunkline.core.gateway import Gateway
 from trunkline.core.reasons import Reason
 from trunkline.core.records.rows import Unfinished
@@ -142,4 +141,4 @@ def _ageless(config: GatewayConfig) -> dict[str, Any]:
 @bug("expires-in-silence", swallowing, reports=("B114",), caught_by=("L1", "V1"))
 def _expiry(body: Body) -> bool:
     """What is too old to be sent disappears without an event."""
-    return isinstance(body, IntentSettled) and body.state is IntentState.EXPIRED
+    return isinstance(body, delivery.IntentSettled) and body.state is IntentState.EXPIRED

@@ -6,8 +6,7 @@ from typing import Any
 import msgspec
 
 from trunkline.core.config import GatewayConfig
-from trunkline.core.events import Body
-from trunkline.core.events.gateway import SessionShared
+from trunkline.core.events import Body, gateway
 from trunkline.core.gateway import Gateway
 from trunkline.core.keys import SessionKey
 from trunkline.core.records.rows import SessionRow
@@ -60,7 +59,7 @@ def _links_ignored(envelope: Envelope, config: GatewayConfig) -> RouteDecision:
 @bug("shared-in-silence", swallowing, reports=("B081",), caught_by=("S3",))
 def _sharing(body: Body) -> bool:
     """The default scope shares one session between all users, and nobody is warned."""
-    return isinstance(body, SessionShared)
+    return isinstance(body, gateway.SessionShared)
 
 
 def _lose(c: sqlite3.Connection, where: str, *values: object) -> None:

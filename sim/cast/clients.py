@@ -64,14 +64,10 @@ def _asked(message: SendMessage, key: str, to: str | Address) -> ClientRequested
     return ClientRequested(
         key=key,
         dry_run=message.dry_run,
-        text=_words(message),
+        text=message.text or ("" if message.poll is None else message.poll.question),
         aim=to if isinstance(to, Address) else None,
         more=message != plain,
     )
-
-
-def _words(message: SendMessage) -> str:
-    return message.text or ("" if message.poll is None else message.poll.question)
 
 
 def _record_answer(key: str, outcome: SendOutcome, world: EventSink, cause: int) -> None:

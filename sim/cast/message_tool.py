@@ -17,9 +17,7 @@ from trunkline.core.message_parts import Button
 from trunkline.core.values import Address
 from trunkline.core.well_formed import describe
 from trunkline.sim.cast.cast_world import CastWorld, NamedMessage
-from trunkline.sim.events.actions import AgentActs, AgentTold
-from trunkline.sim.events.hands import AgentQuotes, AgentReasoned, AgentSends
-from trunkline.sim.events.script import SaidTwice, TextDenied
+from trunkline.sim.events import actions, hands, script
 from trunkline.sim.scenario.model.agent_actions import ActAction, SendAction
 from trunkline.sim.scenario.place_refs import as_target
 from trunkline.sim.scenario.templates import fill
@@ -47,11 +45,11 @@ class TurnSpeech:
 
     def asks(self, where: str, text: str) -> None:
         """Record that the agent asks its tool to send a text to a place, and a repeat. Empty: the place of the turn."""
-        self._record(AgentSends(agent=self._agent, text=text, to=where), turn=self._turn)
+        self._record(hands.AgentSends(agent=self._agent, text=text, to=where), turn=self._turn)
         self._note_signs(text)
         asked = (where, _words(text))
         if asked in self._asked:
-            self._record(SaidTwice(by=self._by, text=text), turn=self._turn)
+            self._record(script.SaidTwice(by=self._by, text=text), turn=self._turn)
         self._asked.add(asked)
 
     def returns(self, text: str) -> None:
@@ -61,14 +59,14 @@ class TurnSpeech:
 
     def quotes(self, message: str) -> None:
         """The agent answers a message, which is not that of its turn."""
-        self._record(AgentQuotes(agent=self._agent, message=message), turn=self._turn)
+        self._record(hands.AgentQuotes(agent=self._agent, message=message), turn=self._turn)
 
     def _note_signs(self, text: str) -> None:
         """Record what a text has for the gateway: tags of replies, and reasoning."""
         for tag in _REPLY_TAG.finditer(text) if "[[" in text else ():
             self.quotes(tag[1])
         if marks := self._hidden(text, self._agent):
-            self._record(AgentReasoned(agent=self._agent, marks=marks), turn=self._turn)
+            self._record(hands.AgentReasoned(agent=self._agent, marks=marks), turn=self._turn)
 
     def passes(self, text: str) -> None:
         """The gateway takes a text."""
@@ -82,7 +80,7 @@ class TurnSpeech:
         """The agent has finished. Records the denied texts that it said nowhere else."""
         for words, text in self._denied.items():
             if words and words not in self._passed:
-                self._record(TextDenied(by=self._by, text=text), turn=self._turn)
+                self._record(script.TextDenied(by=self._by, text=text), turn=self._turn)
 
     @property
     def _by(self) -> str:
@@ -153,7 +151,7 @@ class ToolUser:
         meant = NamedMessage() if act.of is None else self._world.messages.find(turn.agent, turn.session_key, act.of)
         if act.of is not None:
             params["replyTo" if act.action in _ANSWERS else "messageId"] = meant.text
-        acts = AgentActs(
+        acts = actions.AgentActs(
             action=act.action,
             call=number,
             message=act.of or "",
@@ -211,7 +209,7 @@ class ToolUser:
 
     def _tell(self, turn: Turn, action: str, asked: Mapping[str, Any], aim: object, answer: object) -> None:
         """Record what the tool answered: a result, or an error."""
-        told = AgentTold(
+        told = actions.AgentTold(
             agent=turn.agent,
             at=turn.place,
             asked=msgspec.json.encode(asked).decode(),

@@ -10,7 +10,6 @@ from trunkline.sim.events.base import PlatformBody, SimBody
 class WireActed(PlatformBody, frozen=True, kw_only=True):
     """The platform carried out an action: people see its effect from now on. A refused one is `wire.refused`."""
 
-    kind: ClassVar[str] = "wire.acted"
     action: Action
     #: the conversation in which it took effect
     address: Address
@@ -60,7 +59,6 @@ class AgentActs(SimBody, frozen=True, kw_only=True):
 class AgentTold(SimBody, frozen=True, kw_only=True):
     """The message tool answered an agent of the cast: the result of a call, or the reason of a refusal."""
 
-    kind: ClassVar[str] = "agent.told"
     agent: str
     #: the place of the turn
     at: Address | None = None
@@ -84,7 +82,6 @@ class AgentTold(SimBody, frozen=True, kw_only=True):
 class WireAnswered(PlatformBody, frozen=True, kw_only=True):
     """The platform answered a question of the gateway; nothing changed."""
 
-    kind: ClassVar[str] = "wire.answered"
     action: Action
     address: Address
     message_id: str | None = None

@@ -1,7 +1,5 @@
 """A gateway that is not ours: what its run is judged by, its start and its end, and whom it wanted to reach."""
 
-from typing import ClassVar
-
 from trunkline.sim.events.base import SimBody
 
 
@@ -11,7 +9,6 @@ class GatewayAttached(SimBody, frozen=True, kw_only=True):
     It carries everything that a judge needs beside the wire, so that verdicts are a function of the file.
     """
 
-    kind: ClassVar[str] = "gateway.attached"
     #: the profile, e.g. ``hermes``
     gateway: str
     version: str = ""
@@ -28,7 +25,6 @@ class GatewayAttached(SimBody, frozen=True, kw_only=True):
 class GatewayLaunched(SimBody, frozen=True, kw_only=True):
     """A process of the gateway was started."""
 
-    kind: ClassVar[str] = "gateway.launched"
     #: number of the start, from 1
     number: int
     command: tuple[str, ...] = ()
@@ -37,7 +33,6 @@ class GatewayLaunched(SimBody, frozen=True, kw_only=True):
 class GatewayReady(SimBody, frozen=True, kw_only=True):
     """The gateway is connected to every account of the world."""
 
-    kind: ClassVar[str] = "gateway.ready"
     number: int
     #: seconds since its start
     after: float
@@ -46,7 +41,6 @@ class GatewayReady(SimBody, frozen=True, kw_only=True):
 class GatewayExited(SimBody, frozen=True, kw_only=True):
     """The gateway ended by itself. `code`: its exit code; negative: the number of the signal."""
 
-    kind: ClassVar[str] = "gateway.exited"
     number: int
     code: int
     #: the last lines of its log
@@ -73,7 +67,6 @@ class GatewayReachedOut(SimBody, frozen=True, kw_only=True):
     is not the machine's.
     """
 
-    kind: ClassVar[str] = "gateway.reached_out"
     #: ``tcp`` or ``udp``
     protocol: str
     address: str = ""

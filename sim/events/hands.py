@@ -4,8 +4,6 @@ The gateway's own record of a delegation is compared with these facts: invariant
 hand returned, or for what an agent was given.
 """
 
-from typing import ClassVar
-
 import msgspec
 
 from trunkline.core.reasons import Reason
@@ -17,7 +15,6 @@ from trunkline.sim.events.base import SimBody
 class HandBegan(SimBody, frozen=True, kw_only=True):
     """A hand of the cast, or an agent that is one, began to work on a task. A run that is made again begins again."""
 
-    kind: ClassVar[str] = "hand.began"
     hand: str
     task: str
     #: the gateway process that runs it, and the number of its start
@@ -30,7 +27,6 @@ class HandBegan(SimBody, frozen=True, kw_only=True):
 class HandAnswered(SimBody, frozen=True, kw_only=True):
     """A hand returned a text or failed. A run that was aborted, or whose process died, never answers."""
 
-    kind: ClassVar[str] = "hand.answered"
     hand: str
     #: ``ok`` or ``error``
     outcome: HandOutcome
@@ -48,7 +44,6 @@ class HandAnswered(SimBody, frozen=True, kw_only=True):
 class AgentReasoned(SimBody, frozen=True, kw_only=True):
     """An agent wants a text said with reasoning inside, which is for nobody (invariant C9)."""
 
-    kind: ClassVar[str] = "agent.reasoned"
     agent: str
     #: words of the reasoning that nothing else in the scenario says
     marks: tuple[str, ...]
@@ -57,7 +52,6 @@ class AgentReasoned(SimBody, frozen=True, kw_only=True):
 class AgentQuotes(SimBody, frozen=True, kw_only=True):
     """An agent names the message that it answers: by a tag in a text, or to its tool (invariant R1)."""
 
-    kind: ClassVar[str] = "agent.quotes"
     agent: str
     #: an intent, or the platform's id of a message
     message: str
@@ -66,7 +60,6 @@ class AgentQuotes(SimBody, frozen=True, kw_only=True):
 class HandProgressed(SimBody, frozen=True, kw_only=True):
     """A hand in the gateway's process reported its progress, which is no result."""
 
-    kind: ClassVar[str] = "hand.progressed"
     hand: str
     text: str
 
@@ -74,7 +67,6 @@ class HandProgressed(SimBody, frozen=True, kw_only=True):
 class WorkerTook(SimBody, frozen=True, kw_only=True):
     """A worker outside took a task."""
 
-    kind: ClassVar[str] = "worker.took"
     worker: str
     hand: str
     task: str
@@ -83,7 +75,6 @@ class WorkerTook(SimBody, frozen=True, kw_only=True):
 class WorkerReported(SimBody, frozen=True, kw_only=True):
     """A worker reported its progress. `named` is the delegation that it names; empty `reason`: taken."""
 
-    kind: ClassVar[str] = "worker.reported"
     worker: str
     named: str
     text: str
@@ -97,7 +88,6 @@ class WorkerAnswered(SimBody, frozen=True, kw_only=True):
     `accepted`: the store has kept the answer for the gateway, which may still ignore it as a later one.
     """
 
-    kind: ClassVar[str] = "worker.answered"
     worker: str
     #: the hand that the worker works for
     hand: str
@@ -118,7 +108,6 @@ class WorkerAnswered(SimBody, frozen=True, kw_only=True):
 class WorkerDied(SimBody, frozen=True, kw_only=True):
     """A worker died with a task in its hands; nobody answers it."""
 
-    kind: ClassVar[str] = "worker.died"
     worker: str
     hand: str
 
@@ -134,7 +123,6 @@ class GivenPrompt(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class AgentGiven(SimBody, frozen=True, kw_only=True):
     """The input that an agent was given for a turn. Recorded of callbacks and tasks, and of turns with prompts."""
 
-    kind: ClassVar[str] = "agent.given"
     agent: str
     session_id: str
     session_key: str
@@ -160,7 +148,6 @@ class AgentGiven(SimBody, frozen=True, kw_only=True):
 class AgentAnswered(SimBody, frozen=True, kw_only=True):
     """An agent has returned: what it was given for the turn, and its answer. Never, if the process dies before."""
 
-    kind: ClassVar[str] = "agent.answered"
     agent: str
     work: WorkKind
     #: what it was given, by whom, and where
@@ -178,7 +165,6 @@ class AgentAnswered(SimBody, frozen=True, kw_only=True):
 class AgentSends(SimBody, frozen=True, kw_only=True):
     """An agent asks its message tool to say a text; recorded before the call, which the gateway may refuse."""
 
-    kind: ClassVar[str] = "agent.sends"
     agent: str
     text: str
     #: the place as the agent names it; empty: that of the turn
@@ -188,7 +174,6 @@ class AgentSends(SimBody, frozen=True, kw_only=True):
 class AgentDelegated(SimBody, frozen=True, kw_only=True):
     """An agent called the delegation tool, and the call has returned. The ids name its turn, and what was accepted."""
 
-    kind: ClassVar[str] = "agent.delegated"
     agent: str
     session_id: str
     #: number of the action in its turn; a turn that runs again makes the same calls
@@ -209,7 +194,6 @@ class AgentDelegated(SimBody, frozen=True, kw_only=True):
 class AgentChecked(SimBody, frozen=True, kw_only=True):
     """An agent asked for its open delegations, or had one ended: the answer depends on how far the hands have come."""
 
-    kind: ClassVar[str] = "agent.checked"
     agent: str
     #: ``check`` or ``cancel``
     call: str

@@ -1,7 +1,5 @@
 """A model on the wire: what it was asked, and what it answered."""
 
-from typing import ClassVar
-
 from trunkline.core.values import Address
 from trunkline.sim.events.base import PlatformBody
 
@@ -9,7 +7,6 @@ from trunkline.sim.events.base import PlatformBody
 class ModelAsked(PlatformBody, frozen=True, kw_only=True):
     """A client asked the model."""
 
-    kind: ClassVar[str] = "model.asked"
     #: the name of the model in the request
     model: str
     #: what the user has said since the model last spoke, without what the gateway is known to add
@@ -37,7 +34,6 @@ class ModelAsked(PlatformBody, frozen=True, kw_only=True):
 class ModelAnswered(PlatformBody, frozen=True, kw_only=True):
     """The last byte of an answer was written; its cause is the `model.asked`."""
 
-    kind: ClassVar[str] = "model.answered"
     status: int
     text: str = ""
     #: that of the `model.asked`

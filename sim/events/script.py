@@ -26,7 +26,6 @@ class StoredRows(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
 class RunPhase(SimBody, frozen=True, kw_only=True):
     """A phase began: ``faults`` (the script runs), ``healed`` (no new faults), ``rest`` (nothing is open)."""
 
-    kind: ClassVar[str] = "run.phase"
     phase: str
     #: of ``rest``: what the disk has; none: unknown, or too much of it
     stored: StoredRows | None = None
@@ -35,7 +34,6 @@ class RunPhase(SimBody, frozen=True, kw_only=True):
 class BugEnabled(SimBody, frozen=True, kw_only=True):
     """A bug switch is on in this run."""
 
-    kind: ClassVar[str] = "bug.enabled"
     bug: str
     sentence: str
 
@@ -43,7 +41,6 @@ class BugEnabled(SimBody, frozen=True, kw_only=True):
 class FaultFired(SimBody, frozen=True, kw_only=True):
     """A fault of the scenario took effect."""
 
-    kind: ClassVar[str] = "fault.fired"
     fault: str
     detail: str = ""
     #: seconds for which it lasts at most, from now; none: it strikes once
@@ -53,7 +50,6 @@ class FaultFired(SimBody, frozen=True, kw_only=True):
 class ScriptSkipped(SimBody, frozen=True, kw_only=True):
     """A step of the script could not be executed, so the run does not show what the scenario intends."""
 
-    kind: ClassVar[str] = "script.skipped"
     step: str
     why: str
 
@@ -61,7 +57,6 @@ class ScriptSkipped(SimBody, frozen=True, kw_only=True):
 class ScriptMissed(SimBody, frozen=True, kw_only=True):
     """Nothing in the run reached a part of its scenario, which therefore shows nothing: a fault, a step, a rule."""
 
-    kind: ClassVar[str] = "script.missed"
     #: e.g. ``script[1].crash`` or ``cast.agents.main[0]``
     part: str
     #: its line in the file
@@ -130,7 +125,6 @@ class HookCancelled(SimBody, frozen=True, kw_only=True):
 class OperatorAsked(SimBody, frozen=True, kw_only=True):
     """A program or an operator asks the gateway for a turn of an agent."""
 
-    kind: ClassVar[str] = "operator.asked"
     #: ``wake``, ``heartbeat`` or ``event``
     what: str
     agent: str

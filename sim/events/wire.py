@@ -3,8 +3,6 @@
 Recorded by the simulated platforms, never by the gateway: invariants compare the two records.
 """
 
-from typing import ClassVar
-
 import msgspec
 
 from trunkline.core.action_names import Action
@@ -17,7 +15,6 @@ from trunkline.sim.events.base import PlatformBody
 class WireAccepted(PlatformBody, frozen=True, kw_only=True):
     """The platform accepted a chunk: people at `address` can see it from now on."""
 
-    kind: ClassVar[str] = "wire.accepted"
     #: where it is visible
     address: Address
     #: the requested place
@@ -53,7 +50,6 @@ class WireAccepted(PlatformBody, frozen=True, kw_only=True):
 class WireDeduplicated(PlatformBody, frozen=True, kw_only=True):
     """The platform recognised an idempotency key and repeated the first receipt; nothing new is visible."""
 
-    kind: ClassVar[str] = "wire.deduplicated"
     address: Address
     provider_id: str
     key: str
@@ -68,7 +64,6 @@ NO_PLACE = (Reason.PLACE_GONE, Reason.PLACE_CLOSED)
 class WireRefused(PlatformBody, frozen=True, kw_only=True):
     """The platform refused a request; nothing is visible."""
 
-    kind: ClassVar[str] = "wire.refused"
     address: Address
     reason: Reason
     chunk: int
@@ -85,7 +80,6 @@ class WireRefused(PlatformBody, frozen=True, kw_only=True):
 class WireResponseLost(PlatformBody, frozen=True, kw_only=True):
     """The platform's response to a request never reached the gateway."""
 
-    kind: ClassVar[str] = "wire.response_lost"
     address: Address
     chunk: int
     attempt: int
@@ -99,7 +93,6 @@ class WireCalled(PlatformBody, frozen=True, kw_only=True):
     Sends and changes name their place and text. Polls are not recorded; see `platform.confirmed`.
     """
 
-    kind: ClassVar[str] = "wire.called"
     channel: str
     #: as the platform spells it: ``sendMessage``, ``POST /channels/:id/messages``
     method: str
@@ -125,7 +118,6 @@ class WireEdited(PlatformBody, frozen=True, kw_only=True):
     Recorded where only the wire is known of a gateway, and there instead of `wire.acted`.
     """
 
-    kind: ClassVar[str] = "wire.edited"
     #: where the message is
     address: Address
     message_id: str
@@ -141,7 +133,6 @@ class WireEdited(PlatformBody, frozen=True, kw_only=True):
 class WireDeleted(PlatformBody, frozen=True, kw_only=True):
     """The gateway took a message away: people do not see it any more. As `wire.edited`, on the wire side only."""
 
-    kind: ClassVar[str] = "wire.deleted"
     address: Address
     message_id: str
     #: the text until now
@@ -155,7 +146,6 @@ class WireDeleted(PlatformBody, frozen=True, kw_only=True):
 class WireResponded(PlatformBody, frozen=True, kw_only=True):
     """The last byte of the response to a send or a change was written; its cause is the `wire.called`."""
 
-    kind: ClassVar[str] = "wire.responded"
     channel: str
     method: str
     status: int
@@ -167,7 +157,6 @@ class WireResponded(PlatformBody, frozen=True, kw_only=True):
 class WireLookedUp(PlatformBody, frozen=True, kw_only=True):
     """The gateway looked up a send by its key on the platform."""
 
-    kind: ClassVar[str] = "wire.looked_up"
     address: Address
     key: str
     found: bool

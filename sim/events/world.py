@@ -45,7 +45,6 @@ class TextLimit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class WorldLimits(SimBody, frozen=True, kw_only=True):
     """The configured limits of delivery and of the cross-context policy, which invariants enforce."""
 
-    kind: ClassVar[str] = "world.limits"
     max_attempts: int
     #: seconds after which an intent expires
     max_age: float
@@ -90,7 +89,6 @@ class WorldLimits(SimBody, frozen=True, kw_only=True):
 class WorldHeartbeat(SimBody, frozen=True, kw_only=True):
     """The configured heartbeat of an agent, which invariants enforce."""
 
-    kind: ClassVar[str] = "world.heartbeat"
     agent: str
     #: seconds between two runs; 0: never
     every: float
@@ -111,7 +109,6 @@ class WorldHeartbeat(SimBody, frozen=True, kw_only=True):
 class WorldAccount(SimBody, frozen=True, kw_only=True):
     """A bot account of the gateway exists on a platform."""
 
-    kind: ClassVar[str] = "world.account"
     channel: str
     account: str
     bot: Peer
@@ -126,7 +123,6 @@ class WorldAccount(SimBody, frozen=True, kw_only=True):
 class WorldPerson(SimBody, frozen=True, kw_only=True):
     """A person exists on a platform."""
 
-    kind: ClassVar[str] = "world.person"
     channel: str
     peer: Peer
 
@@ -134,7 +130,6 @@ class WorldPerson(SimBody, frozen=True, kw_only=True):
 class WorldPlace(PlatformBody, frozen=True, kw_only=True):
     """A conversation, thread or topic exists; `name` is its name in scenario files."""
 
-    kind: ClassVar[str] = "world.place"
     address: Address
     name: str
     #: the name of the parent, for threads and topics
@@ -144,7 +139,6 @@ class WorldPlace(PlatformBody, frozen=True, kw_only=True):
 class WorldSession(SimBody, frozen=True, kw_only=True):
     """A session of an earlier version is in the store before the first process starts."""
 
-    kind: ClassVar[str] = "world.session"
     session_key: str
     session_id: str
     #: its conversation, if the scenario names it
@@ -154,7 +148,6 @@ class WorldSession(SimBody, frozen=True, kw_only=True):
 class PeerSaid(PlatformBody, frozen=True, kw_only=True):
     """A person posted a message on the platform."""
 
-    kind: ClassVar[str] = "peer.said"
     address: Address
     peer: Peer
     message_id: str
@@ -183,7 +176,6 @@ class PeerSaid(PlatformBody, frozen=True, kw_only=True):
 class PlatformPushed(PlatformBody, frozen=True, kw_only=True):
     """The platform delivered an inbound message to the gateway's live connection."""
 
-    kind: ClassVar[str] = "platform.pushed"
     address: Address
     #: id of this delivery
     message_id: str
@@ -198,7 +190,6 @@ class PlatformConfirming(PlatformBody, frozen=True, kw_only=True):
     Recorded of platforms whose clients confirm with a request of their own, such as polls with an offset.
     """
 
-    kind: ClassVar[str] = "platform.confirming"
     address: Address
     message_id: str
 
@@ -206,7 +197,6 @@ class PlatformConfirming(PlatformBody, frozen=True, kw_only=True):
 class PlatformConfirmed(PlatformBody, frozen=True, kw_only=True):
     """The gateway confirmed an inbound message: the platform does not deliver it again."""
 
-    kind: ClassVar[str] = "platform.confirmed"
     address: Address
     message_id: str
     #: not read: the gateway had the platform discard everything that waited for it
@@ -216,7 +206,6 @@ class PlatformConfirmed(PlatformBody, frozen=True, kw_only=True):
 class PlatformConnected(PlatformBody, frozen=True, kw_only=True):
     """A gateway process opened its connection for an account."""
 
-    kind: ClassVar[str] = "platform.connected"
     channel: str
     account: str
 
@@ -224,7 +213,6 @@ class PlatformConnected(PlatformBody, frozen=True, kw_only=True):
 class ThreadOpened(PlatformBody, frozen=True, kw_only=True):
     """A thread was opened by a person or for the gateway, possibly on a message."""
 
-    kind: ClassVar[str] = "thread.opened"
     address: Address
     name: str
     on_message: str | None = None
@@ -243,7 +231,6 @@ class ThreadRequestAbandoned(PlatformBody, frozen=True, kw_only=True):
 class ThreadClosed(PlatformBody, frozen=True, kw_only=True):
     """A thread was archived or deleted."""
 
-    kind: ClassVar[str] = "thread.closed"
     address: Address
     how: str
 
@@ -251,14 +238,12 @@ class ThreadClosed(PlatformBody, frozen=True, kw_only=True):
 class ThreadReopened(PlatformBody, frozen=True, kw_only=True):
     """An archived thread accepts messages again, after a post or an unarchive."""
 
-    kind: ClassVar[str] = "thread.reopened"
     address: Address
 
 
 class CredentialRotated(PlatformBody, frozen=True, kw_only=True):
     """An account has a new token and older ones are refused. `number` counts the tokens from 1."""
 
-    kind: ClassVar[str] = "credential.rotated"
     channel: str
     account: str
     number: int
@@ -269,7 +254,6 @@ class CredentialRotated(PlatformBody, frozen=True, kw_only=True):
 class WebhookGone(PlatformBody, frozen=True, kw_only=True):
     """A webhook was deleted, or the account lost access to it. `how` is ``deleted`` or ``forbidden``."""
 
-    kind: ClassVar[str] = "webhook.gone"
     channel: str
     webhook: str
     how: str
@@ -278,7 +262,6 @@ class WebhookGone(PlatformBody, frozen=True, kw_only=True):
 class PeerReacted(PlatformBody, frozen=True, kw_only=True):
     """A person reacted to a message, or took a reaction away. The gateway does not hear of it."""
 
-    kind: ClassVar[str] = "peer.reacted"
     address: Address
     peer: Peer
     message_id: str
@@ -291,7 +274,6 @@ class PeerReacted(PlatformBody, frozen=True, kw_only=True):
 class PeerVoted(PlatformBody, frozen=True, kw_only=True):
     """A person voted in a poll. The gateway does not hear of it; it may ask for the results."""
 
-    kind: ClassVar[str] = "peer.voted"
     address: Address
     peer: Peer
     message_id: str
@@ -306,7 +288,6 @@ class PeerVoted(PlatformBody, frozen=True, kw_only=True):
 class PeerEdited(PlatformBody, frozen=True, kw_only=True):
     """A person edited a message of theirs. The gateway does not hear of it, and keeps what was written first."""
 
-    kind: ClassVar[str] = "peer.edited"
     address: Address
     peer: Peer
     message_id: str
@@ -317,7 +298,6 @@ class PeerEdited(PlatformBody, frozen=True, kw_only=True):
 class PeerDeleted(PlatformBody, frozen=True, kw_only=True):
     """A person deleted a message of theirs. The gateway does not hear of it, and keeps what was written."""
 
-    kind: ClassVar[str] = "peer.deleted"
     address: Address
     peer: Peer
     message_id: str
@@ -327,7 +307,6 @@ class PeerDeleted(PlatformBody, frozen=True, kw_only=True):
 class CallStarted(PlatformBody, frozen=True, kw_only=True):
     """A person calls an account; it rings. The call is the thread of the address."""
 
-    kind: ClassVar[str] = "call.started"
     address: Address
     peer: Peer
     #: its name in the scenario
@@ -337,7 +316,6 @@ class CallStarted(PlatformBody, frozen=True, kw_only=True):
 class CallChanged(PlatformBody, frozen=True, kw_only=True):
     """A call was answered, put on hold, taken off hold, or has ended."""
 
-    kind: ClassVar[str] = "call.changed"
     address: Address
     #: ``answered``, ``held``, ``resumed`` or ``ended``
     state: str
@@ -348,7 +326,6 @@ class CallChanged(PlatformBody, frozen=True, kw_only=True):
 class SpeechHeard(PlatformBody, frozen=True, kw_only=True):
     """A person has heard what the gateway says in their call, or only the beginning of it."""
 
-    kind: ClassVar[str] = "speech.heard"
     #: the call
     address: Address
     #: the place that the gateway named: the call, or only the number

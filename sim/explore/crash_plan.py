@@ -9,10 +9,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from trunkline.core.events import Event
+from trunkline.core.events import Event, gateway, hands
 from trunkline.core.events.delivery import IntentSettled
-from trunkline.core.events.gateway import ProcessStarted, TurnEnded
-from trunkline.core.events.hands import DelegationFinished
 from trunkline.sim.events.world import PlatformConnected
 from trunkline.sim.run.crash_at import CrashAt, Crashes
 from trunkline.sim.run.gateway_process import GatewayProcess
@@ -119,8 +117,8 @@ class Recovery:
         self._before = (0, 0)
         #: whether recovery is in progress; None before it starts
         self._in_progress: bool | None = None
-        world.log.subscribe(self._begin, ProcessStarted)
-        world.log.subscribe(self._look, TurnEnded, IntentSettled, DelegationFinished, PlatformConnected)
+        world.log.subscribe(self._begin, gateway.ProcessStarted)
+        world.log.subscribe(self._look, gateway.TurnEnded, IntentSettled, hands.DelegationFinished, PlatformConnected)
 
     def points(self, steps: int) -> CrashPoints:
         """The crash points of the next process, counted from the restart, without the last step of the run."""

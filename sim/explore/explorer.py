@@ -11,9 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from trunkline.core.events import Event
-from trunkline.core.events.base import RunEnded
-from trunkline.core.events.leases import LeaseGone
+from trunkline.core.events import Event, base, leases
 from trunkline.core.gateway import CANCELLED_FROM_OUTSIDE
 from trunkline.sim.events.processes import ProcessCrashed
 from trunkline.sim.explore.crash_plan import CrashPoints, CrashTrial, Recovery, Sampling, Survey, plan, second_crash
@@ -176,8 +174,8 @@ class Explorer:
         for violation in played.judge.violations():
             yield Breach(id=violation.invariant, summary=violation.summary)
         ended = played.events[-1].body
-        if not (isinstance(ended, RunEnded) and ended.at_rest):
-            left = ", ".join(ended.open) if isinstance(ended, RunEnded) else ""
+        if not (isinstance(ended, base.RunEnded) and ended.at_rest):
+            left = ", ".join(ended.open) if isinstance(ended, base.RunEnded) else ""
             yield Breach(id="REST", summary=f"it never came to rest; open: {left or 'nothing'}")
         deaths = self._own_deaths(played.events, whys)
         if len(deaths) > self._deaths:
@@ -186,7 +184,7 @@ class Explorer:
     def _own_deaths(self, events: Sequence[Event], whys: Sequence[str] = ()) -> list[str]:
         """Why processes died by themselves: kills of the script have a cause, and `whys` are the planned crashes."""
         # A process whose lease was taken over ends, as it should.
-        gone = {event.generation for event in events if isinstance(event.body, LeaseGone)}
+        gone = {event.generation for event in events if isinstance(event.body, leases.LeaseGone)}
         return [
             event.body.why
             for event in events

@@ -7,20 +7,20 @@ the number that is added when a message is admitted again. That number is remove
 import re
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import msgspec
 
 from trunkline.core.bindings.bind_request import OPERATOR
 from trunkline.core.delivery.recovery import RecoveryAction
 from trunkline.core.errors import CallEnded, PlaceArchived, PlaceGone, Refused, UnknownName
-from trunkline.core.events import Body, Event, bindings, delivery, gateway, hands
+from trunkline.core.events import Event, bindings, delivery, gateway, hands
 from trunkline.core.reasons import Reason
 from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.values import IntentState, WorkKind
 from trunkline.sim.events import actions, script, wire, world
 from trunkline.sim.events.hands import AgentChecked
+from trunkline.sim.index.projection import EventFeed, Projection
 
 _Progress = delivery.IntentSettled | wire.WireAccepted | actions.WireActed | wire.WireRefused | delivery.ChunkAcked
 Lane = tuple[str, str, str, str]
@@ -102,111 +102,85 @@ class IntentDigest(msgspec.Struct, kw_only=True):
         return max(self.attempts.values(), default=0) + self.unrecorded
 
 
-class RunDigest:
+class RunDigest(Projection):
     """A run's intents, and everything that may explain a difference in another run.
 
     `reloads`: times at which the script replaces the configuration.
     """
 
+    #: plain id -> its intents
+    intents: defaultdict[str, list[IntentDigest]] = defaultdict(list)
+    #: plain ids of delegations lost with their process
+    lost: set[str] = set()
+    #: plain ids of delegations whose session was reset before they ended
+    replaced: set[str] = set()
+    #: plain id of work started by a schedule -> how often it was admitted
+    wakes: Counter[str] = Counter()
+    #: plain id of work -> its runs when it was given up, because the process died during each of them
+    runs_out: dict[str, int] = {}
+    #: lanes that an operator bound, and lanes that were unbound, each with the session
+    bound: set[tuple[Lane, str]] = set()
+    unbound: set[tuple[Lane, str]] = set()
+    #: plain ids of work whose agent used a place that did not exist, and of messages that were said
+    placeless: set[str] = set()
+    said: set[str] = set()
+    #: plain id of work or delegation -> numbers of configuration reloads when it was routed, run and reported
+    configurations: defaultdict[str, set[int]] = defaultdict(set)
+    #: plain id of a delegation -> how it ended
+    outcomes: defaultdict[str, set[HandOutcome]] = defaultdict(set)
+    #: plain id of work -> what its agent was answered when it asked how far its hands are
+    checked: defaultdict[str, set[str]] = defaultdict(set)
+    #: plain id of an intent or delegation, and what operators did to it -> how often
+    operated: Counter[tuple[str, str]] = Counter()
+    #: plain ids of chat commands about delegated work
+    commands: set[str] = set()
+    _by_id: dict[str, IntentDigest] = {}
+    #: session -> turns so far, checksum of its lines
+    _turns: defaultdict[str, set[str]] = defaultdict(set)
+    _sums: defaultdict[str, int] = defaultdict(int)
+    #: turn -> its session, and the session's state
+    _running: dict[str, tuple[str, Heard]] = {}
+    #: turn -> plain id of its work
+    _work: dict[str, str] = {}
+    #: work -> when it was routed
+    _routed: dict[str, float] = {}
+    #: the last attempt that started
+    _attempt: Event | None = None
+
     def __init__(self, events: Sequence[Event], reloads: Sequence[float] = ()) -> None:
         self._reloads = reloads
         self.seen = seen_of(events)
-        #: plain id -> its intents
-        self.intents: defaultdict[str, list[IntentDigest]] = defaultdict(list)
-        #: plain ids of delegations lost with their process
-        self.lost: set[str] = set()
-        #: plain ids of delegations whose session was reset before they ended
-        self.replaced: set[str] = set()
-        #: plain id of work started by a schedule -> how often it was admitted
-        self.wakes: Counter[str] = Counter()
-        #: plain id of work -> its runs when it was given up, because the process died during each of them
-        self.runs_out: dict[str, int] = {}
-        #: lanes that an operator bound, and lanes that were unbound, each with the session
-        self.bound: set[tuple[Lane, str]] = set()
-        self.unbound: set[tuple[Lane, str]] = set()
-        #: plain ids of work whose agent used a place that did not exist, and of messages that were said
-        self.placeless: set[str] = set()
-        self.said: set[str] = set()
-        #: plain id of work or delegation -> numbers of configuration reloads when it was routed, run and reported
-        self.configurations: defaultdict[str, set[int]] = defaultdict(set)
-        #: plain id of a delegation -> how it ended
-        self.outcomes: defaultdict[str, set[HandOutcome]] = defaultdict(set)
-        #: plain id of work -> what its agent was answered when it asked how far its hands are
-        self.checked: defaultdict[str, set[str]] = defaultdict(set)
-        #: plain id of an intent or delegation, and what operators did to it -> how often
-        self.operated: Counter[tuple[str, str]] = Counter()
-        #: plain ids of chat commands about delegated work
-        self.commands: set[str] = set()
-        self._by_id: dict[str, IntentDigest] = {}
-        #: session -> turns so far, checksum of its lines
-        self._turns: defaultdict[str, set[str]] = defaultdict(set)
-        self._sums: defaultdict[str, int] = defaultdict(int)
-        #: turn -> its session, and the session's state
-        self._running: dict[str, tuple[str, Heard]] = {}
-        #: turn -> plain id of its work
-        self._work: dict[str, str] = {}
-        #: work -> when it was routed
-        self._routed: dict[str, float] = {}
-        #: the last attempt that started
-        self._attempt: Event | None = None
-        handlers: dict[type[Body], Callable[[Event, Any], None]] = {
-            gateway.RouteDecided: self._route,
-            delivery.IntentPrepared: self._note_prepared,
-            delivery.AttemptStarted: self._note_attempt,
-            delivery.AttemptEnded: self._note_end,
-            delivery.RecoveryDecided: self._note_recovery,
-            world.PeerSaid: self._note_said,
-            bindings.BindingBound: self._note_bound,
-            bindings.BindingEnded: self._note_unbound,
-            script.FaultFired: self._fault,
-            delivery.IntentSettled: self._progress,
-            wire.WireAccepted: self._progress,
-            actions.WireActed: self._progress,
-            wire.WireRefused: self._progress,
-            delivery.ChunkAcked: self._progress,
-            hands.DelegationFinished: self._note_finished,
-            hands.CompletionPlanned: self._note_plan,
-            gateway.InboundAdmitted: self._note_admitted,
-            gateway.TranscriptAppended: self._line,
-            delivery.MirrorAppended: self._line,
-            gateway.TurnStarted: self._turn,
-            gateway.TurnEnded: self._turn_ended,
-            AgentChecked: self._note_check,
-            bindings.ControlCalled: self._note_command,
-            delivery.OperatorActed: self._note_operator,
-        }
+        feed = EventFeed(self)
         for event in events:
-            handle = handlers.get(type(event.body))
-            if handle is not None:
-                handle(event, event.body)
+            feed.deliver(event)
 
     def _heard(self, session: str) -> Heard:
         return len(self._turns[session]), self._sums[session]
 
-    def _turn(self, event: Event, body: gateway.TurnStarted) -> None:
+    def on_turn(self, event: Event, body: gateway.TurnStarted) -> None:
         self._turns[body.session_id].add(plain(event.turn))
         self._work[event.turn or ""] = plain(event.inbound)
         self.configurations[plain(event.inbound)].add(self._configuration(event.at))
         self._running[event.turn or ""] = body.session_id, self._heard(body.session_id)
 
-    def _turn_ended(self, event: Event, body: gateway.TurnEnded) -> None:
+    def on_turn_ended(self, event: Event, body: gateway.TurnEnded) -> None:
         if body.reason is Reason.AGENT_RAISED and body.detail.startswith(UnknownName.__name__):
             self.placeless.add(plain(event.inbound))
         if body.reason is Reason.RUNS_EXHAUSTED:
             self.runs_out[plain(event.inbound)] = body.attempts
 
-    def _note_check(self, event: Event, body: AgentChecked) -> None:
+    def on_check(self, event: Event, body: AgentChecked) -> None:
         self.checked[self._work.get(event.turn or "", "")].add(body.answer)
 
-    def _note_command(self, event: Event, body: bindings.ControlCalled) -> None:
+    def on_command(self, event: Event, body: bindings.ControlCalled) -> None:
         if body.command in _OF_HANDS:
             self.commands.add(plain(event.inbound))
 
-    def _note_bound(self, _event: Event, body: bindings.BindingBound) -> None:
+    def on_bound(self, _event: Event, body: bindings.BindingBound) -> None:
         if body.by == OPERATOR:
             self.bound.add((body.conversation.lane, body.session_key))
 
-    def _note_unbound(self, _event: Event, body: bindings.BindingEnded) -> None:
+    def on_unbound(self, _event: Event, body: bindings.BindingEnded) -> None:
         if body.reason is Reason.UNBOUND:
             self.unbound.add((body.conversation.lane, body.session_key))
 
@@ -217,11 +191,11 @@ class RunDigest:
         # All accounts of a platform see a conversation, and any of them may own it.
         return bool({_place(lane) for lane in places} & {_place(intent.body.address.lane) for intent in now})
 
-    def _line(self, _event: Event, body: gateway.TranscriptAppended | delivery.MirrorAppended) -> None:
+    def on_line(self, _event: Event, body: gateway.TranscriptAppended | delivery.MirrorAppended) -> None:
         role = body.role if isinstance(body, gateway.TranscriptAppended) else "assistant"
         self._sums[body.session_id] = zlib.crc32(f"{role}: {body.text}".encode(), self._sums[body.session_id])
 
-    def _note_prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
+    def on_prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
         running = self._running.get(event.turn or "")
         heard = None if running is None else (running[1], self._heard(running[0]))
         routed = self._routed.get(event.inbound or "", event.at)
@@ -242,38 +216,38 @@ class RunDigest:
     def _configuration(self, at: float) -> int:
         return sum(reload <= at for reload in self._reloads)
 
-    def _route(self, event: Event, _body: gateway.RouteDecided) -> None:
+    def on_route(self, event: Event, _body: gateway.RouteDecided) -> None:
         self._routed[event.inbound or ""] = event.at
         self.configurations[plain(event.inbound)].add(self._configuration(event.at))
 
-    def _note_said(self, event: Event, _body: world.PeerSaid) -> None:
+    def on_said(self, event: Event, _body: world.PeerSaid) -> None:
         self.said.add(plain(event.inbound))
 
-    def _note_attempt(self, event: Event, body: delivery.AttemptStarted) -> None:
+    def on_attempt(self, event: Event, body: delivery.AttemptStarted) -> None:
         self._attempt = event
         if intent := self._by_id.get(event.intent or ""):
             intent.attempts[body.chunk] += 1
 
-    def _note_end(self, event: Event, body: delivery.AttemptEnded) -> None:
+    def on_end(self, event: Event, body: delivery.AttemptEnded) -> None:
         intent = self._by_id.get(event.intent or "")
         if intent is not None and body.reason is Reason.LOOKUP_FAILED:
             intent.attempts[body.chunk] += 1
 
-    def _note_recovery(self, event: Event, body: delivery.RecoveryDecided) -> None:
+    def on_recovery(self, event: Event, body: delivery.RecoveryDecided) -> None:
         if intent := self._by_id.get(event.intent or ""):
             intent.recovered += 1
             started = intent.attempts.total()
             intent.unrecorded += started == intent.attempts_before and body.decision != RecoveryAction.SEND
             intent.attempts_before = started
 
-    def _fault(self, event: Event, body: script.FaultFired) -> None:
+    def on_fault(self, event: Event, body: script.FaultFired) -> None:
         # The fault fires at the same moment as the start of the attempt is recorded.
         attempt = self._attempt
         intent = None if attempt is None or attempt.at != event.at else self._by_id.get(attempt.intent or "")
         if intent is not None and body.fault.startswith(("send/", "act/")):
             intent.struck[body.fault] += 1
 
-    def _progress(self, event: Event, body: _Progress) -> None:
+    def on_progress(self, event: Event, body: _Progress) -> None:
         intent = self._by_id.get(event.intent or "")
         if intent is None:
             return
@@ -287,19 +261,19 @@ class RunDigest:
             case delivery.ChunkAcked():
                 intent.vouched |= body.reason is Reason.OPERATOR_SENT
 
-    def _note_finished(self, event: Event, body: hands.DelegationFinished) -> None:
+    def on_finished(self, event: Event, body: hands.DelegationFinished) -> None:
         self.outcomes[plain(event.delegation)].add(body.outcome)
         if body.outcome is HandOutcome.LOST:
             self.lost.add(plain(event.delegation))
 
-    def _note_operator(self, event: Event, body: delivery.OperatorActed) -> None:
+    def on_operator(self, event: Event, body: delivery.OperatorActed) -> None:
         self.operated[plain(event.delegation or event.intent), body.verb] += 1
 
-    def _note_plan(self, event: Event, body: hands.CompletionPlanned) -> None:
+    def on_plan(self, event: Event, body: hands.CompletionPlanned) -> None:
         self.configurations[plain(event.delegation)].add(self._configuration(event.at))
         if any(step.reason is Reason.REQUESTER_REPLACED for step in body.steps):
             self.replaced.add(plain(event.delegation))
 
-    def _note_admitted(self, event: Event, body: gateway.InboundAdmitted) -> None:
+    def on_admitted(self, event: Event, body: gateway.InboundAdmitted) -> None:
         if body.work in (WorkKind.WAKE, WorkKind.HEARTBEAT, WorkKind.CRON):
             self.wakes[plain(event.inbound)] += 1

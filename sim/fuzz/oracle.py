@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from trunkline.core.events import Event
 from trunkline.core.values import Address, Idempotency
-from trunkline.sim.events.wire import WireAccepted
-from trunkline.sim.events.world import PeerSaid, WorldAccount
+from trunkline.sim.events import wire, world
 
 #: kind of an error -> its title
 ORACLE_KINDS = {
@@ -48,12 +47,12 @@ def errors_of(text: str, events: Sequence[Event]) -> Iterator[tuple[str, int, st
     for event in events:
         body = event.body
         match body:
-            case WorldAccount(idempotency=Idempotency.KEY | Idempotency.LOOKUP):
+            case world.WorldAccount(idempotency=Idempotency.KEY | Idempotency.LOOKUP):
                 sure.add((body.channel, body.account))
-            case PeerSaid():
+            case world.PeerSaid():
                 for asked in _ASKED.finditer(body.text):
                     said.setdefault(asked[1], (event, body.address))
-            case WireAccepted():
+            case wire.WireAccepted():
                 answer = _PLAIN.match(body.text)
                 if answer is None:
                     continue

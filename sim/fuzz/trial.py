@@ -9,19 +9,14 @@ from collections.abc import Sequence
 
 import msgspec
 
-from trunkline.core.events import Event, Trace, encode_trace
-from trunkline.core.events.base import RunEnded
-from trunkline.core.events.delivery import IntentSettled
-from trunkline.core.events.gateway import TurnEnded
+from trunkline.core.events import Event, Trace, base, delivery, encode_trace, gateway
+from trunkline.sim.events import script, wire
 from trunkline.sim.events.processes import ProcessCrashed
-from trunkline.sim.events.script import FaultFired
-from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.fuzz.generator import Tree, make_scenario
 from trunkline.sim.fuzz.oracle import ORACLE_KINDS, errors_of
 from trunkline.sim.run.expectations import check_expectations
 from trunkline.sim.run.runner import STILL_FED, PlayedRun, bugs_of, header_of, play
-from trunkline.sim.scenario import ScenarioFile
-from trunkline.sim.scenario.load import load_text
+from trunkline.sim.scenario import ScenarioFile, load_text
 from trunkline.sim.scenario.names import PluginError
 from trunkline.sim.store.store_reuse import ReusableStore
 
@@ -146,8 +141,8 @@ def _own_findings(file: ScenarioFile, played: PlayedRun, text: str) -> list[Fuzz
             where = " < ".join(reversed(body.frames[-2:]))
             made.append(FuzzFinding(kind="DIED", culprit=body.why.partition("(")[0], summary=f"{body.why} {where}"))
     ended = played.events[-1].body
-    if not (isinstance(ended, RunEnded) and (ended.at_rest or ended.cut.endswith(STILL_FED))):
-        left = ", ".join(ended.open) if isinstance(ended, RunEnded) else "no end"
+    if not (isinstance(ended, base.RunEnded) and (ended.at_rest or ended.cut.endswith(STILL_FED))):
+        left = ", ".join(ended.open) if isinstance(ended, base.RunEnded) else "no end"
         made.append(FuzzFinding(kind="REST", culprit="", summary=f"open: {left}"))
     if text:
         by_seq = {event.seq: event.body.kind for event in played.events}
@@ -159,11 +154,11 @@ def _own_findings(file: ScenarioFile, played: PlayedRun, text: str) -> list[Fuzz
 
 #: kind of event -> what its number is called
 _COUNTED = {
-    WireAccepted.kind: "sends that reached a platform",
-    FaultFired.kind: "faults that struck",
+    wire.WireAccepted.kind: "sends that reached a platform",
+    script.FaultFired.kind: "faults that struck",
     ProcessCrashed.kind: "crashes",
-    TurnEnded.kind: "turns",
-    IntentSettled.kind: "intents settled",
+    gateway.TurnEnded.kind: "turns",
+    delivery.IntentSettled.kind: "intents settled",
 }
 
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from trunkline.core.events import Event
-from trunkline.sim.events.model import ModelAnswered, ModelAsked
-from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events import model, wire
 from trunkline.sim.index.asked_places import Lane
 from trunkline.sim.index.bot_messages import BotMessage, BotMessages, accepted_at, letters
 from trunkline.sim.index.text_index import HeldTexts, TextIndex
@@ -25,7 +24,7 @@ class ModelTurn:
     """A request to the model that is no request beside a turn."""
 
     event: Event
-    body: ModelAsked
+    body: model.ModelAsked
     answered: Event | None = None
 
     @property
@@ -37,7 +36,7 @@ class ModelTurn:
     def answer(self) -> str:
         """The answer of the model; empty: nothing yet, or a failure."""
         body = None if self.answered is None else self.answered.body
-        return body.text if isinstance(body, ModelAnswered) and body.status == 200 else ""
+        return body.text if isinstance(body, model.ModelAnswered) and body.status == 200 else ""
 
 
 class ModelAnswers:
@@ -129,7 +128,7 @@ class StandingMessages:
         self._starts = list(accumulate(map(len, self._letters), initial=0))
         bodies = [(message.accepted.seq, message.accepted.body) for message in self.all]
         self._last_file = max(
-            (seq for seq, body in bodies if isinstance(body, WireAccepted) and body.media), default=-1
+            (seq for seq, body in bodies if isinstance(body, wire.WireAccepted) and body.media), default=-1
         )
         self._holding: dict[Lane, TextIndex] = {}
         self._held: dict[Lane, HeldTexts[BotMessage]] = {}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from trunkline.core.events import Event, bindings, delivery
 from trunkline.core.values import Address, ChatKind
 from trunkline.sim.events.world import PeerSaid
-from trunkline.sim.index.projection import Projection, on
+from trunkline.sim.index.projection import Projection
 
 Lane = tuple[str, str, str, str]
 
@@ -33,25 +33,24 @@ class BindingFacts:
 class RunBindings(Projection):
     """Bindings by id, by place and by delegation; and recorded fallbacks."""
 
-    def __init__(self) -> None:
-        self.by_id: dict[str, BindingFacts] = {}
-        #: the last binding of each place
-        self.at: dict[Lane, BindingFacts] = {}
-        #: all bindings of each place, in order; those that have not ended, by their events; and the last end
-        self._had: dict[Lane, list[BindingFacts]] = {}
-        self._open: dict[Lane, dict[int, BindingFacts]] = {}
-        self._last_end: dict[Lane, int] = {}
-        #: the sessions that each place has belonged to
-        self._sessions: dict[Lane, set[str]] = {}
-        #: the last binding of each conversation, by the accounts that it was bound through
-        self.shared: dict[tuple[str, str, str], dict[str, BindingFacts]] = {}
-        self.of_delegation: dict[str, BindingFacts] = {}
-        #: delegation or intent -> where a recorded fallback sends it
-        self.fallbacks: dict[str | None, set[Lane]] = {}
-        #: intent -> the first chunk that the bot posts, by a recorded fallback
-        self.by_bot: dict[str, int] = {}
-        #: (channel, conversation, id of a proxy's copy) -> id of the original message
-        self.proxied: dict[tuple[str, str, str], str] = {}
+    by_id: dict[str, BindingFacts] = {}
+    #: the last binding of each place
+    at: dict[Lane, BindingFacts] = {}
+    #: all bindings of each place, in order; those that have not ended, by their events; and the last end
+    _had: dict[Lane, list[BindingFacts]] = {}
+    _open: dict[Lane, dict[int, BindingFacts]] = {}
+    _last_end: dict[Lane, int] = {}
+    #: the sessions that each place has belonged to
+    _sessions: dict[Lane, set[str]] = {}
+    #: the last binding of each conversation, by the accounts that it was bound through
+    shared: dict[tuple[str, str, str], dict[str, BindingFacts]] = {}
+    of_delegation: dict[str, BindingFacts] = {}
+    #: delegation or intent -> where a recorded fallback sends it
+    fallbacks: dict[str | None, set[Lane]] = {}
+    #: intent -> the first chunk that the bot posts, by a recorded fallback
+    by_bot: dict[str, int] = {}
+    #: (channel, conversation, id of a proxy's copy) -> id of the original message
+    proxied: dict[tuple[str, str, str], str] = {}
 
     def routing(self, place: Address, at: float) -> BindingFacts | None:
         """The binding by which a place belongs to a session at a time."""
@@ -90,8 +89,7 @@ class RunBindings(Projection):
                 return facts
         return None
 
-    @on(bindings.BindingBound)
-    def _bound(self, event: Event, body: bindings.BindingBound) -> None:
+    def on_bound(self, event: Event, body: bindings.BindingBound) -> None:
         facts = BindingFacts(event.binding or "", body, event, body.expires_at, event.at)
         self.by_id[facts.id] = self.at[body.conversation.lane] = facts
         self._had.setdefault(body.conversation.lane, []).append(facts)
@@ -101,20 +99,17 @@ class RunBindings(Projection):
         if event.delegation is not None:
             self.of_delegation[event.delegation] = facts
 
-    @on(bindings.BindingTouched)
-    def _touched(self, event: Event, body: bindings.BindingTouched) -> None:
+    def on_touched(self, event: Event, body: bindings.BindingTouched) -> None:
         facts = self.by_id.get(event.binding or "")
         if facts is not None:
             facts.expires_at, facts.last_activity_at = body.expires_at, body.last_activity_at
 
-    @on(bindings.BindingEnding)
-    def _ending(self, event: Event, _body: bindings.BindingEnding) -> None:
+    def on_ending(self, event: Event, _body: bindings.BindingEnding) -> None:
         facts = self.by_id.get(event.binding or "")
         if facts is not None:
             facts.ending = event
 
-    @on(bindings.BindingEnded)
-    def _ended(self, event: Event, _body: bindings.BindingEnded) -> None:
+    def on_ended(self, event: Event, _body: bindings.BindingEnded) -> None:
         facts = self.by_id.get(event.binding or "")
         if facts is not None:
             lane = facts.body.conversation.lane
@@ -122,26 +117,22 @@ class RunBindings(Projection):
             self._open[lane].pop(facts.bound.seq, None)
             self._last_end[lane] = event.seq
 
-    @on(bindings.BindingDegraded)
-    def _degraded(self, event: Event, _body: bindings.BindingDegraded) -> None:
+    def on_degraded(self, event: Event, _body: bindings.BindingDegraded) -> None:
         facts = self.by_id.get(event.binding or "")
         if facts is not None:
             facts.degraded = event
 
-    @on(delivery.Fallback)
-    def _fallback(self, event: Event, body: delivery.Fallback) -> None:
+    def on_fallback(self, event: Event, body: delivery.Fallback) -> None:
         for name in (event.delegation, event.intent):
             if name is not None:
                 self.fallbacks.setdefault(name, set()).add(body.used.lane)
 
-    @on(PeerSaid)
-    def _said(self, event: Event, body: PeerSaid) -> None:
+    def on_said(self, event: Event, body: PeerSaid) -> None:
         if body.stands_for is not None:
             place = body.address
             self.proxied[place.channel, place.conversation, body.message_id] = body.stands_for
 
-    @on(bindings.IdentityFallback)
-    def _identity(self, event: Event, body: bindings.IdentityFallback) -> None:
+    def on_identity(self, event: Event, body: bindings.IdentityFallback) -> None:
         self.by_bot.setdefault(event.intent or "", body.chunk)
 
 

@@ -12,7 +12,7 @@ from trunkline.core.events import Event
 from trunkline.core.values import Address
 from trunkline.sim.events import attach, model, wire
 from trunkline.sim.index.marks import AnswerMark, answers_in, questions_in
-from trunkline.sim.index.projection import Projection, on
+from trunkline.sim.index.projection import Projection
 
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _NO_LETTER = re.compile(r"[\W_]+")
@@ -107,31 +107,30 @@ def accepted_after(messages: Sequence[BotMessage], seq: int) -> Iterator[BotMess
 class BotMessages(Projection):
     """Every message of the gateway, in order of acceptance."""
 
-    def __init__(self) -> None:
-        self.all: list[BotMessage] = []
-        #: the gateway asks no model in the whole run: the mark of a question in a text makes the text its answer
-        self.own_words = False
-        #: a text has the mark of a question
-        self.quoted = False
-        #: marks that the model gave although it was not asked for them: they answer nothing
-        self.misled: set[AnswerMark] = set()
-        #: question -> seq of the event by which an answer to it was shown first
-        self.first_shown: dict[str, int] = {}
-        #: how many changes there were: a finding holds while their number stays
-        self.changes = 0
-        #: the questions of which an answer was shown, in the order of the first
-        self.shown_questions: list[str] = []
-        #: place -> its messages, in order of acceptance
-        self.at: dict[Address, list[BotMessage]] = {}
-        self._by_id: dict[tuple[str, str, str], BotMessage] = {}
-        #: place -> its messages that have a mark now, in order of acceptance
-        self._marked: dict[Address, list[BotMessage]] = {}
-        #: mark -> the messages that had it in a text, also where it answers nothing
-        self._with_mark: dict[AnswerMark, list[BotMessage]] = {}
-        #: lane -> the number of the event by which its last message was accepted
-        self._last_accepted: dict[tuple[str, str, str, str], int] = {}
-        #: question -> the messages that showed an answer to it; each checker asks for each question, of long runs too
-        self._answering: dict[str, list[BotMessage]] = {}
+    all: list[BotMessage] = []
+    #: the gateway asks no model in the whole run: the mark of a question in a text makes the text its answer
+    own_words = False
+    #: a text has the mark of a question
+    quoted = False
+    #: marks that the model gave although it was not asked for them: they answer nothing
+    misled: set[AnswerMark] = set()
+    #: question -> seq of the event by which an answer to it was shown first
+    first_shown: dict[str, int] = {}
+    #: how many changes there were: a finding holds while their number stays
+    changes = 0
+    #: the questions of which an answer was shown, in the order of the first
+    shown_questions: list[str] = []
+    #: place -> its messages, in order of acceptance
+    at: dict[Address, list[BotMessage]] = {}
+    _by_id: dict[tuple[str, str, str], BotMessage] = {}
+    #: place -> its messages that have a mark now, in order of acceptance
+    _marked: dict[Address, list[BotMessage]] = {}
+    #: mark -> the messages that had it in a text, also where it answers nothing
+    _with_mark: dict[AnswerMark, list[BotMessage]] = {}
+    #: lane -> the number of the event by which its last message was accepted
+    _last_accepted: dict[tuple[str, str, str, str], int] = {}
+    #: question -> the messages that showed an answer to it; each checker asks for each question, of long runs too
+    _answering: dict[str, list[BotMessage]] = {}
 
     def answering(self, question: str) -> Sequence[BotMessage]:
         """The messages that showed an answer to a question at any time, in order of acceptance."""
@@ -169,8 +168,7 @@ class BotMessages(Projection):
         message = self.changed_by(event)
         return message if message is not None and message.texts[-1].event is event else None
 
-    @on(wire.WireAccepted)
-    def _accepted(self, event: Event, body: wire.WireAccepted) -> None:
+    def on_accepted(self, event: Event, body: wire.WireAccepted) -> None:
         message = BotMessage(body.address, body.provider_id, event, body.reply_to)
         self._show(message, event, body.text)
         self.all.append(message)
@@ -178,8 +176,7 @@ class BotMessages(Projection):
         self._last_accepted[body.address.lane] = event.seq
         self._by_id[body.address.channel, body.address.conversation, body.provider_id] = message
 
-    @on(wire.WireEdited)
-    def _edited(self, event: Event, body: wire.WireEdited) -> None:
+    def on_edited(self, event: Event, body: wire.WireEdited) -> None:
         message = self.changed_by(event)
         if message is not None and message.deleted is None and not body.repeated:
             self._show(message, event, body.text)
@@ -216,8 +213,7 @@ class BotMessages(Projection):
         elif known and not marks:
             del kept[at]
 
-    @on(wire.WireDeleted)
-    def _deleted(self, event: Event, _body: wire.WireDeleted) -> None:
+    def on_deleted(self, event: Event, _body: wire.WireDeleted) -> None:
         message = self.changed_by(event)
         if message is not None and message.deleted is None:
             message.deleted = event

@@ -10,7 +10,7 @@ from trunkline.core.keys import parse_v1
 from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.values import Address
 from trunkline.sim.events.hands import AgentDelegated, AgentGiven, HandAnswered, HandBegan, WorkerAnswered, WorkerTook
-from trunkline.sim.index.projection import Projection, on
+from trunkline.sim.index.projection import Projection
 
 #: what precedes the id of a delegation in the key of its session
 _SUBAGENT = ":subagent:"
@@ -86,12 +86,11 @@ def answer_of(event: Event) -> tuple[HandOutcome, str]:
 class RunHands(Projection):
     """The delegations of a run."""
 
-    def __init__(self) -> None:
-        self.runs: dict[str, HandRun] = {}
-        #: turn -> the work that it runs for
-        self.work_of: dict[str, str] = {}
-        #: callback turn -> the delegation whose result it got
-        self.got: dict[str, str] = {}
+    runs: dict[str, HandRun] = {}
+    #: turn -> the work that it runs for
+    work_of: dict[str, str] = {}
+    #: callback turn -> the delegation whose result it got
+    got: dict[str, str] = {}
 
     def run_of(self, delegation: str | None) -> HandRun:
         """The facts about a delegation."""
@@ -134,32 +133,26 @@ class RunHands(Projection):
         run = self.run_of(event.delegation)
         run.accepted = run.accepted or event
 
-    @on(AgentDelegated)
-    def _called(self, event: Event, body: AgentDelegated) -> None:
+    def on_called(self, event: Event, body: AgentDelegated) -> None:
         if event.delegation is not None:
             run = self.run_of(event.delegation)
             run.call = run.call or event
 
-    @on(HandBegan, WorkerTook)
-    def _began(self, event: Event, _body: HandBegan | WorkerTook) -> None:
+    def on_began(self, event: Event, _body: HandBegan | WorkerTook) -> None:
         self.run_of(event.delegation).began.append(event)
 
-    @on(HandAnswered)
-    def _answered(self, event: Event, _body: HandAnswered) -> None:
+    def on_answered(self, event: Event, _body: HandAnswered) -> None:
         self.run_of(event.delegation).answers.append(event)
 
-    @on(WorkerAnswered)
-    def _worker(self, event: Event, body: WorkerAnswered) -> None:
+    def on_worker(self, event: Event, body: WorkerAnswered) -> None:
         run = self.run_of(body.named)
         (run.answers if body.ticket_right else run.strange).append(event)
 
-    @on(DelegationFinished)
-    def _finished(self, event: Event, _body: DelegationFinished) -> None:
+    def on_finished(self, event: Event, _body: DelegationFinished) -> None:
         run = self.run_of(event.delegation)
         run.finished = run.finished or event
 
-    @on(AgentGiven)
-    def _given(self, event: Event, body: AgentGiven) -> None:
+    def on_given(self, event: Event, body: AgentGiven) -> None:
         if body.hand and event.delegation is not None:
             self.run_of(event.delegation).given.append(event)
             self.got[event.turn or ""] = event.delegation

@@ -5,15 +5,12 @@ from dataclasses import dataclass
 
 from trunkline.core.channels import rules_for
 from trunkline.core.delivery.notes import NOTICE_SUFFIX
-from trunkline.core.events import Event
-from trunkline.core.events.delivery import AttemptEnded, IntentPrepared
+from trunkline.core.events import Event, delivery
 from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.values import Address
-from trunkline.sim.events.actions import AgentActs, WireActed
-from trunkline.sim.events.hands import AgentAnswered, AgentQuotes, AgentSends, HandAnswered, WorkerAnswered
-from trunkline.sim.events.script import ClientRequested, HookCancelled, HookRedirected, HookRewrote
+from trunkline.sim.events import actions, hands, script
 from trunkline.sim.events.wire import WireAccepted
-from trunkline.sim.index.projection import Projection, on
+from trunkline.sim.index.projection import Projection
 
 Lane = tuple[str, str, str, str]
 
@@ -39,7 +36,7 @@ class IntentFacts:
     """An intent: its preparation, its accepts, and its state so far."""
 
     prepared: Event
-    body: IntentPrepared
+    body: delivery.IntentPrepared
     #: the lane of its conversation
     queue: LaneFacts
     accepts: tuple[Event, ...] = ()
@@ -92,20 +89,19 @@ class IntentFacts:
         if self.started is None or self.over:
             return False
         ended = self.ended.body if self.ended is not None and self.ended.seq > self.started.seq else None
-        return not isinstance(ended, AttemptEnded) or ended.decision in ("settle", "misplaced")
+        return not isinstance(ended, delivery.AttemptEnded) or ended.decision in ("settle", "misplaced")
 
     @property
     def accepted_chunks(self) -> set[int]:
         """Chunks that people can see, or requests of a change that were carried out."""
         done = (event.body for event in (*self.accepts, *self.acts))
-        return {body.chunk for body in done if isinstance(body, WireAccepted | WireActed)}
+        return {body.chunk for body in done if isinstance(body, WireAccepted | actions.WireActed)}
 
 
 class RunHooks(Projection):
     """How hooks reroute the intents of a run."""
 
-    def __init__(self) -> None:
-        self._rerouted: dict[str, list[HookRedirected]] = {}
+    _rerouted: dict[str, list[script.HookRedirected]] = {}
 
     def may_go(self, intent: str | None, place: Address) -> bool:
         """Whether a hook sends an intent to a place, or the answer that the intent is a notice about.
@@ -128,8 +124,7 @@ class RunHooks(Projection):
         """The messages that hooks let an intent quote, by id."""
         return tuple(body.quotes for body in self._rerouted.get(intent or "", ()))
 
-    @on(HookRedirected)
-    def _redirected(self, event: Event, body: HookRedirected) -> None:
+    def on_redirected(self, event: Event, body: script.HookRedirected) -> None:
         self._rerouted.setdefault(event.intent or "", []).append(body)
 
 
@@ -158,13 +153,11 @@ class AnsweredMessages(Projection):
         there = (at.channel, at.conversation) == (place.channel, place.conversation)
         return there and at.thread is not None and at.thread in (own, *self.quotable(turn))
 
-    @on(AgentQuotes)
-    def _quotes(self, event: Event, body: AgentQuotes) -> None:
+    def on_quotes(self, event: Event, body: hands.AgentQuotes) -> None:
         for named in (self._people, self._own):
             named.setdefault(event.turn or "", []).append(body.message)
 
-    @on(AgentActs)
-    def _acts(self, event: Event, body: AgentActs) -> None:
+    def on_acts(self, event: Event, body: actions.AgentActs) -> None:
         if body.message_id is not None:
             self._people.setdefault(event.turn or "", []).append(body.message_id)
         if body.of is not None:
@@ -174,59 +167,50 @@ class AnsweredMessages(Projection):
 class RunSpeech(Projection):
     """The words of agents, clients, hooks and hands, before the gateway had them in its hands."""
 
-    def __init__(self) -> None:
-        #: turn -> what its agent returned; a turn that runs again returns again
-        self.answers: dict[str, list[Event]] = {}
-        #: turn -> what its agent asked its tool to say
-        self.sends: dict[str, list[Event]] = {}
-        #: turn -> the edits that its agent asked for
-        self.edits: dict[str, list[Event]] = {}
-        #: seq of a client's request -> the request
-        self.clients: dict[int, Event] = {}
-        #: intent -> what hooks made of its text, in order
-        self.rewritten: dict[str, list[Event]] = {}
-        #: intents that hooks withdrew, or sent elsewhere, which the gateway may refuse
-        self.withdrawn: set[str] = set()
-        #: delegation -> the results that were given for it
-        self.results: dict[str, list[Event]] = {}
+    #: turn -> what its agent returned; a turn that runs again returns again
+    answers: dict[str, list[Event]] = {}
+    #: turn -> what its agent asked its tool to say
+    sends: dict[str, list[Event]] = {}
+    #: turn -> the edits that its agent asked for
+    edits: dict[str, list[Event]] = {}
+    #: seq of a client's request -> the request
+    clients: dict[int, Event] = {}
+    #: intent -> what hooks made of its text, in order
+    rewritten: dict[str, list[Event]] = {}
+    #: intents that hooks withdrew, or sent elsewhere, which the gateway may refuse
+    withdrawn: set[str] = set()
+    #: delegation -> the results that were given for it
+    results: dict[str, list[Event]] = {}
 
     @property
     def known(self) -> bool:
         """Whether the cast recorded its words. Traces of earlier versions and of real gateways have none."""
         return bool(self.answers or self.clients)
 
-    @on(AgentAnswered)
-    def _answered(self, event: Event, _body: AgentAnswered) -> None:
+    def on_answered(self, event: Event, _body: hands.AgentAnswered) -> None:
         self.answers.setdefault(event.turn or "", []).append(event)
 
-    @on(AgentSends)
-    def _sends(self, event: Event, _body: AgentSends) -> None:
+    def on_sends(self, event: Event, _body: hands.AgentSends) -> None:
         self.sends.setdefault(event.turn or "", []).append(event)
 
-    @on(AgentActs)
-    def _acts(self, event: Event, body: AgentActs) -> None:
+    def on_acts(self, event: Event, body: actions.AgentActs) -> None:
         if body.text:
             self.edits.setdefault(event.turn or "", []).append(event)
 
-    @on(ClientRequested)
-    def _asked(self, event: Event, body: ClientRequested) -> None:
+    def on_asked(self, event: Event, body: script.ClientRequested) -> None:
         if body.text is not None:
             self.clients[event.seq] = event
 
-    @on(HookRewrote)
-    def _rewrote(self, event: Event, _body: HookRewrote) -> None:
+    def on_rewrote(self, event: Event, _body: script.HookRewrote) -> None:
         self.rewritten.setdefault(event.intent or "", []).append(event)
 
-    @on(HookCancelled, HookRedirected)
-    def _withdrew(self, event: Event, _body: HookCancelled | HookRedirected) -> None:
+    def on_withdrew(self, event: Event, _body: script.HookCancelled | script.HookRedirected) -> None:
         self.withdrawn.add(event.intent or "")
 
-    @on(HandAnswered)
-    def _hand(self, event: Event, body: HandAnswered) -> None:
+    def on_hand(self, event: Event, body: hands.HandAnswered) -> None:
         if body.outcome is HandOutcome.OK and body.text.strip():
             self.results.setdefault(event.delegation or "", []).append(event)
 
-    @on(WorkerAnswered)
-    def _worker(self, event: Event, body: WorkerAnswered) -> None:
+    def on_worker(self, event: Event, body: hands.WorkerAnswered) -> None:
         if body.outcome is HandOutcome.OK and body.accepted and body.text.strip():
             self.results.setdefault(body.named, []).append(event)

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from trunkline.core.events import Event, heartbeat, leases
 from trunkline.core.reasons import Reason
 from trunkline.sim.events import processes, script, world
-from trunkline.sim.index.projection import Projection, on
+from trunkline.sim.index.projection import Projection
 
 #: seconds that a process has for what it was given, if nothing stops it
 _AT_MOST = 30.0
@@ -16,18 +16,17 @@ _AT_MOST = 30.0
 class RunProcesses(Projection):
     """The processes of a run, by their generation."""
 
-    def __init__(self) -> None:
-        #: the process that took the store last; others stand by
-        self.holder: int | None = None
-        self.claim: Event | None = None
-        #: process -> when it ended
-        self._ended: dict[int, float] = {}
-        #: process -> since when it is frozen; and when it resumed
-        self._frozen: dict[int, float] = {}
-        self._thawed: dict[int, float] = {}
-        #: when processes started; and when one ended or froze, or a disk failed
-        self.starts: list[float] = []
-        self._stops: list[float] = []
+    #: the process that took the store last; others stand by
+    holder: int | None = None
+    claim: Event | None = None
+    #: process -> when it ended
+    _ended: dict[int, float] = {}
+    #: process -> since when it is frozen; and when it resumed
+    _frozen: dict[int, float] = {}
+    _thawed: dict[int, float] = {}
+    #: when processes started; and when one ended or froze, or a disk failed
+    starts: list[float] = []
+    _stops: list[float] = []
 
     # ------------------------------------------------------------ questions
 
@@ -64,27 +63,22 @@ class RunProcesses(Projection):
         if self.claim is None:
             self.holder = event.generation
 
-    @on(leases.LeaseTaken)
-    def _leased_by(self, event: Event, _body: leases.LeaseTaken) -> None:
+    def on_leased_by(self, event: Event, _body: leases.LeaseTaken) -> None:
         self.holder, self.claim = event.generation, event
 
-    @on(processes.ProcessFrozen)
-    def _process_frozen(self, event: Event, _body: processes.ProcessFrozen) -> None:
+    def on_process_frozen(self, event: Event, _body: processes.ProcessFrozen) -> None:
         self._frozen.setdefault(event.generation, event.at)
         self._stops.append(event.at)
 
-    @on(processes.ProcessThawed)
-    def _process_thawed(self, event: Event, _body: processes.ProcessThawed) -> None:
+    def on_process_thawed(self, event: Event, _body: processes.ProcessThawed) -> None:
         self._frozen.pop(event.generation, None)
         self._thawed[event.generation] = event.at
 
-    @on(processes.ProcessCrashed, processes.ProcessStopped)
-    def _process_gone(self, event: Event, _body: processes.ProcessCrashed | processes.ProcessStopped) -> None:
+    def on_process_gone(self, event: Event, _body: processes.ProcessCrashed | processes.ProcessStopped) -> None:
         self._ended.setdefault(event.generation, event.at)
         self._stops.append(event.at)
 
-    @on(script.FaultFired)
-    def _struck(self, event: Event, body: script.FaultFired) -> None:
+    def on_struck(self, event: Event, body: script.FaultFired) -> None:
         if body.fault.startswith(("store", "disk", "clock")):
             self._stops.append(event.at)
 
@@ -92,13 +86,12 @@ class RunProcesses(Projection):
 class RunHeartbeats(Projection):
     """The configured heartbeats of a run."""
 
-    def __init__(self) -> None:
-        #: agent -> its heartbeat as configured now
-        self.configured: dict[str, world.WorldHeartbeat] = {}
-        #: work of a heartbeat -> its agent
-        self.agents: dict[str, str] = {}
-        #: seconds by which the script has set the wall clock
-        self.clock_set_by = 0.0
+    #: agent -> its heartbeat as configured now
+    configured: dict[str, world.WorldHeartbeat] = {}
+    #: work of a heartbeat -> its agent
+    agents: dict[str, str] = {}
+    #: seconds by which the script has set the wall clock
+    clock_set_by = 0.0
 
     def wall(self, event: Event) -> float:
         """The time of an event on the wall clock of the gateway's machine."""
@@ -116,15 +109,12 @@ class RunHeartbeats(Projection):
             return found.start <= now < found.end
         return now >= found.start or now < found.end
 
-    @on(world.WorldHeartbeat)
-    def _configured(self, _event: Event, body: world.WorldHeartbeat) -> None:
+    def on_configured(self, _event: Event, body: world.WorldHeartbeat) -> None:
         self.configured[body.agent] = body
 
-    @on(heartbeat.HeartbeatStarted)
-    def _started(self, event: Event, body: heartbeat.HeartbeatStarted) -> None:
+    def on_started(self, event: Event, body: heartbeat.HeartbeatStarted) -> None:
         self.agents[event.inbound or ""] = body.agent
 
-    @on(script.FaultFired)
-    def _clock_set(self, _event: Event, body: script.FaultFired) -> None:
+    def on_clock_set(self, _event: Event, body: script.FaultFired) -> None:
         if body.fault == "clock":
             self.clock_set_by += float(body.detail.removesuffix(" s"))

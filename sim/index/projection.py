@@ -1,12 +1,17 @@
 """Projections: what an index of a run is made of, for checkers, views and reports alike.
 
-A projection marks the methods that take events with `on`, and sees every such event once, in order. It makes no
-difference whether the run is over or still going on.
+A method whose name begins with ``on_`` takes the events whose bodies its second parameter is for; one that has a third
+parameter takes only those of a prepared intent, with its facts. `on` marks a method that takes others than its types
+say. A projection sees every such event once, in order, and it makes no difference whether the run is over.
+
+What a class has as a default, each of its projections has for itself: containers are copied, as in a struct.
 """
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, TypeVar
+from copy import copy
+from types import FunctionType
+from typing import Any, ClassVar, Self, TypeVar, get_args
 
 from trunkline.core.events import Body, Event
 
@@ -51,6 +56,14 @@ def on_intent(
     return mark
 
 
+def _mark_by_types(method: FunctionType) -> None:
+    """Mark a method by the type of its second parameter after itself: a body, or several."""
+    hints = [method.__annotations__.get(name) for name in method.__code__.co_varnames[1 : method.__code__.co_argcount]]
+    found: tuple[Any, ...] = get_args(hints[1]) or (hints[1],) if len(hints) in (2, 3) and hints[0] is Event else ()
+    if found and all(isinstance(body, type) and issubclass(body, Body) for body in found):
+        (on_intent if len(hints) == 3 else on)(*found)(method)
+
+
 class Projection:
     """A projection: a value computed from the events of a run, one event at a time."""
 
@@ -60,11 +73,22 @@ class Projection:
     begins_after: ClassVar[Mapping[type[Body], tuple[type[Body], ...]]] = {}
     #: body types of which it takes the facts of the intent too
     of_intents: ClassVar[frozenset[type[Body]]] = frozenset()
+    #: the containers among the defaults
+    _containers: ClassVar[Mapping[str, Any]] = {}
+
+    def __new__(cls, *_given: object, **_named: object) -> Self:
+        made = super().__new__(cls)
+        vars(made).update((name, copy(value)) for name, value in cls._containers.items())
+        return made
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        own = {name: value for name, value in vars(cls).items() if isinstance(value, dict | list | set | deque)}
+        cls._containers = {**cls._containers, **own}
         marked: dict[type[Body], str] = {}
         for name, method in vars(cls).items():
+            if name.startswith("on_") and isinstance(method, FunctionType) and "takes" not in vars(method):
+                _mark_by_types(method)
             for body in getattr(method, "takes", ()):
                 if body in marked:
                     raise TypeError(f"{cls.__name__} takes {body.__name__} twice: in {marked[body]} and in {name}")

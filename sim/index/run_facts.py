@@ -23,7 +23,7 @@ from trunkline.sim.index.hand_facts import RunHands
 from trunkline.sim.index.intent_facts import AnsweredMessages, IntentFacts, Lane, LaneFacts, RunHooks, RunSpeech
 from trunkline.sim.index.marks import shown_words
 from trunkline.sim.index.process_facts import RunHeartbeats, RunProcesses
-from trunkline.sim.index.projection import Handle, Handlers, Projection, on
+from trunkline.sim.index.projection import Handle, Handlers, Projection
 from trunkline.sim.index.wire_side import RunWireSide
 
 # The configured scopes of sessions and links of people, as the gateway's processes record them.
@@ -121,10 +121,9 @@ class CallFacts:
 class RunCalls(Projection):
     """The calls of a run."""
 
-    def __init__(self) -> None:
-        self._calls: dict[Lane, CallFacts] = {}
-        #: intent -> the fallback by which it goes to a second channel
-        self.second: dict[str, delivery.Fallback] = {}
+    _calls: dict[Lane, CallFacts] = {}
+    #: intent -> the fallback by which it goes to a second channel
+    second: dict[str, delivery.Fallback] = {}
 
     def at(self, place: Address) -> CallFacts | None:
         """The call that a place is; None for any other place."""
@@ -140,20 +139,17 @@ class RunCalls(Projection):
         found = self.second.get(intent or "")
         return found is not None and found.used.lane == place.lane
 
-    @on(world.CallStarted)
-    def _started(self, _event: Event, body: world.CallStarted) -> None:
+    def on_started(self, _event: Event, body: world.CallStarted) -> None:
         self._calls[body.address.lane] = CallFacts(body.address)
 
-    @on(world.CallChanged)
-    def _changed(self, event: Event, body: world.CallChanged) -> None:
+    def on_changed(self, event: Event, body: world.CallChanged) -> None:
         call = self._calls.get(body.address.lane)
         if call is not None and body.state == "answered":
             call.answered = event.seq
         elif call is not None and body.state == "ended":
             call.ended = event.seq
 
-    @on(delivery.Fallback)
-    def _fallback(self, event: Event, body: delivery.Fallback) -> None:
+    def on_fallback(self, event: Event, body: delivery.Fallback) -> None:
         if body.reason is Reason.SECOND_CHANNEL:
             self.second[event.intent or ""] = body
 
@@ -308,59 +304,48 @@ class RunFacts(Projection):
 
     # ------------------------------------------------------------ folding
 
-    @on(world.WorldLimits)
-    def _limits(self, event: Event, body: world.WorldLimits) -> None:
+    def on_limits(self, event: Event, body: world.WorldLimits) -> None:
         self.limits, self._config = body, None
 
-    @on(world.WorldAccount)
-    def _account(self, event: Event, body: world.WorldAccount) -> None:
+    def on_account(self, event: Event, body: world.WorldAccount) -> None:
         self.accounts[body.channel, body.account], self.witnessed = body, True
 
-    @on(world.WorldPlace)
-    def _place(self, event: Event, body: world.WorldPlace) -> None:
+    def on_place(self, event: Event, body: world.WorldPlace) -> None:
         self._names[body.address.lane], self.witnessed = body.name, True
 
-    @on(script.FaultFired)
-    def _struck(self, event: Event, body: script.FaultFired) -> None:
+    def on_struck(self, event: Event, body: script.FaultFired) -> None:
         if body.fault == "push/drop" and event.cause is not None:
             self.lost.add(event.cause)
 
-    @on(world.PeerSaid)
-    def _said(self, event: Event, body: world.PeerSaid) -> None:
+    def on_said(self, event: Event, body: world.PeerSaid) -> None:
         place = (body.address.channel, body.address.conversation)
         self.posts[*place, body.message_id] = event
         if body.act is not None:
             self.acts.setdefault((*place, body.act), []).append(body)
 
-    @on(world.PlatformPushed)
-    def _pushed(self, event: Event, body: world.PlatformPushed) -> None:
+    def on_pushed(self, event: Event, body: world.PlatformPushed) -> None:
         if body.message_id != body.original_id:
             self._original[body.address.lane, body.message_id] = body.original_id
 
-    @on(gateway.ProcessStarted)
-    def _process(self, event: Event, body: gateway.ProcessStarted) -> None:
+    def on_process(self, event: Event, body: gateway.ProcessStarted) -> None:
         self.scopes.note_start(body)
         self.processes.note_start(event)
 
-    @on(gateway.ConfigReloaded)
-    def _reloaded(self, event: Event, body: gateway.ConfigReloaded) -> None:
+    def on_reloaded(self, event: Event, body: gateway.ConfigReloaded) -> None:
         self.scopes.note_reload(body)
 
-    @on(gateway.TurnStarted)
-    def _turn(self, event: Event, body: gateway.TurnStarted) -> None:
+    def on_turn(self, event: Event, body: gateway.TurnStarted) -> None:
         self.running[event.turn or ""] = body.session_id
         self.started.setdefault(event.turn or "", event)
         self.hands.work_of[event.turn or ""] = event.inbound or ""
 
-    @on(world.ThreadOpened)
-    def _opened(self, event: Event, body: world.ThreadOpened) -> None:
+    def on_opened(self, event: Event, body: world.ThreadOpened) -> None:
         if body.on_message is not None:
             # Ids of messages are unique in their conversation only.
             room = body.address.parent or body.address.conversation
             self._opened_on[body.address.channel, room, body.on_message] = body.address
 
-    @on(gateway.InboundReceived)
-    def _received(self, event: Event, body: gateway.InboundReceived) -> None:
+    def on_received(self, event: Event, body: gateway.InboundReceived) -> None:
         inbound = event.inbound or ""
         lane, message = body.address.lane, body.message_id
         # What a proxy posted may be repeated under a new id, and it may stand for a message that was repeated so.
@@ -370,24 +355,20 @@ class RunFacts(Projection):
         self.received[inbound] = event
         self.messages[inbound] = (lane, message)
 
-    @on(gateway.InboundAdmitted)
-    def _admitted(self, event: Event, body: gateway.InboundAdmitted) -> None:
+    def on_admitted(self, event: Event, body: gateway.InboundAdmitted) -> None:
         self.admitted[event.inbound or ""] = body.session_id
         if body.work is WorkKind.CALLBACK:
             self.callbacks[event.inbound or ""] = event.delegation or ""
 
-    @on(hands.DelegationAccepted)
-    def _delegated(self, event: Event, _body: hands.DelegationAccepted) -> None:
+    def on_delegated(self, event: Event, _body: hands.DelegationAccepted) -> None:
         self.hands.note_accepted(event)
         self.delegated_by[event.delegation or ""] = event.inbound or ""
         self.delegated_in[event.delegation or ""] = self.running.get(event.turn or "", "")
 
-    @on(hands.CompletionPlanned)
-    def _planned(self, event: Event, body: hands.CompletionPlanned) -> None:
+    def on_planned(self, event: Event, body: hands.CompletionPlanned) -> None:
         self.planned[event.delegation or ""] = (event, len(body.steps))
 
-    @on(gateway.RouteDecided)
-    def _routed(self, event: Event, body: gateway.RouteDecided) -> None:
+    def on_routed(self, event: Event, body: gateway.RouteDecided) -> None:
         self.routed[event.inbound or ""] = event
         received = self.received.get(event.inbound or "")
         if body.reply_reason is Reason.REPLY_IN_OPENED_THREAD and body.reply_to is not None:
@@ -397,22 +378,18 @@ class RunFacts(Projection):
         if body.reply_to is not None:
             self.scopes.note_route(body.reply_to, body.scope)
 
-    @on(delivery.RecoveryDecided)
-    def _recovered(self, event: Event, _body: delivery.RecoveryDecided) -> None:
+    def on_recovered(self, event: Event, _body: delivery.RecoveryDecided) -> None:
         self.recovered[event.intent or ""] = event
 
-    @on(delivery.SendRequested)
-    def _requested(self, event: Event, body: delivery.SendRequested) -> None:
+    def on_requested(self, event: Event, body: delivery.SendRequested) -> None:
         self.asked[event.seq] = (body.key, event.cause)
 
-    @on(delivery.TargetResolved)
-    def _resolved(self, event: Event, _body: delivery.TargetResolved) -> None:
+    def on_resolved(self, event: Event, _body: delivery.TargetResolved) -> None:
         asked = self.asked.get(event.cause or 0)
         if asked is not None:
             self.asked[event.seq] = asked
 
-    @on(delivery.IntentPrepared)
-    def _prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
+    def on_prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
         lane = body.address.lane
         queue = self.lanes.get(lane)
         if queue is None:
@@ -426,38 +403,32 @@ class RunFacts(Projection):
         if asked is not None:
             self.sends[asked[0]] = (*self.sends.get(asked[0], ()), event.intent or "")
 
-    @on(delivery.AttemptStarted)
-    def _started(self, event: Event, _body: delivery.AttemptStarted) -> None:
+    def on_started(self, event: Event, _body: delivery.AttemptStarted) -> None:
         facts = self.intents.get(event.intent or "")
         if facts is not None:
             facts.tries += 1
             facts.started = event
 
-    @on(wire.WireAccepted)
-    def _accepted(self, event: Event, _body: wire.WireAccepted) -> None:
+    def on_accepted(self, event: Event, _body: wire.WireAccepted) -> None:
         if facts := self.intents.get(event.intent or ""):
             facts.accepts += (event,)
 
-    @on(wire.WireRefused)
-    def _refused(self, event: Event, _body: wire.WireRefused) -> None:
+    def on_refused(self, event: Event, _body: wire.WireRefused) -> None:
         if facts := self.intents.get(event.intent or ""):
             facts.refused = event
 
-    @on(actions.WireActed)
-    def _acted(self, event: Event, _body: actions.WireActed) -> None:
+    def on_acted(self, event: Event, _body: actions.WireActed) -> None:
         if facts := self.intents.get(event.intent or ""):
             facts.acts += (event,)
 
-    @on(delivery.AttemptEnded)
-    def _ended(self, event: Event, body: delivery.AttemptEnded) -> None:
+    def on_ended(self, event: Event, body: delivery.AttemptEnded) -> None:
         if facts := self.intents.get(event.intent or ""):
             facts.ended = event
             if body.reason is Reason.PLACE_CLOSED:
                 # Only the first attempt at a closed place counts.
                 facts.tries = max(facts.tries - 1, 1)
 
-    @on(delivery.ChunkAcked)
-    def _acked(self, event: Event, body: delivery.ChunkAcked) -> None:
+    def on_acked(self, event: Event, body: delivery.ChunkAcked) -> None:
         facts = self.intents.get(event.intent or "")
         if facts is not None:
             # An operator may have vouched for it before.
@@ -465,26 +436,22 @@ class RunFacts(Projection):
             facts.tries = 0
             facts.started = facts.ended = None
 
-    @on(delivery.MirrorAppended)
-    def _mirrored(self, event: Event, _body: delivery.MirrorAppended) -> None:
+    def on_mirrored(self, event: Event, _body: delivery.MirrorAppended) -> None:
         if facts := self.intents.get(event.intent or ""):
             facts.mirrors += (event,)
 
-    @on(delivery.IntentSettled)
-    def _settled(self, event: Event, _body: delivery.IntentSettled) -> None:
+    def on_settled(self, event: Event, _body: delivery.IntentSettled) -> None:
         if facts := self.intents.get(event.intent or ""):
             facts.settled += (event,)
         else:
             self.cancelled.setdefault(event.intent or "", event)
 
-    @on(delivery.IntentReopened)
-    def _reopened(self, event: Event, _body: delivery.IntentReopened) -> None:
+    def on_reopened(self, event: Event, _body: delivery.IntentReopened) -> None:
         facts = self.intents.get(event.intent or "")
         if facts is not None:
             facts.reopen(event)
 
-    @on(delivery.OperatorActed)
-    def _operator_acted(self, event: Event, body: delivery.OperatorActed) -> None:
+    def on_operator_acted(self, event: Event, body: delivery.OperatorActed) -> None:
         """An operator's act counts at once: the events of its effect follow, or are lost with the process."""
         facts = self.intents.get(event.intent or "")
         if facts is None:

@@ -446,13 +446,11 @@ class RunWireSide(Projection):
 
     # ------------------------------------------------------------ what happens
 
-    @on(attach.GatewayAttached)
-    def _attached(self, _event: Event, body: attach.GatewayAttached) -> None:
+    def on_attached(self, _event: Event, body: attach.GatewayAttached) -> None:
         self.attached = body
         self._notices, self._remarks = KnownTexts(body.notices), KnownTexts(body.remarks)
 
-    @on(world.PeerSaid)
-    def _peer_said(self, event: Event, body: world.PeerSaid) -> None:
+    def on_peer_said(self, event: Event, body: world.PeerSaid) -> None:
         if body.secret:
             self.secrets.setdefault(body.secret, []).append(event)
         if body.echo_of is not None:
@@ -475,8 +473,7 @@ class RunWireSide(Projection):
         if nudged_mark(asked.mark):
             self._nudges.append(asked)
 
-    @on(world.PlatformPushed, world.PlatformConfirmed)
-    def _handed_out(self, event: Event, body: world.PlatformPushed | world.PlatformConfirmed) -> None:
+    def on_handed_out(self, event: Event, body: world.PlatformPushed | world.PlatformConfirmed) -> None:
         question = self._said.get(event.cause or 0)
         if question is not None and isinstance(body, world.PlatformConfirmed) and body.dropped:
             # Whatever was handed out of it before was never confirmed.
@@ -489,21 +486,18 @@ class RunWireSide(Projection):
                 if question.mark in self.messages.first_shown:
                     self._places.reach(question.number, question.place.lane, event.seq)
 
-    @on(wire.WireCalled)
-    def _arrived(self, event: Event, body: wire.WireCalled) -> None:
+    def on_arrived(self, event: Event, body: wire.WireCalled) -> None:
         self._called[event.seq] = event
         marks = answers_in(body.text)
         self.asks_model = self.asks_model or bool(marks)
         for name in dict.fromkeys(mark.question for mark in marks):
             self._called_with.setdefault(name, []).append(event)
 
-    @on(wire.WireResponded)
-    def _response(self, event: Event, _body: wire.WireResponded) -> None:
+    def on_response(self, event: Event, _body: wire.WireResponded) -> None:
         if event.cause is not None:
             self.responded[event.cause] = event
 
-    @on(wire.WireRefused)
-    def _refused(self, event: Event, body: wire.WireRefused) -> None:
+    def on_refused(self, event: Event, body: wire.WireRefused) -> None:
         self.troubles.append(event)
         if body.reason in wire.NO_PLACE:
             self._is_gone(event, body.address)
@@ -517,8 +511,7 @@ class RunWireSide(Projection):
             if called.body.what == "send" and not marks:
                 self._refused_notices.setdefault(body.address, []).append(refusal)
 
-    @on(model.ModelAsked)
-    def _model_asked(self, event: Event, body: model.ModelAsked) -> None:
+    def on_model_asked(self, event: Event, body: model.ModelAsked) -> None:
         self.asks_model = True
         if not body.beside:
             self._asked[event.seq] = turn = ModelTurn(event, body)
@@ -526,8 +519,7 @@ class RunWireSide(Projection):
             for mark in dict.fromkeys(body.marks):
                 self._turns_about.setdefault(mark, []).append(turn)
 
-    @on(model.ModelAnswered)
-    def _model_answered(self, event: Event, body: model.ModelAnswered) -> None:
+    def on_model_answered(self, event: Event, body: model.ModelAnswered) -> None:
         turn = self._asked.get(event.cause or 0)
         if turn is not None:
             turn.answered = event
@@ -537,8 +529,7 @@ class RunWireSide(Projection):
         if body.status != 200:
             self.troubles.append(event)
 
-    @on(script.FaultFired, wire.WireResponseLost)
-    def _struck(self, event: Event, body: script.FaultFired | wire.WireResponseLost) -> None:
+    def on_struck(self, event: Event, body: script.FaultFired | wire.WireResponseLost) -> None:
         self.troubles.append(event)
         if isinstance(body, script.FaultFired):
             self.began_again_at = max(self.began_again_at, event.at)
@@ -557,27 +548,22 @@ class RunWireSide(Projection):
         self.interruptions.append(event)
         self.connected = False
 
-    @on(attach.GatewayReady, processes.ProcessThawed)
-    def _goes_on(self, event: Event, _body: attach.GatewayReady | processes.ProcessThawed) -> None:
+    def on_goes_on(self, event: Event, _body: attach.GatewayReady | processes.ProcessThawed) -> None:
         self.began_again_at = max(self.began_again_at, event.at)
         self.connected = True
 
-    @on(world.ThreadClosed)
-    def _closed(self, event: Event, body: world.ThreadClosed) -> None:
+    def on_closed(self, event: Event, body: world.ThreadClosed) -> None:
         self._is_gone(event, body.address)
         self.troubles.append(event)
 
-    @on(world.ThreadReopened)
-    def _reopened(self, _event: Event, body: world.ThreadReopened) -> None:
+    def on_reopened(self, _event: Event, body: world.ThreadReopened) -> None:
         self._gone.pop(body.address.lane, None)
 
-    @on(world.ThreadOpened)
-    def _opened(self, _event: Event, body: world.ThreadOpened) -> None:
+    def on_opened(self, _event: Event, body: world.ThreadOpened) -> None:
         if body.on_message is not None:
             self._opened_on[body.address.lane] = body.on_message
 
-    @on(script.RunPhase)
-    def _phase(self, _event: Event, body: script.RunPhase) -> None:
+    def on_phase(self, _event: Event, body: script.RunPhase) -> None:
         self.rested = self.rested or body.phase == "rest"
 
 

@@ -69,28 +69,25 @@ will need them.
 
 The shape of one, shortened from P2 ("a dry run has no effect")::
 
-    @on(SendPreviewed)
-    def _previewed(self, event, body):                    # the promise is at stake from now on
+    def on_previewed(self, event: Event, body: SendPreviewed):    # the promise is at stake from now on
         self.exercised += 1
         self._previews[event.cause] = event
 
-    @on(IntentPrepared, SessionCreated, WireAccepted, WireRefused)
-    def _effect(self, event, body):                       # what happened since, some of it in the world
+    def on_effect(self, event: Event, body: IntentPrepared | WireAccepted):    # what happened since, also in the world
         preview = self._previews.get(event.cause)
         if preview is not None:
             expected = "no effect except the answer to the caller"
             self.accuse(event, f"a dry run has an effect: {event.kind}", expected, preview)
 """
 
+import re
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 
-from trunkline.core.events import Event, EventLog
-from trunkline.core.events.base import RunEnded
-from trunkline.core.events.gateway import RunJoined
+from trunkline.core.events import Event, EventLog, base, gateway
 from trunkline.sim.events.attach import GatewayAttached
 from trunkline.sim.index.projection import EventFeed, Handlers, Projection
 from trunkline.sim.index.run_facts import RunFacts
@@ -182,6 +179,7 @@ def cited(event: Event, what: str | None = None) -> str:
     return f"#{event.seq} {event.at:.3f}s {event.kind if what is None else what}"
 
 
+_ID = re.compile(r"([A-Z]\d+): ")
 #: why the gateway's own promises are not judged of a run of which only the wire is known
 _INSIDE = "not judged: it needs the inside of the gateway, and only the wire is known here"
 
@@ -190,8 +188,9 @@ _THEIR_KEYS = "not judged in profile {}: its keys and scopes follow rules of the
 
 
 class Checker(Projection):
-    """Base of all checkers: a subclass names the events that it takes and reports through `violate`."""
+    """Base of all checkers: a subclass takes events and reports through `violate`. Its docstring begins with its id."""
 
+    #: e.g. ``D2``, of a docstring that begins with ``D2:``; one that begins otherwise is a base of others, or says it
     id: ClassVar[str]
     #: a few words, e.g. ``Once per intent``
     title: ClassVar[str]
@@ -211,6 +210,11 @@ class Checker(Projection):
     origin: ClassVar[str] = ""
     #: what it raised itself: its plug-in is to blame, and nothing is judged
     error: PluginError | None = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "id" not in vars(cls) and (named := _ID.match(vars(cls).get("__doc__") or "")):
+            cls.id = named[1]
 
     def __init__(self, run: RunFacts) -> None:
         #: the facts of the run, up to and including the event that a handler gets
@@ -377,13 +381,13 @@ class Judge:
 
         log.subscribe(begin_wire_side, GatewayAttached)
         log.subscribe(self._feed.deliver, *self._feed.handlers)
-        log.subscribe(self._end, RunEnded)
+        log.subscribe(self._end, base.RunEnded)
 
     def see(self, event: Event) -> None:
         """Deliver one event to the facts and checkers that take it."""
-        if type(event.body) is RunEnded:
+        if type(event.body) is base.RunEnded:
             self._end(event)
-        elif type(event.body) is RunJoined:
+        elif type(event.body) is gateway.RunJoined:
             for checker in self._checkers:
                 checker.join()
         elif type(event.body) is GatewayAttached:
@@ -415,7 +419,7 @@ class Judge:
 
     def _finish(self) -> None:
         ended = self._ended
-        if ended is None or not isinstance(ended.body, RunEnded):
+        if ended is None or not isinstance(ended.body, base.RunEnded):
             return
         wire = self.run.wire_side
         cut = ended.body.cut

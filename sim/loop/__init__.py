@@ -20,18 +20,5 @@ from trunkline.sim.loop._real_time import RealTimeLoop
 from trunkline.sim.loop._run import run, run_real_time
 from trunkline.sim.loop._tasks import SimTask
 
-__all__ = [
-    "NODE",
-    "Deadlock",
-    "ForeignThread",
-    "Node",
-    "Order",
-    "RealTimeLoop",
-    "SimLoop",
-    "SimTask",
-    "SimulationError",
-    "StepLimit",
-    "UnsupportedRuntime",
-    "run",
-    "run_real_time",
-]
+__all__ = ["NODE", "Deadlock", "ForeignThread", "Node", "Order", "RealTimeLoop", "SimLoop", "SimTask"]
+__all__ += ["SimulationError", "StepLimit", "UnsupportedRuntime", "run", "run_real_time"]

@@ -10,10 +10,8 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
 
-from trunkline.sim.bugs import BUGS
-from trunkline.sim.bugs.base import Bug
-from trunkline.sim.invariants import CHECKERS
-from trunkline.sim.invariants.base import Checker
+from trunkline.sim.bugs import BUGS, Bug
+from trunkline.sim.invariants import CHECKERS, Checker
 from trunkline.sim.platforms import PLATFORMS, FakePlatform
 from trunkline.sim.plugins.guards import guarded_bug, guarded_checker
 from trunkline.sim.plugins.plugin import Plugin, Strike, check_plugin

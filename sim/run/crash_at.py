@@ -14,8 +14,7 @@ from typing import Literal
 import msgspec
 
 from trunkline.core.errors import UsageError
-from trunkline.core.events import Event
-from trunkline.core.events.gateway import ProcessStarted
+from trunkline.core.events import Event, gateway
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.run.gateway_process import GatewayProcess
 from trunkline.sim.run.world import World
@@ -68,7 +67,7 @@ class Crashes:
         self.overtaken = 0
         self._asked = False
         world.log.subscribe(self._note_end, ProcessCrashed, ProcessStopped)
-        world.log.subscribe(self._arm_first, ProcessStarted)
+        world.log.subscribe(self._arm_first, gateway.ProcessStarted)
         self._arm()
 
     @property

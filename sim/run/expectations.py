@@ -6,8 +6,7 @@ import msgspec
 
 from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import config_key
-from trunkline.core.events import Event
-from trunkline.core.events.base import RunEnded
+from trunkline.core.events import Event, RunEnded
 from trunkline.core.events.delivery import MirrorAppended
 from trunkline.core.events.gateway import SessionCreated, SessionMoved, SessionReset, TranscriptAppended, TurnStarted
 from trunkline.core.events.hands import CallbackChanged, DelegationAccepted, DelegationFinished, DelegationStarted

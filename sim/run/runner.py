@@ -13,13 +13,10 @@ from typing import Any
 import anyio
 
 from trunkline.core.errors import ConfigError
-from trunkline.core.events import Event, Trace, TraceHeader
-from trunkline.core.events.base import RunEnded
+from trunkline.core.events import Event, Trace, TraceHeader, base, heartbeat
 from trunkline.core.events.gateway import InboundReceived
-from trunkline.core.events.heartbeat import CronDue, HeartbeatDue
 from trunkline.sim.cast.workers import Workers
-from trunkline.sim.events.script import RunPhase
-from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events import script, wire
 from trunkline.sim.invariants import Judge, Status
 from trunkline.sim.loop import Order, SimLoop, SimulationError
 from trunkline.sim.loop import run as run_loop
@@ -150,13 +147,13 @@ class ScenarioRun:
         self.player.triggers.disarm()
         for platform in world.platforms.values():
             platform.heal()
-        world.events.record(RunPhase(phase="healed"))
+        world.events.record(script.RunPhase(phase="healed"))
         at_rest = await self._come_to_rest()
-        world.events.record(RunPhase(phase="rest", stored=world.disk.rows))
+        world.events.record(script.RunPhase(phase="rest", stored=world.disk.rows))
         world.reached.record(world.events)
         open_ = () if at_rest else world.progress.open
         waiting, cut = world.progress.waiting, "" if at_rest else self._cut
-        world.events.record(RunEnded(at_rest=at_rest, open=open_, waiting=waiting, cut=cut))
+        world.events.record(base.RunEnded(at_rest=at_rest, open=open_, waiting=waiting, cut=cut))
         self.judge.finish()
 
     @property
@@ -171,7 +168,7 @@ class ScenarioRun:
         world = self.world
         bound = self._bound
         self._most = MOST_EVENTS + 11 * len(world.log.events)
-        world.log.subscribe(self._count, InboundReceived, WireAccepted, CronDue, HeartbeatDue)
+        world.log.subscribe(self._count, InboundReceived, wire.WireAccepted, heartbeat.CronDue, heartbeat.HeartbeatDue)
         while not await self._rest(bound) and not self._cut:
             waits_until = min(world.progress.announced, self.player.end + self._patience)
             bound = waits_until - world.now() + self._bound
@@ -201,9 +198,9 @@ class ScenarioRun:
     def _count(self, event: Event) -> None:
         """End a circular run, e.g. one in which the gateway answers its own answers."""
         events = self.world.log.events
-        if isinstance(event.body, WireAccepted) and event.body.chunk:
+        if isinstance(event.body, wire.WireAccepted) and event.body.chunk:
             self._most += _PER_CHUNK
-        elif isinstance(event.body, CronDue | HeartbeatDue):
+        elif isinstance(event.body, heartbeat.CronDue | heartbeat.HeartbeatDue):
             self._most += _PER_DUE
         if len(events) > self._most and not self._cut:
             self._cut = f"after {len(events):,} events"

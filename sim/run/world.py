@@ -13,7 +13,6 @@ from trunkline.core.config import GatewayConfig
 from trunkline.core.config.gateway import heartbeat_agents
 from trunkline.core.errors import UnknownName
 from trunkline.core.events import Body, Event, EventLog, delivery, gateway, hands
-from trunkline.core.events.gateway import SessionCreated, SessionReset
 from trunkline.core.heartbeat.settings import heartbeat_of, zones_of
 from trunkline.core.heartbeat.visibility import resolve_visibility
 from trunkline.core.profile_rules import Profile
@@ -22,10 +21,8 @@ from trunkline.core.values import Address, Capability, ChatKind, IntentState, Pe
 from trunkline.sim.cast.cast_world import KnownDelegations, NamedMessages
 from trunkline.sim.cast.names import display_names
 from trunkline.sim.cast.own_words import OwnWords
-from trunkline.sim.events import script, world
+from trunkline.sim.events import processes, script, world
 from trunkline.sim.events.hands import WorkerAnswered
-from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
-from trunkline.sim.events.world import WorldLimits
 from trunkline.sim.loop import SimLoop
 from trunkline.sim.platforms import FakePlatform, Room
 from trunkline.sim.plugins.guards import guarded_strike
@@ -116,8 +113,8 @@ class Quiescence:
         log.subscribe(self._close_hook, delivery.HookSent)
         log.subscribe(self._mirror_refused, delivery.MirrorRefused)
         log.subscribe(lambda event: self._close(_MIRROR, event.intent), delivery.MirrorAppended)
-        log.subscribe(self._process_gone, ProcessCrashed, ProcessStopped)
-        log.subscribe(self._note_limits, WorldLimits)
+        log.subscribe(self._process_gone, processes.ProcessCrashed, processes.ProcessStopped)
+        log.subscribe(self._note_limits, world.WorldLimits)
         log.subscribe(self._note_deadline, hands.DelegationAccepted, hands.DelegationStarted)
         log.subscribe(self._note_report, hands.CallbackChanged)
         log.subscribe(self._waits, delivery.AttemptEnded, delivery.RecoveryDecided, delivery.LaneWaiting)
@@ -159,7 +156,7 @@ class Quiescence:
             self._parked.pop(event.delegation or "", None)
 
     def _note_limits(self, event: Event) -> None:
-        assert isinstance(event.body, WorldLimits)
+        assert isinstance(event.body, world.WorldLimits)
         self._max_age = max(self._max_age, event.body.max_age)
 
     def _waits(self, event: Event) -> None:
@@ -238,7 +235,7 @@ class World(WorldFaults):
         #: what agents have delegated, by their labels
         self.delegations = KnownDelegations(self.note_change)
         self.ids = SimIds(lambda parts: self.message_names.get((parts[0], *parts[2:])))
-        self.log.subscribe(self._session_known, SessionCreated, SessionReset)
+        self.log.subscribe(self._session_known, gateway.SessionCreated, gateway.SessionReset)
         faults = [step.fault for step in file.scenario.script if step.fault is not None]
         self.disk = Disk(
             self._fail_commit,
@@ -424,7 +421,7 @@ class World(WorldFaults):
         self.ids.session_ids.update(session.id for session in sessions)
 
     def _session_known(self, event: Event) -> None:
-        assert isinstance(event.body, SessionCreated | SessionReset)
+        assert isinstance(event.body, gateway.SessionCreated | gateway.SessionReset)
         self.ids.session_ids.add(event.body.session_id)
 
     def peer(self, channel: str, person: str) -> Peer:

@@ -5,14 +5,5 @@ from trunkline.sim.scenario.load import ScenarioError, ScenarioFile, load_scenar
 from trunkline.sim.scenario.place_refs import PlaceError, PlaceRef
 from trunkline.sim.scenario.schema import schema_text
 
-__all__ = [
-    "PlaceError",
-    "PlaceRef",
-    "ScenarioError",
-    "ScenarioFile",
-    "find_scenarios",
-    "load_scenario",
-    "load_text",
-    "scenario_home",
-    "schema_text",
-]
+__all__ = ["PlaceError", "PlaceRef", "ScenarioError", "ScenarioFile", "find_scenarios", "load_scenario", "load_text"]
+__all__ += ["scenario_home", "schema_text"]

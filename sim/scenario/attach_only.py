@@ -2,10 +2,8 @@
 
 from collections.abc import Iterator
 
+from trunkline.sim.events import model, wire, world
 from trunkline.sim.events.attach import GatewayAttached, GatewayExited, GatewayLaunched, GatewayReachedOut, GatewayReady
-from trunkline.sim.events.model import ModelAnswered, ModelAsked
-from trunkline.sim.events.wire import WireCalled, WireDeleted, WireEdited, WireResponded
-from trunkline.sim.events.world import PlatformConfirmed, PlatformConfirming
 from trunkline.sim.scenario.load import ScenarioFile
 from trunkline.sim.scenario.model.steps import ScriptStep, awaited_by
 
@@ -14,9 +12,9 @@ ATTACH_EVENTS = frozenset(
     body.kind
     for body in (
         *(GatewayAttached, GatewayLaunched, GatewayReady, GatewayExited, GatewayReachedOut),
-        *(ModelAsked, ModelAnswered),
-        *(WireCalled, WireResponded, WireEdited, WireDeleted),
-        *(PlatformConfirming, PlatformConfirmed),
+        *(model.ModelAsked, model.ModelAnswered),
+        *(wire.WireCalled, wire.WireResponded, wire.WireEdited, wire.WireDeleted),
+        *(world.PlatformConfirming, world.PlatformConfirmed),
     )
 )
 

@@ -178,7 +178,7 @@ def _flow(value: object, name: str = "") -> str:
         case int() | float():
             return f"{_number(value)}s" if name in _TIMES else _number(value)
         case str():
-            return _text(value)
+            return json.dumps(value) if value.casefold() in _DOUBTED else _word(value)
         case dict():
             items = cast("dict[str, object]", value).items()
             return f"{{{', '.join(f'{_word(key)}: {_flow(item, key)}' for key, item in items)}}}"
@@ -208,7 +208,3 @@ def _escaped(char: str) -> str:
     if char.isprintable():
         return char
     return f"\\u{ord(char):04x}" if ord(char) <= 0xFFFF else f"\\U{ord(char):08x}"
-
-
-def _text(text: str) -> str:
-    return json.dumps(text) if text.casefold() in _DOUBTED else _word(text)

@@ -95,7 +95,7 @@ class CallLog:
             text=text,
             message_id=message_id,
             action=action,
-            digest=_digest_of(fields) if fields else "",
+            digest=hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:12] if fields else "",
             fields={name: _short(value) for name, value in sorted(fields.items()) if value not in (text, "", None)},
         )
         seq = self._events.record(body, self._cause_of(text) if text else None)
@@ -181,10 +181,6 @@ def _object_in(found: object) -> dict[str, Any]:
         return mapping(value_in(found) if isinstance(found, str | bytes) and found else found)
     except ValueError:
         return {}
-
-
-def _digest_of(fields: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def _short(value: object) -> str:

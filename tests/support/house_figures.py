@@ -90,7 +90,9 @@ def has_effect(node: ast.AST) -> bool:
 
 
 def is_value_or_handler(function: _Function) -> bool:
-    """Whether a function is read like a value, or is named by a decorator that says when it is called."""
+    """Whether a function is read like a value, or its name or a decorator says when it is called."""
+    if function.name.startswith("on_"):
+        return True
     marks = [ast.unparse(mark) for mark in function.decorator_list]
     return any("property" in mark or mark.startswith("on(") for mark in marks)
 

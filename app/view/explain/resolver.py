@@ -18,10 +18,9 @@ from trunkline.app.view.kinds.registry import describe
 from trunkline.core.bindings.conversation_match import hangs_under, same_place
 from trunkline.core.channels import rules_for
 from trunkline.core.errors import UsageError
-from trunkline.core.events import Event
+from trunkline.core.events import Event, hands
 from trunkline.core.events.bindings import FallbackDenied, RouterDecided
 from trunkline.core.events.gateway import InboundReceived, RouteDecided
-from trunkline.core.events.hands import CompletionPlanned
 from trunkline.core.values import Address, ChatKind
 from trunkline.sim.events.world import PeerSaid
 
@@ -184,7 +183,7 @@ def resolution_facts(view: RunView, found: Resolution) -> Iterator[Fact]:
 # and denied fallbacks. For a place that no decision considered, nothing is reconstructed.
 
 #: bodies that record where something goes
-DECISIONS = (RouteDecided, RouterDecided, CompletionPlanned, FallbackDenied)
+DECISIONS = (RouteDecided, RouterDecided, hands.CompletionPlanned, FallbackDenied)
 
 
 #: what a decision says of a place, or of something with a name: the condition, and whether it was taken
@@ -246,7 +245,7 @@ def _destination(view: RunView, seq: int) -> Address | None:
     body = view.event(seq).body if 0 < seq <= view.last else None
     if isinstance(body, RouteDecided):
         return body.reply_to
-    if isinstance(body, PeerSaid | InboundReceived | RouterDecided | FallbackDenied | CompletionPlanned):
+    if isinstance(body, PeerSaid | InboundReceived | RouterDecided | FallbackDenied | hands.CompletionPlanned):
         return None
     address = getattr(body, "address", None)
     return address if isinstance(address, Address) else None
@@ -256,7 +255,7 @@ def _answers(view: RunView, event: Event) -> Iterator[Alternative]:
     match event.body:
         case RouterDecided():
             found = _router(view, event.body)
-        case CompletionPlanned(steps=steps):
+        case hands.CompletionPlanned(steps=steps):
             found = (
                 (step.address, f"a step of the plan ({step.mode}), {reason_text(step.reason)}", True) for step in steps
             )

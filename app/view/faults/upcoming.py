@@ -11,16 +11,11 @@ import msgspec
 from trunkline.app.text.cells import clean, cut, quoted, seconds
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.index.run_index import RunView
-from trunkline.core.events import Body, Event
-from trunkline.core.events.bindings import BindingBound, BindingEnded
-from trunkline.core.events.delivery import AttemptStarted, ChunkAcked, IntentPrepared
-from trunkline.core.events.gateway import InboundReceived, ProcessStarted, SessionCreated
+from trunkline.core.events import Body, Event, bindings, delivery, gateway
 from trunkline.core.events.hands import DelegationAccepted, DelegationFinished, DelegationStarted
 from trunkline.core.values import Address
-from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
+from trunkline.sim.events import processes, wire, world
 from trunkline.sim.events.script import FaultFired
-from trunkline.sim.events.wire import WireAccepted
-from trunkline.sim.events.world import PeerSaid, WorldPlace
 from trunkline.sim.run.fault_board import where
 from trunkline.sim.scenario import PlaceError, PlaceRef, ScenarioFile
 
@@ -61,7 +56,7 @@ def cursor_context(view: RunView, file: ScenarioFile, seq: int) -> CursorContext
     place, ref = place_names(view, file).get(address.lane, (None, None)) if address else (None, None)
     posted = view.posted(seq)
     said = posted.inbound if posted and posted.inbound in _said_before(file, event.at) else None
-    text = posted.body.text if said and posted and isinstance(posted.body, PeerSaid) else ""
+    text = posted.body.text if said and posted and isinstance(posted.body, world.PeerSaid) else ""
     return CursorContext(
         at=event.at,
         seq=seq,
@@ -78,8 +73,8 @@ def address_of(view: RunView, event: Event) -> Address | None:
     """The conversation of an event: its own, else that of its message, its delegation or its causes."""
     near = (
         event,
-        *view.of_intent(event.intent, IntentPrepared),
-        *view.of_inbound(event.inbound, InboundReceived, PeerSaid),
+        *view.of_intent(event.intent, delivery.IntentPrepared),
+        *view.of_inbound(event.inbound, gateway.InboundReceived, world.PeerSaid),
         *view.of_delegation(event.delegation, DelegationAccepted),
         *(view.event(seq) for seq in reversed(view.causes.path(event.seq))),
     )
@@ -96,7 +91,7 @@ def place_names(view: RunView, file: ScenarioFile) -> dict[PlaceKey, tuple[str, 
     found: dict[PlaceKey, tuple[str, PlaceRef]] = {}
     for event in view.events:
         body = event.body
-        if isinstance(body, WorldPlace) and body.address.lane not in found:
+        if isinstance(body, world.WorldPlace) and body.address.lane not in found:
             named = name_of(file, body.address, body.name)
             if named is not None:
                 found[body.address.lane] = named
@@ -123,7 +118,7 @@ def _said_before(file: ScenarioFile, at: float) -> set[str]:
 
 def _has_webhook(view: RunView, address: Address, seq: int) -> bool:
     bodies = (event.body for event in view.events[:seq])
-    posted = (body for body in bodies if isinstance(body, WireAccepted) and body.identity is not None)
+    posted = (body for body in bodies if isinstance(body, wire.WireAccepted) and body.identity is not None)
     return any(_room(body.address) == _room(address) for body in posted)
 
 
@@ -204,18 +199,18 @@ def upcoming_after(view: RunView, spot: CursorContext) -> Upcoming:
         return _some(view, coming, fits, instant)
 
     def sends(event: Event) -> bool:
-        return isinstance(event.body, AttemptStarted) and lane in (None, _lane(view, event))
+        return isinstance(event.body, delivery.AttemptStarted) and lane in (None, _lane(view, event))
 
     # A fault does not count a send that another fault strikes.
     unstruck = [event for event in coming if event.at not in struck]
     passed = [event for event in instant if event.at not in struck]
     return Upcoming(
         sends=_some(view, unstruck, sends, passed),
-        accepts=here(WireAccepted),
-        receipts=here(ChunkAcked),
-        said=here(PeerSaid),
+        accepts=here(wire.WireAccepted),
+        receipts=here(delivery.ChunkAcked),
+        said=here(world.PeerSaid),
         tasks=_some(view, coming, _starts, instant),
-        messages=_some(view, later, lambda event: isinstance(event.body, PeerSaid | WireAccepted)),
+        messages=_some(view, later, lambda event: isinstance(event.body, world.PeerSaid | wire.WireAccepted)),
         sent=next((_coming(view, event) for event in reversed(before) if sends(event)), None),
         working=tuple(_working(before)),
         started=next((_coming(view, event) for event in reversed(before) if _starts(event)), None),
@@ -238,14 +233,14 @@ def _some(
 def _coming(view: RunView, event: Event) -> UpcomingEvent:
     process = event.node
     if process not in PROCESSES:
-        tries = view.of_intent(event.intent, AttemptStarted)
+        tries = view.of_intent(event.intent, delivery.AttemptStarted)
         process = next((attempt.node for attempt in reversed(tries) if attempt.seq < event.seq), "gateway")
     return UpcomingEvent(event.seq, event.at, quoted(cut(clean(_text(view, event)), _TEXT)), process)
 
 
 def _text(view: RunView, event: Event) -> str:
     body = event.body
-    if isinstance(body, PeerSaid | WireAccepted):
+    if isinstance(body, world.PeerSaid | wire.WireAccepted):
         return body.text
     if isinstance(body, DelegationStarted):
         accepted = view.of_delegation(event.delegation, DelegationAccepted)
@@ -256,7 +251,7 @@ def _text(view: RunView, event: Event) -> str:
 
 def _lane(view: RunView, event: Event) -> PlaceKey | None:
     body = event.body
-    if isinstance(body, PeerSaid | WireAccepted | ChunkAcked):
+    if isinstance(body, world.PeerSaid | wire.WireAccepted | delivery.ChunkAcked):
         return body.address.lane
     prepared = view.prepared(event)
     return prepared.address.lane if prepared is not None else None
@@ -282,9 +277,9 @@ def _process(before: Sequence[Event]) -> str | None:
     alive: dict[str, None] = {}
     for event in before:
         body = event.body
-        if isinstance(body, ProcessStarted):
+        if isinstance(body, gateway.ProcessStarted):
             nodes[event.generation] = event.node
-        elif isinstance(body, ProcessCrashed | ProcessStopped):
+        elif isinstance(body, processes.ProcessCrashed | processes.ProcessStopped):
             # The simulator records it under the generation of the process.
             alive.pop(nodes.get(event.generation, ""), None)
             continue
@@ -299,9 +294,9 @@ def _bound(before: Sequence[Event], lane: PlaceKey | None) -> str | None:
     found: str | None = None
     for event in before:
         body = event.body
-        if isinstance(body, BindingBound) and body.conversation.lane == lane:
+        if isinstance(body, bindings.BindingBound) and body.conversation.lane == lane:
             found = body.session_key
-        elif isinstance(body, BindingEnded) and body.conversation.lane == lane:
+        elif isinstance(body, bindings.BindingEnded) and body.conversation.lane == lane:
             found = None
     return found
 
@@ -312,7 +307,7 @@ def _sessions(before: Sequence[Event], lane: PlaceKey | None, bound: str | None)
     taken, others = {bound}, list[str]()
     for event in before:
         body = event.body
-        if isinstance(body, SessionCreated) and body.address is not None:
+        if isinstance(body, gateway.SessionCreated) and body.address is not None:
             if body.address.lane == lane:
                 agent = body.agent
                 taken.add(body.session_key)

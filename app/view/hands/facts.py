@@ -13,10 +13,8 @@ from trunkline.app.view.index.run_index import RunView, typed
 from trunkline.app.view.kinds.gateway import CALLBACK_LOOKS, step_label
 from trunkline.app.view.kinds.registry import describe, event_fact
 from trunkline.app.view.labels.messages import WORDS
-from trunkline.core.events import Body, Event
+from trunkline.core.events import Body, Event, bindings, delivery
 from trunkline.core.events import hands as hand_events
-from trunkline.core.events.bindings import FallbackDenied, RouterDecided
-from trunkline.core.events.delivery import IntentSettled, LaneWaiting
 from trunkline.core.events.gateway import InboundReceived, TurnEnded, TurnStarted
 from trunkline.core.reasons import Reason
 from trunkline.core.states.delegation import CallbackState
@@ -108,7 +106,7 @@ def _settled(history: MessageHistory, row: HandRow, seq: int) -> tuple[str, int]
     """How a message ended that did not arrive."""
     for event in reversed(history.settled):
         body = event.body
-        if event.seq <= seq and isinstance(body, IntentSettled):
+        if event.seq <= seq and isinstance(body, delivery.IntentSettled):
             detail = f" ({clean(body.detail)})" if body.detail else ""
             reason = row.callback_reason or body.reason
             return f"its message is {body.state}. {reason.sentence}{detail}", event.seq
@@ -117,7 +115,7 @@ def _settled(history: MessageHistory, row: HandRow, seq: int) -> tuple[str, int]
 
 def _waiting(view: RunView, history: MessageHistory, seq: int) -> Event | None:
     """Why its lane cannot send, unless it was tried since."""
-    waits = (event for event in history.events if event.seq <= seq and isinstance(event.body, LaneWaiting))
+    waits = (event for event in history.events if event.seq <= seq and isinstance(event.body, delivery.LaneWaiting))
     found = max(waits, key=lambda event: event.seq, default=None)
     tried = history.tried(seq)
     return found if found is not None and (not tried or tried[-1].event.seq < found.seq) else None
@@ -138,8 +136,8 @@ _LABELS: dict[type[Body], str] = {
     hand_events.DelegationProgressed: "progress",
     hand_events.DelegationIgnored: "ignored",
     hand_events.AnswerTurnedAway: "refused",
-    RouterDecided: "router",
-    FallbackDenied: "denied",
+    bindings.RouterDecided: "router",
+    bindings.FallbackDenied: "denied",
     TurnStarted: "callback",
     hand_events.CallbackChanged: "callback",
     hand_events.DelegationFinished: "result",

@@ -16,11 +16,9 @@ from trunkline.app.view.index.evidence import BrokenThings
 from trunkline.app.view.index.growing import EventHistory, GrowingRows, LazySequence, Tally
 from trunkline.app.view.index.messages import MessageHistories
 from trunkline.app.view.index.run_index import GrowingView, RunView
-from trunkline.core.events import Body, Event, hands
-from trunkline.core.events.bindings import BindingBound, RouterDecided
+from trunkline.core.events import Body, Event, bindings, hands
 from trunkline.core.events.delivery import IntentPrepared, IntentReopened, IntentSettled, IntentSuppressed
 from trunkline.core.events.gateway import InboundAdmitted, InboundReceived, TurnEnded, TurnStarted
-from trunkline.core.events.hands import DelegationAccepted, DelegationFinished, DelegationProgressed, DelegationStarted
 from trunkline.core.keys import SessionKey
 from trunkline.core.reasons import Reason
 from trunkline.core.states.delegation import CLOSED_CALLBACK, CallbackState
@@ -149,8 +147,7 @@ class DelegationHistory(EventHistory):
         if not self.recorded and (self.steps[-1].state if self.steps else CallbackState.WAITING) is not state:
             self.steps.add(CallbackStep(event.seq, event.at, state, reason))
 
-    @on(hands.CallbackChanged)
-    def _changed(self, event: Event, body: hands.CallbackChanged) -> None:
+    def on_changed(self, event: Event, body: hands.CallbackChanged) -> None:
         """Take a recorded change; what was derived before gives way."""
         if not self.recorded:
             self.recorded, self.steps = True, GrowingRows[CallbackStep](attrgetter("seq"))
@@ -160,49 +157,41 @@ class DelegationHistory(EventHistory):
     def _listed(self, event: Event, body: Body) -> None:
         self._lists[type(body)].add(event)
 
-    @on(hands.DelegationFinished)
-    def _finished(self, event: Event, _body: hands.DelegationFinished) -> None:
+    def on_finished(self, event: Event, _body: hands.DelegationFinished) -> None:
         self.finished = self.finished or event
 
-    @on(hands.CompletionPlanned)
-    def _planned(self, event: Event, body: hands.CompletionPlanned) -> None:
+    def on_planned(self, event: Event, body: hands.CompletionPlanned) -> None:
         self.busy = body.requester_busy
         replaced = Reason.REQUESTER_REPLACED
         unsaid = (step.mode == "kept" or (step.address is None and step.reason is replaced) for step in body.steps)
         if body.steps and all(unsaid):
             self._derive(event, CallbackState.SUPPRESSED, body.steps[0].reason)
 
-    @on(InboundAdmitted)
-    def _admitted(self, event: Event, body: InboundAdmitted) -> None:
+    def on_admitted(self, event: Event, body: InboundAdmitted) -> None:
         if body.work is WorkKind.CALLBACK:
             self._derive(event, CallbackState.PENDING_TURN)
 
-    @on(TurnStarted)
-    def _turn_started(self, event: Event, body: TurnStarted) -> None:
+    def on_turn_started(self, event: Event, body: TurnStarted) -> None:
         if body.work is WorkKind.CALLBACK:
             self.callbacks.add(event)
             self._derive(event, CallbackState.IN_TURN)
 
-    @on(TurnEnded)
-    def _turn_ended(self, event: Event, body: TurnEnded) -> None:
+    def on_turn_ended(self, event: Event, body: TurnEnded) -> None:
         state = _TURN_OUTCOMES.get(body.outcome)
         if state is not None and self.callbacks and self.callbacks[-1].turn == event.turn and not self.intents:
             self._derive(event, state, body.reason)
 
-    @on(IntentSuppressed)
-    def _unsaid(self, event: Event, body: IntentSuppressed) -> None:
+    def on_unsaid(self, event: Event, body: IntentSuppressed) -> None:
         if self.finished is not None and not self.intents:
             self._derive(event, CallbackState.SUPPRESSED, body.reason)
 
-    @on(IntentPrepared, IntentReopened)
-    def _queued(self, event: Event, body: IntentPrepared | IntentReopened) -> None:
+    def on_queued(self, event: Event, body: IntentPrepared | IntentReopened) -> None:
         prepared = isinstance(body, IntentPrepared) and self.finished is not None and event.delegation == self.id
         if prepared or (isinstance(body, IntentReopened) and event.intent in self.intents):
             self.intents[event.intent or ""] = IntentState.PREPARED
             self._derive(event, CallbackState.QUEUED)
 
-    @on(IntentSettled)
-    def _settled(self, event: Event, body: IntentSettled) -> None:
+    def on_settled(self, event: Event, body: IntentSettled) -> None:
         """A message has ended; with the last one the report is over."""
         if event.intent not in self.intents and self.finished is None:
             return
@@ -214,8 +203,7 @@ class DelegationHistory(EventHistory):
         found = next(outcome, CallbackState.SUPPRESSED)
         self._derive(event, found, None if found is CallbackState.DELIVERED else body.reason)
 
-    @on(RouterDecided)
-    def _routed(self, _event: Event, body: RouterDecided) -> None:
+    def on_routed(self, _event: Event, body: bindings.RouterDecided) -> None:
         key = body.target_session_key
         self.session = self.session or (key if key != self.body.session_key else "")
 
@@ -348,10 +336,10 @@ class HandRuns(GrowingView, Sequence[str]):
             since=run.accepted.seq,
             started=run.started[0].seq if started is not None else 0,
             runs=run.started.upto(seq),
-            worker=taken.worker if isinstance(taken, DelegationStarted) else "",
+            worker=taken.worker if isinstance(taken, hands.DelegationStarted) else "",
             finished=ended.seq if ended is not None else 0,
-            result=done if isinstance(done, DelegationFinished) else None,
-            progress=reported.text if isinstance(reported, DelegationProgressed) else "",
+            result=done if isinstance(done, hands.DelegationFinished) else None,
+            progress=reported.text if isinstance(reported, hands.DelegationProgressed) else "",
             progressed=progress.seq if progress is not None else 0,
             turn=turn.seq if turn is not None else 0,
             said=tuple(message for message in run.said if message.seq <= seq),
@@ -373,7 +361,7 @@ class HandRuns(GrowingView, Sequence[str]):
 
     def take_event(self, event: Event) -> None:
         """Show an event to its delegation. The message histories have grown already."""
-        if isinstance(event.body, DelegationAccepted):
+        if isinstance(event.body, hands.DelegationAccepted):
             self._accept(event, event.body)
         elif event.delegation is not None or event.turn in self._turns or event.intent in self._intents:
             named = self._runs.get(event.delegation or "")
@@ -387,7 +375,7 @@ class HandRuns(GrowingView, Sequence[str]):
                     self._intents[event.intent] = run
         super().take_event(event)
 
-    def _accept(self, event: Event, body: DelegationAccepted) -> None:
+    def _accept(self, event: Event, body: hands.DelegationAccepted) -> None:
         if event.delegation is None or event.delegation in self._runs:
             return
         run = DelegationHistory(event, body, self.view.delegations.of(event.delegation))
@@ -408,8 +396,7 @@ class HandRuns(GrowingView, Sequence[str]):
         if run.above is not None:
             run.above.children.append(run)
 
-    @on(WireAccepted)
-    def _announced(self, event: Event, body: WireAccepted) -> None:
+    def on_announced(self, event: Event, body: WireAccepted) -> None:
         """Record an accepted message that announces a finished delegation."""
         history = self.messages.of(event.intent)
         prepared = history.prepared if history is not None else None
@@ -418,8 +405,7 @@ class HandRuns(GrowingView, Sequence[str]):
             run.said.append(Announcement(event.seq, body.address))
             run.last = event.seq
 
-    @on(BindingBound)
-    def _bound(self, event: Event, body: BindingBound) -> None:
+    def on_bound(self, event: Event, body: bindings.BindingBound) -> None:
         """Record the session of a delegation whose thread was bound to it."""
         run = (self._runs.get(event.delegation or "") or self._child(body.session_key)) if body.by == "spawn" else None
         if run is not None:

@@ -211,21 +211,18 @@ class MessageHistory(EventHistory):
         self._shared.held.get(event.generation, {}).pop(self.id, None)
         return tuple(owner for owner in self._now.owners if owner != event.generation) if self._now else ()
 
-    @on(delivery.IntentPrepared)
-    def _prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
+    def on_prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
         self.prepared = self.prepared or event
         self.enter(event, QueueState.PENDING, body.reason, tries=0, entered=True)
 
-    @on(delivery.AttemptStarted)
-    def _attempt(self, event: Event, body: delivery.AttemptStarted) -> None:
+    def on_attempt(self, event: Event, body: delivery.AttemptStarted) -> None:
         self._begin(AttemptKind.ATTEMPT, event, body.chunk, body.attempt)
         self._shared.held.setdefault(event.generation, {})[self.id] = self
         others = self._now.owners if self._now and self._now.state is QueueState.LEASED else ()
         owners = tuple(dict.fromkeys((*others, event.generation)))
         self.enter(event, QueueState.LEASED, tries=max(body.attempt, 1), owners=owners)
 
-    @on(delivery.AttemptEnded)
-    def _attempt_ended(self, event: Event, body: delivery.AttemptEnded) -> None:
+    def on_attempt_ended(self, event: Event, body: delivery.AttemptEnded) -> None:
         record = self._attempt_of(event)
         record.ended = record.ended or event
         left = self._leave(event)
@@ -241,16 +238,14 @@ class MessageHistory(EventHistory):
         elif body.retry_at is not None:
             self.enter(event, QueueState.RETRY, f"{body.decision}: {body.reason}", due=body.retry_at)
 
-    @on(delivery.RecoveryDecided)
-    def _recovered(self, event: Event, body: delivery.RecoveryDecided) -> None:
+    def on_recovered(self, event: Event, body: delivery.RecoveryDecided) -> None:
         if body.decision not in ("send", "resend"):
             self._begin(AttemptKind.RECOVERY, event, number=body.attempts)
         state = QueueState.PENDING if body.at is None else QueueState.RETRY
         why = f"recovery: {body.decision}, {body.reason}"
         self.enter(event, state, why, tries=body.attempts, due=body.at)
 
-    @on(delivery.LaneWaiting)
-    def _waits(self, event: Event, body: delivery.LaneWaiting) -> None:
+    def on_waits(self, event: Event, body: delivery.LaneWaiting) -> None:
         if self._is_open:
             self.enter(event, QueueState.PENDING, f"waits: {body.reason}", due=body.until)
 
@@ -260,21 +255,18 @@ class MessageHistory(EventHistory):
         if isinstance(body, WireAccepted):
             self.accepted.append(event)
 
-    @on(delivery.ChunkAcked)
-    def _chunk_acked(self, event: Event, body: delivery.ChunkAcked) -> None:
+    def on_chunk_acked(self, event: Event, body: delivery.ChunkAcked) -> None:
         record = self._attempt_of(event)
         record.acked = record.acked or event
         self.acked.append(event)
         if self._is_open and self.body and body.chunk + 1 < self.body.chunks:
             self.enter(event, QueueState.PENDING, f"chunk {body.chunk + 1} is next", tries=0)
 
-    @on(delivery.MirrorAppended)
-    def _mirror_appended(self, event: Event, _body: delivery.MirrorAppended) -> None:
+    def on_mirror_appended(self, event: Event, _body: delivery.MirrorAppended) -> None:
         self._attempt_of(event).mirrored.append(event)
         self.mirrored.append(event)
 
-    @on(delivery.IntentSettled)
-    def _ended(self, event: Event, body: delivery.IntentSettled) -> None:
+    def on_ended(self, event: Event, body: delivery.IntentSettled) -> None:
         record = self._attempt_of(event)
         record.settled = record.settled or event
         self._leave(event)
@@ -282,18 +274,15 @@ class MessageHistory(EventHistory):
         self.enter(event, state_of(body.state), body.reason, reopened=self._operator_acted)
         self._operator_acted = False
 
-    @on(delivery.IntentReopened)
-    def _reopened(self, event: Event, body: delivery.IntentReopened) -> None:
+    def on_reopened(self, event: Event, body: delivery.IntentReopened) -> None:
         self.enter(event, QueueState.PENDING, body.reason, tries=0, reopened=True)
         self._operator_acted = False
 
-    @on(delivery.OperatorActed)
-    def _operator(self, event: Event, _body: delivery.OperatorActed) -> None:
+    def on_operator(self, event: Event, _body: delivery.OperatorActed) -> None:
         self._operator_acted = True
         self._begin(AttemptKind.OPERATOR, event)
 
-    @on(delivery.Fallback)
-    def _fell_back(self, event: Event, _body: delivery.Fallback) -> None:
+    def on_fell_back(self, event: Event, _body: delivery.Fallback) -> None:
         self.fallbacks.append(event)
 
 
@@ -371,23 +360,20 @@ class MessageHistories(GrowingView, Sequence[MessageHistory]):
         self.all.add(history)
         return history
 
-    @on(IntentSuppressed, SendPreviewed, SendRefused)
-    def _not_sent(self, event: Event, body: IntentSuppressed | SendPreviewed | SendRefused) -> None:
+    def on_not_sent(self, event: Event, body: IntentSuppressed | SendPreviewed | SendRefused) -> None:
         history = self._begin(_unsaid(event), event)
         history.learn(event)
         history.enter(event, QueueState.UNSAID, body.reason)
         self.changed.append(history)
 
-    @on(WireLookedUp)
-    def _looked_up(self, event: Event, body: WireLookedUp) -> None:
+    def on_looked_up(self, event: Event, body: WireLookedUp) -> None:
         """Take a look-up, which names a key and no intent."""
         history = self._by_key.get(_stem(body.key))
         if history is not None and history.tries:
             history.tries[-1].wire.append(event)
             self.changed.append(history)
 
-    @on(ProcessCrashed, ProcessStopped, LeaseGone)
-    def _died(self, event: Event, _body: ProcessCrashed | ProcessStopped | LeaseGone) -> None:
+    def on_died(self, event: Event, _body: ProcessCrashed | ProcessStopped | LeaseGone) -> None:
         self.deaths[event.generation] = event.seq
         for history in self._shared.held.pop(event.generation, {}).values():
             now = history.steps[-1]

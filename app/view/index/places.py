@@ -5,13 +5,11 @@ from collections.abc import Iterable
 import msgspec
 
 from trunkline.app.text.cells import clean, quoted
-from trunkline.core.events import Body, Event
+from trunkline.core.events import Body, Event, gateway
 from trunkline.core.events.bindings import BindingBound
 from trunkline.core.events.delivery import IntentPrepared
-from trunkline.core.events.gateway import SessionCreated
 from trunkline.core.values import Address, ChatKind, Peer
-from trunkline.sim.events.wire import WireAccepted
-from trunkline.sim.events.world import PeerSaid, ThreadOpened, WorldAccount, WorldPerson, WorldPlace, WorldSession
+from trunkline.sim.events import wire, world
 from trunkline.sim.index.projection import EventFeed, Projection, on
 
 #: channel, account, conversation, thread
@@ -50,23 +48,20 @@ class Places(Projection):
         for event in events:
             feed.deliver(event)
 
-    @on(WorldPlace, ThreadOpened)
-    def _named(self, event: Event, body: WorldPlace | ThreadOpened) -> None:
-        self._add(body.address, body.name, body.under if isinstance(body, WorldPlace) else None)
+    def on_named(self, event: Event, body: world.WorldPlace | world.ThreadOpened) -> None:
+        self._add(body.address, body.name, body.under if isinstance(body, world.WorldPlace) else None)
 
-    @on(WorldAccount)
-    def _account(self, _event: Event, body: WorldAccount) -> None:
+    def on_account(self, _event: Event, body: world.WorldAccount) -> None:
         self._bots[body.channel, body.account] = body.bot
 
     def bot(self, address: Address) -> Peer | None:
         """The bot of the account of a place, where the trace names it."""
         return self._bots.get((address.channel, address.account))
 
-    @on(WorldPerson)
-    def _person(self, event: Event, body: WorldPerson) -> None:
+    def on_person(self, event: Event, body: world.WorldPerson) -> None:
         self._people[body.channel, body.peer.id] = body.peer.name or body.peer.id
 
-    @on(PeerSaid, WireAccepted, IntentPrepared, SessionCreated, WorldSession, BindingBound)
+    @on(world.PeerSaid, wire.WireAccepted, IntentPrepared, gateway.SessionCreated, world.WorldSession, BindingBound)
     def _used(self, _event: Event, body: Body) -> None:
         address: Address | None = getattr(body, "conversation" if isinstance(body, BindingBound) else "address")
         if address is not None and address.lane not in self._by_key:

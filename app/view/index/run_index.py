@@ -25,7 +25,7 @@ from trunkline.core.keys import SessionKey
 from trunkline.core.values import Address
 from trunkline.sim.events import attach, model, wire, world
 from trunkline.sim.index.marks import AnswerMark, answers_in, questions_in
-from trunkline.sim.index.projection import EventFeed, Projection, on
+from trunkline.sim.index.projection import EventFeed, Projection
 from trunkline.sim.index.wire_side import RunWireSide
 from trunkline.sim.invariants.base import Status, Verdict, Violation
 
@@ -48,8 +48,7 @@ class Heartbeats(Projection):
         #: agent -> its events, in order
         self._beats: dict[str, GrowingRows[Event]] = {}
 
-    @on(HeartbeatScheduled, HeartbeatSkipped, HeartbeatStarted, HeartbeatEnded)
-    def _beat(self, event: Event, body: _Beat) -> None:
+    def on_beat(self, event: Event, body: _Beat) -> None:
         self._beats.setdefault(body.agent, GrowingRows(attrgetter("seq"))).add(event)
 
     def at(self, seq: int) -> Iterator[HeartbeatStanding]:
@@ -258,18 +257,15 @@ class RunView(Projection):
         if event.inbound is not None:
             self._by_inbound.setdefault(event.inbound, []).append(event)
 
-    @on(gateway.SessionLeft)
-    def _session_left(self, event: Event, _body: gateway.SessionLeft) -> None:
+    def on_session_left(self, event: Event, _body: gateway.SessionLeft) -> None:
         self.left.append(event)
 
-    @on(gateway.RouteDecided)
-    def _routed(self, event: Event, body: gateway.RouteDecided) -> None:
+    def on_routed(self, event: Event, body: gateway.RouteDecided) -> None:
         if body.matched_by != BOUND_TIER:
             for _, received in islice(typed(self.of_inbound(event.inbound), gateway.InboundReceived), 1):
                 self._routes.setdefault(received.address.lane, (received.address, []))[1].append(event)
 
-    @on(RunEnded)
-    def _ended(self, event: Event, _body: RunEnded) -> None:
+    def on_ended(self, event: Event, _body: RunEnded) -> None:
         self.ended = event.seq
 
 
@@ -319,8 +315,7 @@ class DelegationNames(Projection):
     def __len__(self) -> int:
         return len(self._numbers)
 
-    @on(hands.DelegationAccepted)
-    def _accepted(self, event: Event, body: hands.DelegationAccepted) -> None:
+    def on_accepted(self, event: Event, body: hands.DelegationAccepted) -> None:
         delegation = event.delegation or ""
         self._numbers.setdefault(delegation, len(self._numbers) + 1)
         if body.hand_kind == "agent" and delegation:

@@ -11,10 +11,9 @@ from trunkline.app.view.index.places import PlaceKey, Places
 from trunkline.core.action_names import Action
 from trunkline.core.events import Event, actions, delivery, gateway
 from trunkline.core.values import Address
+from trunkline.sim.events import wire, world
 from trunkline.sim.events.actions import WireActed
-from trunkline.sim.events.wire import WireAccepted, WireDeleted, WireEdited
-from trunkline.sim.events.world import PeerSaid, WorldAccount, WorldPlace, WorldSession
-from trunkline.sim.index.projection import EventFeed, Projection, on
+from trunkline.sim.index.projection import EventFeed, Projection
 
 # The sessions of a run after any of its events: their keys, generations, conversations and entry counts.
 
@@ -29,8 +28,7 @@ class SessionMoves(Projection):
         #: seq, key before, key since
         self._moves: list[tuple[int, str, str]] = []
 
-    @on(gateway.SessionMoved)
-    def _moved(self, event: Event, body: gateway.SessionMoved) -> None:
+    def on_moved(self, event: Event, body: gateway.SessionMoved) -> None:
         self._moves.append((event.seq, body.old_key, body.session_key))
 
     def last_key(self, key: str, seq: int) -> str:
@@ -97,39 +95,32 @@ class SessionStates(Projection):
         """A session by its key; an unknown one was made by an earlier run."""
         return self._now.get(key) or SessionState(key=key, id=session, since=event.seq, last=event.at)
 
-    @on(WorldSession)
-    def _stored(self, event: Event, body: WorldSession) -> None:
+    def on_stored(self, event: Event, body: world.WorldSession) -> None:
         found = SessionState(key=body.session_key, id=body.session_id, since=event.seq, last=event.at)
         self._set(event, found, generation=1, address=body.address)
 
-    @on(gateway.SessionCreated)
-    def _created(self, event: Event, body: gateway.SessionCreated) -> None:
+    def on_created(self, event: Event, body: gateway.SessionCreated) -> None:
         known, made = self._known(event, body.session_key, body.session_id), body.session_id
         self._set(event, known, id=made, agent=body.agent, generation=body.generation, address=body.address)
 
-    @on(gateway.SessionReset)
-    def _reset(self, event: Event, body: gateway.SessionReset) -> None:
+    def on_reset(self, event: Event, body: gateway.SessionReset) -> None:
         known = self._known(event, body.session_key, body.session_id)
         counts: dict[str, Any] = {"heard": 0, "said": 0, "last": event.at, "before": (*known.before, body.before)}
         self._set(event, known, id=body.session_id, generation=body.generation, **counts)
 
-    @on(gateway.SessionMoved)
-    def _moved(self, event: Event, body: gateway.SessionMoved) -> None:
+    def on_moved(self, event: Event, body: gateway.SessionMoved) -> None:
         known = self._now.get(body.old_key) or self._known(event, body.session_key, body.session_id)
         self._set(event, known, body.old_key, key=body.session_key, id=body.session_id)
 
-    @on(delivery.IntentPrepared)
-    def _prepared(self, event: Event, _body: delivery.IntentPrepared) -> None:
+    def on_prepared(self, event: Event, _body: delivery.IntentPrepared) -> None:
         self._partial.pop(event.intent or "", None)
 
-    @on(gateway.TranscriptAppended)
-    def _heard(self, event: Event, body: gateway.TranscriptAppended) -> None:
+    def on_heard(self, event: Event, body: gateway.TranscriptAppended) -> None:
         known = self._known(event, body.session_key, body.session_id)
         if body.session_id not in known.before:
             self._set(event, known, heard=known.heard + 1, last=event.at)
 
-    @on(delivery.MirrorAppended)
-    def _mirrored(self, event: Event, body: delivery.MirrorAppended) -> None:
+    def on_mirrored(self, event: Event, body: delivery.MirrorAppended) -> None:
         intent = event.intent or ""
         known = self._known(event, body.session_key, body.session_id)
         if body.session_id in known.before:
@@ -200,27 +191,23 @@ class VisibleMessages(Projection):
         """The event in which a person posted a message, by its id."""
         return self._posted.get((channel, message_id))
 
-    @on(WorldAccount, WorldPlace)
-    def _world(self, _event: Event, _body: WorldAccount | WorldPlace) -> None:
+    def on_world(self, _event: Event, _body: world.WorldAccount | world.WorldPlace) -> None:
         self.witnessed = True
 
-    @on(PeerSaid)
-    def _said(self, event: Event, body: PeerSaid) -> None:
+    def on_said(self, event: Event, body: world.PeerSaid) -> None:
         self.witnessed = True
         self._posted.setdefault((body.address.channel, body.message_id), event)
         who = self._places.person(body.address.channel, body.peer.id, body.peer.name)
         self._show(event, body.address, body.words, body.message_id, who=who)
 
-    @on(WireAccepted)
-    def _accepted(self, event: Event, body: WireAccepted) -> None:
+    def on_accepted(self, event: Event, body: wire.WireAccepted) -> None:
         self.witnessed = True
         self._show(event, body.address, body.text, body.provider_id, chunk=body.chunk, media=body.media)
 
-    @on(WireActed, WireEdited, WireDeleted)
-    def _changed(self, event: Event, body: WireActed | WireEdited | WireDeleted) -> None:
-        deleted = CHANGES_TEXT.get(body.action) if isinstance(body, WireActed) else isinstance(body, WireDeleted)
+    def on_changed(self, event: Event, body: WireActed | wire.WireEdited | wire.WireDeleted) -> None:
+        deleted = CHANGES_TEXT.get(body.action) if isinstance(body, WireActed) else isinstance(body, wire.WireDeleted)
         if deleted is not None and not body.repeated:
-            text = changed_text("" if isinstance(body, WireDeleted) else body.text, deleted=deleted)
+            text = changed_text("" if isinstance(body, wire.WireDeleted) else body.text, deleted=deleted)
             chunk = body.chunk if isinstance(body, WireActed) else 0
             self._show(event, body.address, text, body.message_id or "", chunk=chunk)
 
@@ -259,16 +246,14 @@ class Transcripts(Projection):
         """Everything that a session's transcript ever held, in order; by the last key that the session had."""
         return self._entries.get(session_key, ())
 
-    @on(gateway.TranscriptAppended, delivery.MirrorAppended)
-    def _appended(self, event: Event, body: gateway.TranscriptAppended | delivery.MirrorAppended) -> None:
+    def on_appended(self, event: Event, body: gateway.TranscriptAppended | delivery.MirrorAppended) -> None:
         earlier = self._earlier(body.session_id, body.session_key)
         if isinstance(body, gateway.TranscriptAppended):
             self._write(event, body.session_key, body.role, body.text, inbound=event.inbound, earlier=earlier)
         else:
             self._write(event, body.session_key, "agent", body.text, intent=event.intent, earlier=earlier)
 
-    @on(actions.TranscriptChanged)
-    def _changed(self, event: Event, body: actions.TranscriptChanged) -> None:
+    def on_changed(self, event: Event, body: actions.TranscriptChanged) -> None:
         """An edit or a deletion of an earlier entry: an entry of its own, since both texts were there."""
         text = changed_text(body.text, deleted=body.deleted)
         earlier = self._earlier(body.session_id, body.session_key)
@@ -278,14 +263,12 @@ class Transcripts(Projection):
         known = self._ended.get(session)
         return "" if known is None else f"gen{known}<{self._generations.get(key, known + 1)}"
 
-    @on(gateway.SessionReset)
-    def _reset(self, event: Event, body: gateway.SessionReset) -> None:
+    def on_reset(self, event: Event, body: gateway.SessionReset) -> None:
         self._ended[body.before] = body.generation - 1
         self._generations[body.session_key] = body.generation
         self._write(event, body.session_key, "reset", f"generation {body.generation}")
 
-    @on(gateway.SessionMoved)
-    def _moved(self, event: Event, body: gateway.SessionMoved) -> None:
+    def on_moved(self, event: Event, body: gateway.SessionMoved) -> None:
         if body.old_key != body.session_key and (entries := self._entries.pop(body.old_key, None)):
             there = self._entries.get(body.session_key, [])
             self._entries[body.session_key] = list(merge(there, entries, key=lambda entry: entry.seq))

@@ -14,9 +14,8 @@ from trunkline.core.reasons import Reason
 from trunkline.core.states.delegation import CallbackState, HandOutcome
 from trunkline.core.values import IntentState
 from trunkline.sim.events import hands as sim_hands
+from trunkline.sim.events import script, wire
 from trunkline.sim.events.actions import AgentActs, AgentTold, WireActed, WireAnswered
-from trunkline.sim.events.script import ClientAnswered, ClientRequested, OperatorAsked
-from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireLookedUp, WireRefused, WireResponseLost
 from trunkline.sim.events.world import PeerSaid, WorldSession
 
 # Intents on their way out: prepared, attempted, retried, recovered, settled; where they wait or fall back. And what the
@@ -90,8 +89,8 @@ row_text(delivery.LaneWaiting, "waits: {reason}", look=Look.RETRY, at="address")
 label_text(delivery.BacklogWaiting, "the queue is full, {open} of {limit} open: new messages wait", row=alarm)
 
 
-@label(WireAccepted)
-def _accepted(view: RunView, _event: Event, body: WireAccepted) -> str:
+@label(wire.WireAccepted)
+def _accepted(view: RunView, _event: Event, body: wire.WireAccepted) -> str:
     misplaced = body.requested.lane != body.address.lane
     requested = f", requested for {view.places.label(body.requested)}" if misplaced else ""
     place = view.places.short(view.places.of(body.address))
@@ -99,8 +98,8 @@ def _accepted(view: RunView, _event: Event, body: WireAccepted) -> str:
     return f"{body.address.channel} accepts {quoted(body.text)} in {place}{requested}{who}"
 
 
-@row(WireAccepted, arrow=True)
-def _accepted_row(draw: RowBuilder, event: Event, body: WireAccepted) -> TimelineRow:
+@row(wire.WireAccepted, arrow=True)
+def _accepted_row(draw: RowBuilder, event: Event, body: wire.WireAccepted) -> TimelineRow:
     look, tags = draw.accepted_look(event)
     prepared = draw.view.prepared(event)
     chunks = prepared.chunks if prepared is not None else 1
@@ -109,30 +108,30 @@ def _accepted_row(draw: RowBuilder, event: Event, body: WireAccepted) -> Timelin
 
 
 label_text(
-    WireDeduplicated, "{address.channel} recognises the key and repeats the first receipt; nothing new is visible"
+    wire.WireDeduplicated, "{address.channel} recognises the key and repeats the first receipt; nothing new is visible"
 )
-row_text(WireDeduplicated, "same key, kept one", look=Look.SUPPRESSED, at="address", tags=("sup",), arrow="out")
-label_text(WireRefused, "{address.channel} refuses{action: …}: {reason}{detail: (…)}")
+row_text(wire.WireDeduplicated, "same key, kept one", look=Look.SUPPRESSED, at="address", tags=("sup",), arrow="out")
+label_text(wire.WireRefused, "{address.channel} refuses{action: …}: {reason}{detail: (…)}")
 row_text(
-    WireRefused,
+    wire.WireRefused,
     "refused: {reason}",
     look=lambda _draw, body: Look.RETRY if body.reason in _MAY_PASS else Look.DEAD,
     at="address",
     tags=("✗",),
     arrow="out",
 )
-label_text(WireResponseLost, "the response of {address.channel}{action: to …} is lost")
-row_text(WireResponseLost, "response lost", look=Look.UNKNOWN, at="address", tags=("??",), arrow="in")
-label_text(WireLookedUp, "look-up on {address.channel}: {found:?found|not found}")
-row_text(WireLookedUp, "look-up: {found:?found|not found}", at="address")
+label_text(wire.WireResponseLost, "the response of {address.channel}{action: to …} is lost")
+row_text(wire.WireResponseLost, "response lost", look=Look.UNKNOWN, at="address", tags=("??",), arrow="in")
+label_text(wire.WireLookedUp, "look-up on {address.channel}: {found:?found|not found}")
+row_text(wire.WireLookedUp, "look-up: {found:?found|not found}", at="address")
 
 
 # What is to be sent: requests of clients and operators, the message tool of agents, and the message hooks.
 
-label_text(OperatorAsked, "a program asks for {what} of agent {agent}: {text:quoted}")
-label_text(ClientRequested, "a client asks for {dry_run:?a dry run|a send}, key {key}")
+label_text(script.OperatorAsked, "a program asks for {what} of agent {agent}: {text:quoted}")
+label_text(script.ClientRequested, "a client asks for {dry_run:?a dry run|a send}, key {key}")
 label_text(
-    ClientAnswered,
+    script.ClientAnswered,
     "the client gets its result: {status}{provider_id:, message …}{cached:?, as before}{detail: (…)}",
     row=note,
 )
@@ -202,7 +201,7 @@ def _of(view: RunView, event: Event, body: WireActed) -> str:
     if body.message_id is None:
         return ""
     prepared = view.prepared(event)
-    for accepted, made in typed(view.of_intent(prepared.of), WireAccepted) if prepared is not None else ():
+    for accepted, made in typed(view.of_intent(prepared.of), wire.WireAccepted) if prepared is not None else ():
         if accepted.seq < event.seq and made.provider_id == body.message_id:
             return f" of #{accepted.seq}"
     said = view.visible.posted(body.address.channel, body.message_id)
@@ -339,7 +338,7 @@ label_text(delivery.MirrorAppended, "mirrored into {session_key}{partial:? (in p
 def _mirrored_row(draw: RowBuilder, event: Event, body: delivery.MirrorAppended) -> TimelineRow | None:
     """Only a mirror of what no platform accepted; and where none says so, the text that was sent."""
     text = quoted(body.text)
-    if draw.view.of_intent(event.intent, WireAccepted):
+    if draw.view.of_intent(event.intent, wire.WireAccepted):
         return None
     if draw.view.visible.witnessed:
         tag = "m" + draw.view.marks.mirrors.get(event.seq, "!")

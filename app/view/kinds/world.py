@@ -6,8 +6,7 @@ from trunkline.app.view.kinds.registry import FORMATS, alarm, label, label_text,
 from trunkline.app.view.rows.lanes import Look, RowBuilder, TimelineRow
 from trunkline.core.events import Event, RunEnded, adapters, gateway, leases
 from trunkline.core.reasons import Reason
-from trunkline.sim.events import actions, attach, model, script, wire, world
-from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
+from trunkline.sim.events import actions, attach, model, processes, script, wire, world
 
 # Acts of people: messages posted, delivered, received, routed, admitted or dropped, and their turns; and what else.
 # They react, vote, edit and delete, and they call and hear what is said to them.
@@ -234,25 +233,25 @@ def _recovered_row(draw: RowBuilder, event: Event, body: gateway.ProcessRecovere
     return note(draw, event, body) if body.inbounds or body.intents or body.delegations else None
 
 
-@label(ProcessCrashed)
-def _crashed(_view: RunView, _event: Event, body: ProcessCrashed) -> str:
+@label(processes.ProcessCrashed)
+def _crashed(_view: RunView, _event: Event, body: processes.ProcessCrashed) -> str:
     return f"CRASH {body.why.removeprefix('crash').strip()}".rstrip()
 
 
-@row(ProcessCrashed)
-def _crashed_row(draw: RowBuilder, event: Event, body: ProcessCrashed) -> TimelineRow:
+@row(processes.ProcessCrashed)
+def _crashed_row(draw: RowBuilder, event: Event, body: processes.ProcessCrashed) -> TimelineRow:
     return draw.note(event, Look.ALARM, _crashed(draw.view, event, body), tags=("✗",))
 
 
-label_text(ProcessStopped, "process stopped: {why}")
-row_text(ProcessStopped, "stopped: {why}", when=lambda body: body.why != "end")
-label_text(ProcessFrozen, "{event.generation:process} freezes: {why}")
+label_text(processes.ProcessStopped, "process stopped: {why}")
+row_text(processes.ProcessStopped, "stopped: {why}", when=lambda body: body.why != "end")
+label_text(processes.ProcessFrozen, "{event.generation:process} freezes: {why}")
 row_text(
-    ProcessFrozen,
+    processes.ProcessFrozen,
     "{event.generation:process} freezes: {why}",
     look=lambda draw, _body: Look.ALARM if draw.view.wire_side else Look.NOTE,
 )
-label_text(ProcessThawed, "{event.generation:process} resumes", row=note)
+label_text(processes.ProcessThawed, "{event.generation:process} resumes", row=note)
 label_text(leases.LeaseTaken, "process {event.generation} takes the store's lease{before: after …}: {reason}")
 
 

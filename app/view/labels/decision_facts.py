@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from trunkline.app.text.cells import aligned, clean, count, quoted
 from trunkline.app.text.fact import Fact, Tone, because, facts, listed, reason_text, under
 from trunkline.core.decisions import BOUND_TIER
-from trunkline.core.events import Body, gateway
-from trunkline.core.events.actions import PolicyDecided
+from trunkline.core.events import Body, actions, gateway
 from trunkline.core.events.delivery import SendJoined, SendPreviewed, SendRefused, SendRequested, TargetResolved
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, SessionEntry
@@ -149,7 +148,7 @@ def _session_facts(body: Body, name: Name, seq: int) -> Iterator[Fact]:
 
 
 def policy_facts(
-    body: PolicyDecided, name: Name, seq: int = 0, *, nowhere: str = "nowhere", more: Iterable[Fact] = ()
+    body: actions.PolicyDecided, name: Name, seq: int = 0, *, nowhere: str = "nowhere", more: Iterable[Fact] = ()
 ) -> Iterator[Fact]:
     """Whether an action may concern its target, and how its message is marked, then `more`.
 

@@ -24,9 +24,8 @@ from trunkline.app.view.index.places import title
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.labels import messages as labels
 from trunkline.app.view.labels.messages import LabelCell, ListLine
-from trunkline.core.events import Body, Event, delivery
+from trunkline.core.events import Body, Event, delivery, hands
 from trunkline.core.events.gateway import InboundAdmitted
-from trunkline.core.events.hands import DelegationFinished
 from trunkline.sim.events.wire import WireAccepted, WireResponseLost
 
 # The attempts of a message over time, by process, and its chunks as a strip, so that overlaps and repeats show.
@@ -193,8 +192,8 @@ STAGES: tuple[str, ...] = ("admitted", "routed", "prepared", "tried", "wire", "a
 _OF_TRY = frozenset({"tried", "wire", "acked", "mirrored", "terminal"})
 _BLANK = LabelCell("")
 #: bodies that a message can originate from
-_SOURCES = (delivery.SendRequested, InboundAdmitted, DelegationFinished)
-_SOURCE_WORDS: dict[type[Body], str] = {delivery.SendRequested: "client", DelegationFinished: "hand"}
+_SOURCES = (delivery.SendRequested, InboundAdmitted, hands.DelegationFinished)
+_SOURCE_WORDS: dict[type[Body], str] = {delivery.SendRequested: "client", hands.DelegationFinished: "hand"}
 
 
 class MessageRows:

@@ -147,12 +147,10 @@ class TokenUse(Projection):
         #: event and time of a request, and the number of its token
         self._used: dict[tuple[str, str], list[tuple[int, float, int]]] = {}
 
-    @on(CredentialRotated)
-    def _rotated(self, event: Event, body: CredentialRotated) -> None:
+    def on_rotated(self, event: Event, body: CredentialRotated) -> None:
         self._given.setdefault((body.channel, body.account), []).append((event.at + body.tell, body.number))
 
-    @on(WireAccepted, WireRefused)
-    def _requested(self, event: Event, body: WireAccepted | WireRefused) -> None:
+    def on_requested(self, event: Event, body: WireAccepted | WireRefused) -> None:
         if body.credential:
             used = self._used.setdefault((body.address.channel, body.address.account), [])
             used.append((event.seq, event.at, body.credential))
@@ -191,12 +189,10 @@ class TimelineLanes(GrowingView):
         self.version = 0
         self.grow()
 
-    @on(DelegationAccepted)
-    def _delegated(self, _event: Event, body: DelegationAccepted) -> None:
+    def on_delegated(self, _event: Event, body: DelegationAccepted) -> None:
         self._hands.setdefault(body.hand, 0)
 
-    @on(ModelAsked)
-    def _asked(self, _event: Event, _body: ModelAsked) -> None:
+    def on_asked(self, _event: Event, _body: ModelAsked) -> None:
         self._modelled = self.view.wire_side
 
     @on(PeerSaid, WireAccepted, WireRefused, ThreadClosed, ThreadOpened, delivery.IntentPrepared, bindings.BindingBound)

@@ -13,13 +13,11 @@ from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.index.transcripts import SessionState, TranscriptEntry, VisibleMessage
 from trunkline.app.view.sessions.alignment_index import AlignedPair, AlignmentIndex, TranscriptDifference
 from trunkline.core.errors import KeyFormatError
-from trunkline.core.events import Event
-from trunkline.core.events.delivery import IntentPrepared, MirrorAppended
+from trunkline.core.events import Event, delivery
 from trunkline.core.events.gateway import InboundAdmitted, InboundReceived, RouteDecided, SessionLeft, TurnStarted
 from trunkline.core.keys import canonical_key
 from trunkline.core.values import Address, IntentKind, WorkKind
-from trunkline.sim.events.wire import WireAccepted
-from trunkline.sim.events.world import PeerSaid
+from trunkline.sim.events import wire, world
 
 # Which session a visible message belongs to, where a conversation had several.
 #
@@ -72,7 +70,7 @@ class Ownership:
 
     def _conversation(self, event: Event) -> PlaceKey | None:
         """The conversation whose message or answer caused it to leave the session."""
-        near = self._view.nearest(event.seq, RouteDecided, IntentPrepared)
+        near = self._view.nearest(event.seq, RouteDecided, delivery.IntentPrepared)
         address = getattr(near.body, "reply_to", None) or getattr(near.body, "address", None) if near else None
         return address.lane if isinstance(address, Address) else None
 
@@ -100,8 +98,8 @@ class Ownership:
     def _holders(self, message: VisibleMessage) -> Collection[str]:
         if message.who:
             return self._heard.get(message.seq, ())
-        for prepared in self._view.of_intent(message.intent, IntentPrepared):
-            assert isinstance(prepared.body, IntentPrepared)
+        for prepared in self._view.of_intent(message.intent, delivery.IntentPrepared):
+            assert isinstance(prepared.body, delivery.IntentPrepared)
             if prepared.body.intent_kind is IntentKind.NOTICE:
                 # A notice answers no turn, so it belongs to the session of the conversation.
                 return [key for key, address in self._own.items() if address.lane == message.place]
@@ -228,7 +226,7 @@ class Sessions:
             or not isinstance(owner, str)
         ):
             return pair
-        for event in self.view.of_intent(pair.seen.intent, MirrorAppended):
+        for event in self.view.of_intent(pair.seen.intent, delivery.MirrorAppended):
             key = self.view.session_moves.last_key(getattr(event.body, "session_key", ""), event.seq)
             if _agent(key) != _agent(owner) and pair.seen.place in self._places.get(key, ()):
                 return msgspec.structs.replace(
@@ -240,7 +238,7 @@ class Sessions:
         """Find the conversations of a session and the posted message of each entry. Yields the messages."""
         for line in self.view.transcripts.of(key):
             said = self.view.posted(line.seq) if line.role == "user" and not self._is_task(line) else None
-            if said is not None and isinstance(said.body, PeerSaid):
+            if said is not None and isinstance(said.body, world.PeerSaid):
                 self._said_by[line.seq] = said.seq
                 self._places[key][said.body.address.lane] = None
                 yield said.seq
@@ -391,7 +389,7 @@ class Sessions:
     def _unseen(self, line: TranscriptEntry, intent: str | None, *, here: bool) -> AlignedPair:
         if here:
             return AlignedPair(line=line, difference=TranscriptDifference.TWICE)
-        for event in self.view.of_intent(intent, WireAccepted):
+        for event in self.view.of_intent(intent, wire.WireAccepted):
             address = getattr(event.body, "address", None)
             where = self.view.places.label(address)
             if self._named(intent):
@@ -408,23 +406,23 @@ class Sessions:
 
     def _named(self, intent: str | None) -> bool:
         """Whether the sender named the session that remembers it, which may be another than that of the place."""
-        found = (event.body for event in self.view.of_intent(intent, IntentPrepared))
-        return any(isinstance(body, IntentPrepared) and body.named_session for body in found)
+        found = (event.body for event in self.view.of_intent(intent, delivery.IntentPrepared))
+        return any(isinstance(body, delivery.IntentPrepared) and body.named_session for body in found)
 
     def _of_guest(self, intent: str | None) -> bool:
         """Whether the session to which its place was bound by then remembers it, for another one that said it."""
         last_key = self.view.session_moves.last_key
-        for accept in self.view.of_intent(intent, WireAccepted):
-            for event in self.view.of_intent(intent, MirrorAppended):
-                assert isinstance(accept.body, WireAccepted)
-                assert isinstance(event.body, MirrorAppended)
+        for accept in self.view.of_intent(intent, wire.WireAccepted):
+            for event in self.view.of_intent(intent, delivery.MirrorAppended):
+                assert isinstance(accept.body, wire.WireAccepted)
+                assert isinstance(event.body, delivery.MirrorAppended)
                 row = self.view.bindings.held(accept.body.address.lane, event.seq)
                 if row and last_key(row.session_key, row.since) == last_key(event.body.session_key, event.seq):
                     return True
         return False
 
     def _mirrored_elsewhere(self, intent: str | None, *, named: bool) -> str:
-        for event in self.view.of_intent(intent, MirrorAppended):
+        for event in self.view.of_intent(intent, delivery.MirrorAppended):
             key = self.view.session_moves.last_key(getattr(event.body, "session_key", ""), event.seq)
             places = ", ".join(self._label(place) for place in self._places.get(key, ()))
             return f"mirrored for {places or key}, {'as asked' if named else 'not here'}"

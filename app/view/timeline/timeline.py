@@ -187,12 +187,10 @@ class Timeline(VisibleRows, GrowingView):
                 if self._made.pop(accepted.seq, None) is not None:
                     self.version += 1
 
-    @on(leases.LeaseAwaited)
-    def _stood_by(self, event: Event, _body: leases.LeaseAwaited) -> None:
+    def on_stood_by(self, event: Event, _body: leases.LeaseAwaited) -> None:
         self._builder.stood_by.add(event.generation)
 
-    @on(RunEnded)
-    def _ended(self, _event: Event, _body: RunEnded) -> None:
+    def on_ended(self, _event: Event, _body: RunEnded) -> None:
         """Draw everything again: what was on its way is lost now."""
         self._made.clear()
         self.version += 1

@@ -16,7 +16,6 @@ from trunkline.app.view.labels.messages import EMPTY, LATER, LabelCell, ListLine
 from trunkline.app.view.wire_side.unknown import not_known
 from trunkline.core.events import Body, Event
 from trunkline.sim.events import attach, model, processes, wire, world
-from trunkline.sim.events.attach import GatewayAttached, GatewayExited, GatewayLaunched
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
 from trunkline.sim.events.wire import WireAccepted, WireCalled, WireDeleted, WireEdited, WireResponded, WireResponseLost
 from trunkline.sim.index.answer_parts import ModelTurn
@@ -31,7 +30,7 @@ from trunkline.sim.invariants.base import Violation
 # The requests by which a foreign gateway sends or changes a message, each with what became of it.
 
 #: what is drawn as a mark between requests: starts, ends and freezes of the gateway
-MARKERS = (GatewayLaunched, GatewayExited, ProcessCrashed, ProcessStopped, ProcessFrozen, ProcessThawed)
+MARKERS = (attach.GatewayLaunched, attach.GatewayExited, ProcessCrashed, ProcessStopped, ProcessFrozen, ProcessThawed)
 
 
 class SentOnWire:
@@ -76,7 +75,7 @@ class WireSends(GrowingView):
 
     @on(*MARKERS)
     def _marked(self, event: Event, body: Body) -> None:
-        if not (isinstance(body, GatewayLaunched) and body.number == 1):
+        if not (isinstance(body, attach.GatewayLaunched) and body.number == 1):
             self.rows.append(event)
 
     @on(*OUTCOMES, WireResponded)
@@ -88,8 +87,7 @@ class WireSends(GrowingView):
             sent.outcomes.append(event)
             self._by_seq[event.seq] = sent
 
-    @on(WireCalled)
-    def _called(self, event: Event, body: WireCalled) -> None:
+    def on_called(self, event: Event, body: WireCalled) -> None:
         if body.what not in ("send", "act") or body.address is None:
             return
         what = (body.method, body.address, body.text, body.message_id, body.action)
@@ -293,8 +291,7 @@ class QuestionRows(GrowingView):
         self._broken = BrokenThings()
         self.grow()
 
-    @on(world.PeerSaid)
-    def _asked(self, _event: Event, _body: world.PeerSaid) -> None:
+    def on_asked(self, _event: Event, _body: world.PeerSaid) -> None:
         if len(self._all) < len(self.wire.questions):
             for question in islice(self.wire.questions.values(), len(self._all), None):
                 self._index[question.mark] = len(self._all)
@@ -435,17 +432,17 @@ def question_rows(view: RunView) -> QuestionRows:
 def wire_facts(view: RunView, event: Event) -> Iterator[Fact]:
     """The facts about an event, where only the wire is known."""
     body = event.body
-    if isinstance(body, GatewayAttached):
+    if isinstance(body, attach.GatewayAttached):
         yield from _attached(event, body)
-    elif isinstance(body, GatewayLaunched):
+    elif isinstance(body, attach.GatewayLaunched):
         yield Fact("command", clean(" ".join(body.command)), event.seq)
-    elif isinstance(body, GatewayExited):
+    elif isinstance(body, attach.GatewayExited):
         yield from listed("log", body.log, event.seq)
     elif view.wire is not None:
         yield from _of_question(view, event)
 
 
-def _attached(event: Event, body: GatewayAttached) -> Iterator[Fact]:
+def _attached(event: Event, body: attach.GatewayAttached) -> Iterator[Fact]:
     name = f"{body.gateway} {body.version}".strip()
     yield Fact("gateway", clean(name), event.seq)
     yield Fact("patience", f"a question that nothing followed within {body.patience:g} s counts as lost")

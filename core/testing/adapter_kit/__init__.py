@@ -9,15 +9,5 @@ from trunkline.core.testing.adapter_kit.kit import CHECKS, check_channel_adapter
 from trunkline.core.testing.adapter_kit.platform_double import Bench, MakeAdapter, NotTried, SeenMessage
 from trunkline.core.testing.adapter_kit.report import CheckResult, CheckVerdict, ContractBroken, KitReport
 
-__all__ = [
-    "CHECKS",
-    "Bench",
-    "CheckResult",
-    "CheckVerdict",
-    "ContractBroken",
-    "KitReport",
-    "MakeAdapter",
-    "NotTried",
-    "SeenMessage",
-    "check_channel_adapter",
-]
+__all__ = ["CHECKS", "Bench", "CheckResult", "CheckVerdict", "ContractBroken", "KitReport", "MakeAdapter", "NotTried"]
+__all__ += ["SeenMessage", "check_channel_adapter"]

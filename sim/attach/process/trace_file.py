@@ -4,9 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from trunkline.core.errors import UsageError
-from trunkline.core.events import Event, TraceHeader, encode_event
-from trunkline.core.events.base import RunEnded
-from trunkline.core.events.trace import encode_header
+from trunkline.core.events import Event, TraceHeader, base, encode_event, trace
 from trunkline.sim.wire.line_file import LineFile
 
 
@@ -34,7 +32,7 @@ class TraceFile:
         return self._file.problem
 
     def begin(self, header: TraceHeader) -> None:
-        self._line(encode_header(header))
+        self._line(trace.encode_header(header))
         waiting, self._waiting = self._waiting or [], None
         for event in waiting:
             self.write(event)
@@ -49,8 +47,8 @@ class TraceFile:
     def end(self, cut: str) -> None:
         """Close the file. A trace without an end gets an end with the reason of the cut."""
         last = self._last
-        if last is not None and not isinstance(last.body, RunEnded):
-            ended = RunEnded(at_rest=False, cut=cut)
+        if last is not None and not isinstance(last.body, base.RunEnded):
+            ended = base.RunEnded(at_rest=False, cut=cut)
             self._line(encode_event(Event(seq=last.seq + 1, at=last.at, node="sim", body=ended)))
         self._file.close()
 

@@ -1,11 +1,8 @@
 """Actions of the message tool on the wire: each takes effect once, and on the message that was meant: A1, A2."""
 
 from trunkline.core.events import Event
-from trunkline.sim.events.actions import AgentActs, WireActed
-from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events import actions, wire
 from trunkline.sim.index.intent_facts import Lane
-from trunkline.sim.index.projection import on
-from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
 
 #: channel, account, conversation, and the platform's id of a message in it
@@ -15,7 +12,6 @@ _Message = tuple[str, str, str, str]
 class ActionOnce(Checker):
     """A1: an action that an agent asked for once takes effect once, over retries, crashes and re-run turns."""
 
-    id = "A1"
     title = "An action takes effect once"
     evidence = EvidenceKind.COPIES
     sentence = (
@@ -23,22 +19,18 @@ class ActionOnce(Checker):
         "take effect at most as often as agents asked for them."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: channel, account and key -> where a request took effect
-        self._effects: dict[tuple[str, str, str], list[Event]] = {}
-        #: action and message -> the calls that asked for it
-        self._asked: dict[tuple[str, str], set[tuple[str, int]]] = {}
-        #: action and message -> the intents that carried it out, with their first effect
-        self._done: dict[tuple[str, str], dict[str, Event]] = {}
+    #: channel, account and key -> where a request took effect
+    _effects: dict[tuple[str, str, str], list[Event]] = {}
+    #: action and message -> the calls that asked for it
+    _asked: dict[tuple[str, str], set[tuple[str, int]]] = {}
+    #: action and message -> the intents that carried it out, with their first effect
+    _done: dict[tuple[str, str], dict[str, Event]] = {}
 
-    @on(AgentActs)
-    def _acts(self, event: Event, body: AgentActs) -> None:
+    def on_acts(self, event: Event, body: actions.AgentActs) -> None:
         what = body.action, body.of or body.message_id or ""
         self._asked.setdefault(what, set()).add((event.turn or "", body.call))
 
-    @on(WireActed)
-    def _acted(self, event: Event, body: WireActed) -> None:
+    def on_acted(self, event: Event, body: actions.WireActed) -> None:
         self.exercised += 1
         if body.repeated:
             return
@@ -57,12 +49,12 @@ class ActionOnce(Checker):
             another = None if facts is None else facts.prepared.seq
             self._twice(list(done.values()), body, f"{len(asked)} calls to {body.action.value}", another)
 
-    def _message(self, event: Event, body: WireActed) -> str:
+    def _message(self, event: Event, body: actions.WireActed) -> str:
         """The message of a change as agents name it: the intent that sent it, or the platform's id."""
         facts = self.run.intents.get(event.intent or "")
         return (facts.body.of if facts is not None else None) or body.message_id or ""
 
-    def _twice(self, effects: list[Event], body: WireActed, what: str, another: int | None = None) -> None:
+    def _twice(self, effects: list[Event], body: actions.WireActed, what: str, another: int | None = None) -> None:
         """Report effects that nobody asked for. `another`: the intent that nobody asked for."""
         # A late first request undoes what followed it, but the repeat was made too early.
         repeat = max(effects, key=lambda effect: getattr(effect.body, "attempt", 0))
@@ -74,7 +66,6 @@ class ActionOnce(Checker):
 class MeantMessageOnly(Checker):
     """A2: a change concerns the message that the agent meant, and no other."""
 
-    id = "A2"
     title = "The message that was meant"
     evidence = EvidenceKind.MISPLACED
     sentence = (
@@ -82,23 +73,19 @@ class MeantMessageOnly(Checker):
         "and edits and deletions concern messages of the account only, unless it moderates the conversation."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: action -> the messages of people that agents meant, and the intents of their own
-        self._people: dict[str, set[tuple[Lane, str]]] = {}
-        self._own: dict[str, set[str]] = {}
-        #: message of the gateway -> its intent
-        self._sent: dict[_Message, str] = {}
-        #: whether the cast says what it means
-        self._witnessed = False
+    #: action -> the messages of people that agents meant, and the intents of their own
+    _people: dict[str, set[tuple[Lane, str]]] = {}
+    _own: dict[str, set[str]] = {}
+    #: message of the gateway -> its intent
+    _sent: dict[_Message, str] = {}
+    #: whether the cast says what it means
+    _witnessed = False
 
-    @on(WireAccepted)
-    def _accepted(self, event: Event, body: WireAccepted) -> None:
+    def on_accepted(self, event: Event, body: wire.WireAccepted) -> None:
         place = body.address
         self._sent[place.channel, place.account, place.conversation, body.provider_id] = event.intent or ""
 
-    @on(AgentActs)
-    def _acts(self, _event: Event, body: AgentActs) -> None:
+    def on_acts(self, _event: Event, body: actions.AgentActs) -> None:
         self._witnessed = True
         if body.of is not None:
             self._own.setdefault(body.action, set()).add(body.of)
@@ -106,8 +93,7 @@ class MeantMessageOnly(Checker):
             channel, _, conversation, thread = body.place.lane
             self._people.setdefault(body.action, set()).add(((channel, "", conversation, thread), body.message_id))
 
-    @on(WireActed)
-    def _acted(self, event: Event, body: WireActed) -> None:
+    def on_acted(self, event: Event, body: actions.WireActed) -> None:
         if body.message_id is None or not self._witnessed:
             return
         self.exercised += 1
@@ -131,5 +117,5 @@ class MeantMessageOnly(Checker):
 
 def _line(event: Event) -> str:
     body = event.body
-    assert isinstance(body, WireActed)
+    assert isinstance(body, actions.WireActed)
     return cited(event, f"{body.action.value} “{body.text}” by {event.intent}, attempt {body.attempt}")

@@ -6,7 +6,6 @@ from trunkline.core.events import Event, delivery, gateway, leases
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentKind, IntentState
 from trunkline.sim.events import processes, wire, world
-from trunkline.sim.index.projection import on, on_intent
 from trunkline.sim.index.run_facts import IntentFacts, Lane, RunFacts
 from trunkline.sim.invariants.base import Checker
 
@@ -23,7 +22,6 @@ _Account = tuple[str, str]
 class BoundedAttempts(Checker):
     """L5: attempts, age and rate are bounded; a permanent refusal is final."""
 
-    id = "L5"
     from_anywhere = True
     title = "Bounded retries, age and rate"
     sentence = (
@@ -32,31 +30,28 @@ class BoundedAttempts(Checker):
         "and recovered messages are sent at the configured rate."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: attempts that the platform asked to delay, until the gateway has heard so -> the refusal
-        self._asked: dict[tuple[str, int, int], Event] = {}
-        #: intent -> until when its platform asked to leave it alone, and the refusal
-        self._wait: dict[str, tuple[float, Event]] = {}
-        #: intent -> the limits by which its next attempt was planned: a reload changes what is planned after it
-        self._planned: dict[str, world.WorldLimits] = {}
-        #: intent -> attempts on its next chunk that went on by the other transport, or as the bot
-        self._went_on: dict[str, int] = {}
-        #: intent -> attempts at its next chunk that a death may have interrupted
-        self._interrupted: dict[str, int] = {}
-        #: intent -> the last refusal of it, by a closed place
-        self._at_closed: dict[str, Event] = {}
-        #: intent -> when its last attempt left
-        self._left: dict[str, float] = {}
-        #: account that has connected, or conversation and thread that are open again -> when
-        self._opened: dict[tuple[str, ...], float] = {}
-        #: process -> until when its store refuses, so that it can remember nothing
-        self._refusing: dict[int, float] = {}
-        #: process and account -> first attempt of each recovered message that it has sent
-        self._paced: dict[tuple[int, _Account], dict[str, Event]] = {}
+    #: attempts that the platform asked to delay, until the gateway has heard so -> the refusal
+    _asked: dict[tuple[str, int, int], Event] = {}
+    #: intent -> until when its platform asked to leave it alone, and the refusal
+    _wait: dict[str, tuple[float, Event]] = {}
+    #: intent -> the limits by which its next attempt was planned: a reload changes what is planned after it
+    _planned: dict[str, world.WorldLimits] = {}
+    #: intent -> attempts on its next chunk that went on by the other transport, or as the bot
+    _went_on: dict[str, int] = {}
+    #: intent -> attempts at its next chunk that a death may have interrupted
+    _interrupted: dict[str, int] = {}
+    #: intent -> the last refusal of it, by a closed place
+    _at_closed: dict[str, Event] = {}
+    #: intent -> when its last attempt left
+    _left: dict[str, float] = {}
+    #: account that has connected, or conversation and thread that are open again -> when
+    _opened: dict[tuple[str, ...], float] = {}
+    #: process -> until when its store refuses, so that it can remember nothing
+    _refusing: dict[int, float] = {}
+    #: process and account -> first attempt of each recovered message that it has sent
+    _paced: dict[tuple[int, _Account], dict[str, Event]] = {}
 
-    @on(processes.ProcessCrashed, processes.ProcessStopped)
-    def _process_died(self, event: Event, _body: processes.ProcessCrashed | processes.ProcessStopped) -> None:
+    def on_process_died(self, event: Event, _body: processes.ProcessCrashed | processes.ProcessStopped) -> None:
         """Forget the waits that only the dead process knew."""
         gone = event.generation
         self._asked = {attempt: wait for attempt, wait in self._asked.items() if self._asks(attempt[0]) != gone}
@@ -66,25 +61,21 @@ class BoundedAttempts(Checker):
         facts = self.run.intents.get(intent)
         return None if facts is None or facts.started is None else facts.started.generation
 
-    @on(world.PlatformConnected, world.ThreadReopened)
-    def _may_be_open(self, event: Event, body: world.PlatformConnected | world.ThreadReopened) -> None:
+    def on_may_be_open(self, event: Event, body: world.PlatformConnected | world.ThreadReopened) -> None:
         connected = isinstance(body, world.PlatformConnected)
         self._opened[(body.channel, body.account) if connected else body.address.lane[2:]] = event.at
 
-    @on(gateway.StoreFailed)
-    def _store_refused(self, event: Event, body: gateway.StoreFailed) -> None:
+    def on_store_refused(self, event: Event, body: gateway.StoreFailed) -> None:
         self._refusing[event.generation] = event.at + body.retry_in
 
-    @on(wire.WireRefused)
-    def _refused(self, event: Event, body: wire.WireRefused) -> None:
+    def on_refused(self, event: Event, body: wire.WireRefused) -> None:
         asks = self._asks(event.intent or "")
         if body.reason is Reason.PLACE_CLOSED:
             self._at_closed[event.intent or ""] = event
         if body.retry_after is not None and not (asks is not None and self.run.processes.gone(asks)):
             self._asked[event.intent or "", body.chunk, body.attempt] = event
 
-    @on(delivery.AttemptEnded)
-    def _ended(self, event: Event, body: delivery.AttemptEnded) -> None:
+    def on_ended(self, event: Event, body: delivery.AttemptEnded) -> None:
         intent = event.intent or ""
         if body.decision in _GOES_ON:
             self._went_on[intent] = self._went_on.get(intent, 0) + 1
@@ -101,8 +92,7 @@ class BoundedAttempts(Checker):
         elif self._wait:
             self._wait.pop(intent, None)
 
-    @on_intent(delivery.IntentSettled)
-    def _settled(self, event: Event, body: delivery.IntentSettled, facts: IntentFacts) -> None:
+    def on_settled(self, event: Event, body: delivery.IntentSettled, facts: IntentFacts) -> None:
         """A message that a closed place refused may live as long as any other: the place may be opened again.
 
         A notice goes to the room, a bound thread is opened or its binding ends, and best effort is one attempt.
@@ -120,20 +110,17 @@ class BoundedAttempts(Checker):
             expected = f"it is sent if its place is opened within {age:.0f} s"
             self.accuse(event, summary, expected, refused, shown=body.state.value)
 
-    @on(delivery.RecoveryDecided)
-    def _recovered(self, event: Event, body: delivery.RecoveryDecided) -> None:
+    def on_recovered(self, event: Event, body: delivery.RecoveryDecided) -> None:
         if body.decision in ("resend", "lookup"):
             intent = event.intent or ""
             self._interrupted[intent] = self._interrupted.get(intent, 0) + 1
 
-    @on(delivery.ChunkAcked, delivery.OperatorActed)
-    def _counts_from_zero(self, event: Event, _body: delivery.ChunkAcked | delivery.OperatorActed) -> None:
+    def on_counts_from_zero(self, event: Event, _body: delivery.ChunkAcked | delivery.OperatorActed) -> None:
         """The next chunk, or an operator's order, has attempts of its own."""
         self._interrupted.pop(event.intent or "", None)
         self._went_on.pop(event.intent or "", None)
 
-    @on_intent(delivery.AttemptStarted)
-    def _started(self, event: Event, _body: delivery.AttemptStarted, facts: IntentFacts) -> None:
+    def on_started(self, event: Event, _body: delivery.AttemptStarted, facts: IntentFacts) -> None:
         closed = self._at_closed.pop(event.intent or "", None) is not None
         limits = self.run.limits
         self.exercised += 1
@@ -308,7 +295,6 @@ _VERDICTS = (IntentState.FAILED, IntentState.DEAD)
 class ReadyFirst(Checker):
     """L4: no attempt is made on a channel that is not ready; waiting costs no attempt and never ends an intent."""
 
-    id = "L4"
     title = "Readiness before recovery"
     sentence = (
         "No attempt is made before the channel is ready, an attempt is counted for each one that is made, and only a "
@@ -327,17 +313,14 @@ class ReadyFirst(Checker):
         self._deaths = 0
         self._unmade = UnmadeAttempts(run)
 
-    @on(gateway.ProcessStarted, leases.LeaseTaken)
-    def _process_up(self, event: Event, _body: gateway.ProcessStarted | leases.LeaseTaken) -> None:
+    def on_process_up(self, event: Event, _body: gateway.ProcessStarted | leases.LeaseTaken) -> None:
         if self.run.processes.holds(event.generation):
             self._connected.clear()
 
-    @on(world.PlatformConnected)
-    def _platform_connected(self, event: Event, body: world.PlatformConnected) -> None:
+    def on_platform_connected(self, event: Event, body: world.PlatformConnected) -> None:
         self._connected.add((body.channel, body.account))
 
-    @on(delivery.LaneWaiting)
-    def _waiting(self, event: Event, body: delivery.LaneWaiting) -> None:
+    def on_waiting(self, event: Event, body: delivery.LaneWaiting) -> None:
         if body.reason not in _ABSENT:
             return
         self.exercised += 1
@@ -350,39 +333,33 @@ class ReadyFirst(Checker):
         if before is None or not isinstance(before.body, delivery.LaneWaiting) or before.body.until <= event.at:
             absent[lane] = event
 
-    @on(leases.AdapterInstalled)
-    def _installed(self, event: Event, body: leases.AdapterInstalled) -> None:
+    def on_installed(self, event: Event, body: leases.AdapterInstalled) -> None:
         self._absent.pop((body.channel, body.account), None)
 
-    @on(processes.ProcessCrashed, processes.ProcessStopped)
-    def _process_gone(self, event: Event, _body: processes.ProcessCrashed | processes.ProcessStopped) -> None:
+    def on_process_gone(self, event: Event, _body: processes.ProcessCrashed | processes.ProcessStopped) -> None:
         gone = event.generation
         for account, absent in self._absent.items():
             self._absent[account] = {lane: tried for lane, tried in absent.items() if tried.generation != gone}
         self._deaths += 1
         self._unmade.note_end(event)
 
-    @on(delivery.RecoveryDecided)
-    def _recovered(self, event: Event, body: delivery.RecoveryDecided) -> None:
+    def on_recovered(self, event: Event, body: delivery.RecoveryDecided) -> None:
         self._one_more(event)
         self._unmade.note_recovery(event, body)
 
     def _one_more(self, event: Event) -> None:
         self._more[event.intent or ""] = self._more.get(event.intent or "", 0) + 1
 
-    @on(delivery.AttemptEnded)
-    def _ended(self, event: Event, body: delivery.AttemptEnded) -> None:
+    def on_ended(self, event: Event, body: delivery.AttemptEnded) -> None:
         self._unmade.note_outcome(event, body)
         if body.reason is Reason.LOOKUP_FAILED:
             self._one_more(event)
 
-    @on(delivery.ChunkAcked, delivery.OperatorActed)
-    def _counts_anew(self, event: Event, _body: delivery.ChunkAcked | delivery.OperatorActed) -> None:
+    def on_counts_anew(self, event: Event, _body: delivery.ChunkAcked | delivery.OperatorActed) -> None:
         """The next chunk, or an operator's order, has attempts of its own."""
         self._unmade.forget(event)
 
-    @on(delivery.AttemptStarted)
-    def _started(self, event: Event, body: delivery.AttemptStarted) -> None:
+    def on_started(self, event: Event, body: delivery.AttemptStarted) -> None:
         facts = self.run.intents.get(event.intent or "")
         self._unmade.note_attempt(event)
         if self._absent:
@@ -415,8 +392,7 @@ class ReadyFirst(Checker):
         expected = f"no attempt before {since.body.until:.3f}s: {since.body.reason.value}"
         self.accuse(event, summary, expected, since, shown=f"attempt {body.attempt}")
 
-    @on_intent(delivery.IntentSettled)
-    def _settled(self, event: Event, body: delivery.IntentSettled, facts: IntentFacts) -> None:
+    def on_settled(self, event: Event, body: delivery.IntentSettled, facts: IntentFacts) -> None:
         if facts.closed:
             return
         if self._unmade.gave_up(event, body):

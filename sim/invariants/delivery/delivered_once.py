@@ -3,12 +3,10 @@
 from trunkline.core.events import Event, delivery, gateway, leases
 from trunkline.core.store.queue_admin import QueueVerdict
 from trunkline.core.values import IntentKind, WorkKind
+from trunkline.sim.events import wire, world
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
-from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireResponseLost
-from trunkline.sim.events.world import PlatformPushed
 from trunkline.sim.index.intent_facts import IntentFacts
-from trunkline.sim.index.projection import on, on_intent
-from trunkline.sim.index.run_facts import Lane, RunFacts
+from trunkline.sim.index.run_facts import Lane
 from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
 from trunkline.sim.invariants.delivery.resends import IN_DOUBT
 
@@ -22,7 +20,6 @@ class OncePerIntent(Checker):
     A notice of the gateway itself is accepted again only if the attempt before it may have been lost.
     """
 
-    id = "D1"
     title = "Once per intent"
     evidence = EvidenceKind.COPIES
     sentence = (
@@ -30,36 +27,29 @@ class OncePerIntent(Checker):
         "notice once more if its answer was lost."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: channel, account and key -> the first send under it
-        self._keys: dict[tuple[str, str, str], Event] = {}
-        #: intent -> the operator who said that the platform does not have its chunk
-        self._denied: dict[str, Event] = {}
-        #: intent -> the last time that the answer to an attempt was lost; and the last end of a process
-        self._unanswered: dict[str, int] = {}
-        self._process_gone = -1
+    #: channel, account and key -> the first send under it
+    _keys: dict[tuple[str, str, str], Event] = {}
+    #: intent -> the operator who said that the platform does not have its chunk
+    _denied: dict[str, Event] = {}
+    #: intent -> the last time that the answer to an attempt was lost; and the last end of a process
+    _unanswered: dict[str, int] = {}
+    _process_gone = -1
 
-    @on(delivery.OperatorActed)
-    def _operator_acted(self, event: Event, body: delivery.OperatorActed) -> None:
+    def on_operator_acted(self, event: Event, body: delivery.OperatorActed) -> None:
         if body.verb == QueueVerdict.UNSENT:
             self._denied[event.intent or ""] = event
 
-    @on(delivery.AttemptEnded)
-    def _ended(self, event: Event, body: delivery.AttemptEnded) -> None:
+    def on_ended(self, event: Event, body: delivery.AttemptEnded) -> None:
         if body.reason in IN_DOUBT:
             self._unanswered[event.intent or ""] = event.seq
 
-    @on(WireResponseLost)
-    def _response_lost(self, event: Event, _body: WireResponseLost) -> None:
+    def on_response_lost(self, event: Event, _body: wire.WireResponseLost) -> None:
         self._unanswered[event.intent or ""] = event.seq
 
-    @on(ProcessCrashed, ProcessStopped, leases.LeaseTaken)
-    def _gone(self, event: Event, _body: ProcessCrashed | ProcessStopped | leases.LeaseTaken) -> None:
+    def on_gone(self, event: Event, _body: ProcessCrashed | ProcessStopped | leases.LeaseTaken) -> None:
         self._process_gone = event.seq
 
-    @on(WireAccepted)
-    def _accepted(self, event: Event, body: WireAccepted) -> None:
+    def on_accepted(self, event: Event, body: wire.WireAccepted) -> None:
         facts = self.run.intents.get(event.intent or "")
         self.exercised += 1
         place = body.address
@@ -82,8 +72,7 @@ class OncePerIntent(Checker):
         lost = max(self._unanswered.get(facts.prepared.intent or "", -1), self._process_gone)
         return lost > min(tried)
 
-    @on(WireDeduplicated)
-    def _deduplicated(self, event: Event, body: WireDeduplicated) -> None:
+    def on_deduplicated(self, event: Event, body: wire.WireDeduplicated) -> None:
         self.exercised += 1
         first = self._keys.get((body.address.channel, body.address.account, body.key))
         if first is not None:
@@ -98,12 +87,12 @@ class OncePerIntent(Checker):
         summary = f"{this} was sent under the key of {other}"
         self.accuse(event, summary, "a key of its own for each chunk of each intent", first, shown=shown)
 
-    def _report_copies(self, event: Event, body: WireAccepted, accepts: list[Event]) -> None:
+    def _report_copies(self, event: Event, body: wire.WireAccepted, accepts: list[Event]) -> None:
         denied = self._denied.get(event.intent or "")
         if denied is not None:
             # The operator answers for a copy from before, the gateway for those after.
             accepts = [accept for accept in accepts if accept.seq > denied.seq]
-        marked = sum(self.run.is_marked(e.body.text) for e in accepts if isinstance(e.body, WireAccepted))
+        marked = sum(self.run.is_marked(e.body.text) for e in accepts if isinstance(e.body, wire.WireAccepted))
         if len(accepts) < 2 or (len(accepts) == 2 and marked == 1):
             return  # once more, by policy and visibly: D4 judges whether it may be
         shown = [cited(e, f"accepted at {self.run.name(body.address)}") for e in accepts]
@@ -125,7 +114,7 @@ class OncePerIntent(Checker):
 
 
 def _chunk(event: Event) -> int:
-    return event.body.chunk if isinstance(event.body, WireAccepted) else -1
+    return event.body.chunk if isinstance(event.body, wire.WireAccepted) else -1
 
 
 #: what the agent asked for by its tool, and notices, which have no content
@@ -135,17 +124,13 @@ _NO_RESULT = (IntentKind.TOOL, IntentKind.NOTICE)
 class OneAnnouncement(Checker):
     """D2: at most one intent delivers the result of a hand, over all places."""
 
-    id = "D2"
     title = "One announcement per hand run"
     evidence = EvidenceKind.COPIES
     sentence = "The completion of a hand leads to at most one visible delivery, over all channels, threads and DMs."
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        self._delivered: dict[str, dict[str, Event]] = {}
+    _delivered: dict[str, dict[str, Event]] = {}
 
-    @on_intent(WireAccepted)
-    def _accepted(self, event: Event, _body: WireAccepted, facts: IntentFacts) -> None:
+    def on_accepted(self, event: Event, _body: wire.WireAccepted, facts: IntentFacts) -> None:
         # What could not be said any more is in writing what it was as speech.
         spoken = self.run.intents.get((event.intent or "").removesuffix(".second"))
         if facts.prepared.delegation is None or (spoken or facts).body.intent_kind in _NO_RESULT:
@@ -165,7 +150,7 @@ class OneAnnouncement(Checker):
     def _line(self, event: Event) -> str:
         body = event.body
         facts = self.run.intents[event.intent or ""]
-        assert isinstance(body, WireAccepted)
+        assert isinstance(body, wire.WireAccepted)
         return cited(event, f"“{body.text}” at {self.run.name(body.address)} ({facts.body.reason.value})")
 
 
@@ -175,7 +160,6 @@ class InboundOnce(Checker):
     An album is one message, if the platform hands its files over at once and to one process.
     """
 
-    id = "D7"
     title = "Inbound exactly once"
     evidence = EvidenceKind.TAKEN_TWICE
     sentence = (
@@ -183,21 +167,18 @@ class InboundOnce(Checker):
         "else is one."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        self._turns: dict[tuple[Lane, str], tuple[Event, ...]] = {}
-        self._admitted: dict[str, Event] = {}
-        #: by act: the last push; and the acts whose messages did not come at once
-        self._pushes: dict[tuple[Lane, str], float] = {}
-        self._torn = set[tuple[Lane, str]]()
+    _turns: dict[tuple[Lane, str], tuple[Event, ...]] = {}
+    _admitted: dict[str, Event] = {}
+    #: by act: the last push; and the acts whose messages did not come at once
+    _pushes: dict[tuple[Lane, str], float] = {}
+    _torn = set[tuple[Lane, str]]()
 
     def _logical(self, inbound: str | None) -> tuple[Lane, str] | None:
         """The message as the person meant it: an album is a single one."""
         lane, message = self.run.messages.get(inbound or "", (None, ""))
         return None if lane is None else (lane, self.run.act_of(lane, message) or message)
 
-    @on(PlatformPushed)
-    def _pushed(self, event: Event, body: PlatformPushed) -> None:
+    def on_pushed(self, event: Event, body: world.PlatformPushed) -> None:
         lane = body.address.lane
         act = self.run.act_of(lane, body.original_id)
         if act is None:
@@ -206,12 +187,10 @@ class InboundOnce(Checker):
             self._torn.add((lane, act))
         self._pushes[lane, act] = event.at
 
-    @on(gateway.InboundAdmitted)
-    def _admission(self, event: Event, _body: gateway.InboundAdmitted) -> None:
+    def on_admission(self, event: Event, _body: gateway.InboundAdmitted) -> None:
         self._admitted[event.inbound or ""] = event
 
-    @on(gateway.InboundDropped)
-    def _dropped(self, event: Event, body: gateway.InboundDropped) -> None:
+    def on_dropped(self, event: Event, body: gateway.InboundDropped) -> None:
         """Equal ids in another account, conversation or thread are other messages."""
         this, first = self.run.received.get(event.inbound or ""), self.run.received.get(body.first or "")
         if this is None or first is None or body.first is None:
@@ -224,8 +203,7 @@ class InboundOnce(Checker):
         expected = f"a turn for {event.inbound}, received at {here} by another account or in another place"
         self.accuse(event, summary, expected, first, this, shown=f"dropped; {body.first} was received at {there}")
 
-    @on(gateway.TurnStarted)
-    def _started(self, event: Event, body: gateway.TurnStarted) -> None:
+    def on_started(self, event: Event, body: gateway.TurnStarted) -> None:
         logical = self._logical(event.inbound)
         if body.work is not WorkKind.MESSAGE or logical is None:
             return

@@ -3,13 +3,10 @@
 from trunkline.core.events import Event, delivery, gateway
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentState
+from trunkline.sim.events import script, wire, world
 from trunkline.sim.events.actions import WireActed
-from trunkline.sim.events.script import ClientAnswered, ClientRequested
-from trunkline.sim.events.wire import WireAccepted
-from trunkline.sim.events.world import PeerSaid, PlatformPushed
 from trunkline.sim.index.intent_facts import IntentFacts
-from trunkline.sim.index.projection import on, on_intent
-from trunkline.sim.index.run_facts import RunFacts, is_one_place
+from trunkline.sim.index.run_facts import is_one_place
 from trunkline.sim.invariants.base import Checker
 
 _Message = tuple[str, str, str, str]
@@ -18,23 +15,19 @@ _Message = tuple[str, str, str, str]
 class EverythingEnds(Checker):
     """L1: each intent ends exactly once, and each message of a person is answered or dropped with a reason."""
 
-    id = "L1"
     title = "Everything ends"
     sentence = "Each intent and each accepted inbound reaches exactly one ending in bounded time."
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        self._said: dict[_Message, Event] = {}
-        #: messages that are not accounted for -> their last push or receipt
-        self._heard: dict[_Message, Event] = {}
-        #: work whose turn has not ended -> its last event
-        self._works: dict[str, Event] = {}
-        self._intents: dict[str, Event] = {}
-        #: ended by an operator, whose ending may be recorded once more
-        self._closed: set[str | None] = set()
+    _said: dict[_Message, Event] = {}
+    #: messages that are not accounted for -> their last push or receipt
+    _heard: dict[_Message, Event] = {}
+    #: work whose turn has not ended -> its last event
+    _works: dict[str, Event] = {}
+    _intents: dict[str, Event] = {}
+    #: ended by an operator, whose ending may be recorded once more
+    _closed: set[str | None] = set()
 
-    @on(PeerSaid)
-    def _peer_said(self, event: Event, body: PeerSaid) -> None:
+    def on_peer_said(self, event: Event, body: world.PeerSaid) -> None:
         self.exercised += 1
         place = body.address
         self._said[place.channel, place.conversation, place.thread or "", body.message_id] = event
@@ -50,47 +43,39 @@ class EverythingEnds(Checker):
             if isinstance(received, gateway.InboundReceived):
                 self._said.pop((channel, conversation, thread, received.message_id), None)
 
-    @on(gateway.InboundAdmitted)
-    def _admitted(self, event: Event, _body: gateway.InboundAdmitted) -> None:
+    def on_admitted(self, event: Event, _body: gateway.InboundAdmitted) -> None:
         self.exercised += 1
         self._settle_message(event.inbound)
         self._works[event.inbound or ""] = event
 
-    @on(gateway.InboundDropped)
-    def _dropped(self, event: Event, _body: gateway.InboundDropped) -> None:
+    def on_dropped(self, event: Event, _body: gateway.InboundDropped) -> None:
         self._settle_message(event.inbound)
 
-    @on(PlatformPushed)
-    def _pushed(self, event: Event, body: PlatformPushed) -> None:
+    def on_pushed(self, event: Event, body: world.PlatformPushed) -> None:
         place = body.address
         message = place.channel, place.conversation, place.thread or "", body.original_id
         if message in self._said:
             self._heard[message] = event
 
-    @on(gateway.InboundReceived)
-    def _received(self, event: Event, body: gateway.InboundReceived) -> None:
+    def on_received(self, event: Event, body: gateway.InboundReceived) -> None:
         channel, _account, conversation, thread = body.address.lane
         for name in dict.fromkeys((self.run.messages[event.inbound or ""][1], body.message_id)):
             message = channel, conversation, thread, name
             if message in self._said:
                 self._heard[message] = event
 
-    @on(gateway.TurnStarted)
-    def _turn_started(self, event: Event, _body: gateway.TurnStarted) -> None:
+    def on_turn_started(self, event: Event, _body: gateway.TurnStarted) -> None:
         if event.inbound in self._works:
             self._works[event.inbound] = event
 
-    @on(gateway.TurnEnded)
-    def _turn_ended(self, event: Event, _body: gateway.TurnEnded) -> None:
+    def on_turn_ended(self, event: Event, _body: gateway.TurnEnded) -> None:
         self._works.pop(event.inbound or "", None)
 
-    @on(delivery.IntentPrepared)
-    def _begun(self, event: Event, _body: delivery.IntentPrepared) -> None:
+    def on_begun(self, event: Event, _body: delivery.IntentPrepared) -> None:
         self.exercised += 1
         self._intents[event.intent or ""] = event
 
-    @on_intent(delivery.OperatorActed)
-    def _operator_acted(self, event: Event, _body: delivery.OperatorActed, facts: IntentFacts) -> None:
+    def on_operator_acted(self, event: Event, _body: delivery.OperatorActed, facts: IntentFacts) -> None:
         """An intent that an operator changes has another ending to come, unless the operator ended it."""
         if facts.closed:
             self._intents.pop(event.intent or "", None)
@@ -98,8 +83,7 @@ class EverythingEnds(Checker):
         else:
             self._intents[event.intent or ""] = event
 
-    @on(delivery.IntentSettled)
-    def _settled(self, event: Event, _body: delivery.IntentSettled) -> None:
+    def on_settled(self, event: Event, _body: delivery.IntentSettled) -> None:
         if self._intents.pop(event.intent or "", None) is not None:
             return
         if event.intent in self._closed:
@@ -140,26 +124,21 @@ _NOTHING_SEEN = (IntentState.FAILED, IntentState.DEAD, IntentState.EXPIRED, Inte
 class StatusIsTruth(Checker):
     """L3: the recorded status of an intent is what the platform did."""
 
-    id = "L3"
     title = "Status equals wire truth"
     sentence = (
         "Delivered means that every chunk was accepted at its destination; failed means that none was. A receipt "
         "names the message that the platform created, and clients are promised no more than that."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: intents that the configuration sends elsewhere
-        self._fallbacks: set[str | None] = set()
-        #: seqs of the dry runs that clients requested
-        self._dry_runs: set[int | None] = set()
+    #: intents that the configuration sends elsewhere
+    _fallbacks: set[str | None] = set()
+    #: seqs of the dry runs that clients requested
+    _dry_runs: set[int | None] = set()
 
-    @on(delivery.Fallback)
-    def _fallback(self, event: Event, _body: delivery.Fallback) -> None:
+    def on_fallback(self, event: Event, _body: delivery.Fallback) -> None:
         self._fallbacks.add(event.intent)
 
-    @on_intent(delivery.ChunkAcked)
-    def _acked(self, event: Event, body: delivery.ChunkAcked, facts: IntentFacts) -> None:
+    def on_acked(self, event: Event, body: delivery.ChunkAcked, facts: IntentFacts) -> None:
         """A receipt must name a message that the platform created for this chunk."""
         if body.reason is Reason.OPERATOR_SENT or not self.run.witnessed:
             return
@@ -167,7 +146,7 @@ class StatusIsTruth(Checker):
             return
         for accept in reversed(facts.accepts):
             made = accept.body
-            if not isinstance(made, WireAccepted) or made.chunk != body.chunk:
+            if not isinstance(made, wire.WireAccepted) or made.chunk != body.chunk:
                 continue
             if self._is_named(body.provider_id, made):
                 return
@@ -176,27 +155,25 @@ class StatusIsTruth(Checker):
         expected = "a receipt that names the accepted message"
         self.accuse(event, summary, expected, *facts.accepts, shown=f"“{body.provider_id}” ({body.reason.value})")
 
-    def _is_named(self, provider_id: str | None, made: WireAccepted) -> bool:
+    def _is_named(self, provider_id: str | None, made: wire.WireAccepted) -> bool:
         """Whether an id is that of a message. Some platforms return none, which is no fault of the gateway."""
         if provider_id == made.provider_id:
             return True
         account = self.run.accounts.get((made.address.channel, made.address.account))
         return not provider_id and account is not None and account.nameless
 
-    @on(ClientRequested)
-    def _client_requested(self, event: Event, body: ClientRequested) -> None:
+    def on_client_requested(self, event: Event, body: script.ClientRequested) -> None:
         if body.dry_run:
             self._dry_runs.add(event.seq)
 
-    @on(ClientAnswered)
-    def _client_answered(self, event: Event, body: ClientAnswered) -> None:
+    def on_client_answered(self, event: Event, body: script.ClientAnswered) -> None:
         """A dry run is not a delivery, and a reported success has its message on the platform."""
         if not self.run.witnessed:
             return
         self.exercised += 1
         dry_run = event.cause in self._dry_runs
         tries = [self.run.intents[intent] for intent in self.run.sends.get(body.key, ())]
-        made = [e.body for facts in tries for e in facts.accepts if isinstance(e.body, WireAccepted)]
+        made = [e.body for facts in tries for e in facts.accepts if isinstance(e.body, wire.WireAccepted)]
         if dry_run:
             right = body.provider_id is None and body.status in ("dry-run", *_ERRORS)
         elif body.status == "delivered":
@@ -210,8 +187,7 @@ class StatusIsTruth(Checker):
             shown = f"{body.key}: {body.status}, message {body.provider_id}"
             self.accuse(event, summary, expected, *(e for facts in tries for e in facts.accepts), shown=shown)
 
-    @on(delivery.IntentSettled)
-    def _settled(self, event: Event, _body: delivery.IntentSettled) -> None:
+    def on_settled(self, event: Event, _body: delivery.IntentSettled) -> None:
         if not self.run.witnessed:
             return
         self.exercised += 1
@@ -219,13 +195,11 @@ class StatusIsTruth(Checker):
         if facts is not None and not _plainly_delivered(event, facts):
             self._compare(facts, event, event)
 
-    @on_intent(WireAccepted)
-    def _accepted(self, event: Event, _body: WireAccepted, facts: IntentFacts) -> None:
+    def on_accepted(self, event: Event, _body: wire.WireAccepted, facts: IntentFacts) -> None:
         if facts.over:
             self._compare(facts, facts.settled[-1], event)
 
-    @on_intent(WireActed)
-    def _acted(self, event: Event, _body: WireActed, facts: IntentFacts) -> None:
+    def on_acted(self, event: Event, _body: WireActed, facts: IntentFacts) -> None:
         if facts.over:
             self._compare(facts, facts.settled[-1], event)
 
@@ -261,7 +235,7 @@ def _plainly_delivered(settled: Event, facts: IntentFacts) -> bool:
         return False
     body, accept = settled.body, facts.accepts[0].body
     delivered = isinstance(body, delivery.IntentSettled) and body.state is IntentState.DELIVERED
-    return delivered and isinstance(accept, WireAccepted) and accept.address == facts.body.address
+    return delivered and isinstance(accept, wire.WireAccepted) and accept.address == facts.body.address
 
 
 def _names_what_was_changed(act: Event, receipt: delivery.ChunkAcked) -> bool:
@@ -271,7 +245,7 @@ def _names_what_was_changed(act: Event, receipt: delivery.ChunkAcked) -> bool:
 
 
 def _place(event: Event) -> Address | None:
-    return event.body.address if isinstance(event.body, WireAccepted | WireActed) else None
+    return event.body.address if isinstance(event.body, wire.WireAccepted | WireActed) else None
 
 
 def _promise(state: IntentState, chunks: int) -> str:

@@ -8,7 +8,6 @@ from trunkline.core.states.delegation import CallbackState, HandOutcome
 from trunkline.core.values import Address, IntentKind, IntentState, WorkKind
 from trunkline.sim.events.processes import ProcessThawed
 from trunkline.sim.index.projection import on
-from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker, cited
 
 #: seconds within which an idle requester must begin to read a result
@@ -50,7 +49,6 @@ class _Run:
 class EveryRunReports(Checker):
     """L2: each run of a hand is reported to its requester once, however it ended and however busy the requester was."""
 
-    id = "L2"
     title = "Every hand run reports back"
     sentence = (
         "A run that was dispatched leads, however it ends, to one callback turn of its requester, which begins within "
@@ -58,25 +56,21 @@ class EveryRunReports(Checker):
         "own thread only is also in the transcript of its requester."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        self._runs: dict[str, _Run] = {}
-        #: callback work -> its run
-        self._backs: dict[str, str] = {}
-        #: session -> end of its last turn
-        self._idle: dict[str, float] = {}
-        #: since when a process that holds the store has been awake
-        self._up = 0.0
+    _runs: dict[str, _Run] = {}
+    #: callback work -> its run
+    _backs: dict[str, str] = {}
+    #: session -> end of its last turn
+    _idle: dict[str, float] = {}
+    #: since when a process that holds the store has been awake
+    _up = 0.0
 
     # ------------------------------------------------------------ a run
 
-    @on(hands.DelegationAccepted)
-    def _accepted(self, event: Event, _body: hands.DelegationAccepted) -> None:
+    def on_accepted(self, event: Event, _body: hands.DelegationAccepted) -> None:
         self.exercised += 1
         self._runs.setdefault(event.delegation or "", _Run(event))
 
-    @on(hands.CompletionPlanned)
-    def _planned(self, event: Event, body: hands.CompletionPlanned) -> None:
+    def on_planned(self, event: Event, body: hands.CompletionPlanned) -> None:
         """For a requester that is gone and had no place, the plan itself is the notice to the operator."""
         run = self._runs.get(event.delegation or "")
         if run is None:
@@ -85,8 +79,7 @@ class EveryRunReports(Checker):
         gone = [step.reason is Reason.REQUESTER_REPLACED for step in body.steps]
         run.reported |= run.origin is None and bool(gone) and all(gone)
 
-    @on(hands.CallbackChanged)
-    def _changed(self, event: Event, body: hands.CallbackChanged) -> None:
+    def on_changed(self, event: Event, body: hands.CallbackChanged) -> None:
         """Note a report that is discarded, as the operator or the caller wants, or that an operator has read again."""
         run = self._runs.get(event.delegation or "")
         if run is None:
@@ -120,8 +113,7 @@ class EveryRunReports(Checker):
         if run is not None and body.session_id == self.run.delegated_in.get(event.delegation or ""):
             run.line = event
 
-    @on(bindings.FallbackDenied)
-    def _denied(self, event: Event, _body: bindings.FallbackDenied) -> None:
+    def on_denied(self, event: Event, _body: bindings.FallbackDenied) -> None:
         """A denied fallback counts as a report: the operator configured it for unusable conversations."""
         run = self._runs.get(event.delegation or "")
         if run is not None:
@@ -187,8 +179,7 @@ class EveryRunReports(Checker):
             run.reported = True
             run.read = event
 
-    @on(gateway.ProcessStarted, leases.LeaseTaken, ProcessThawed)
-    def _process_up(self, event: Event, _body: gateway.ProcessStarted | leases.LeaseTaken | ProcessThawed) -> None:
+    def on_process_up(self, event: Event, _body: gateway.ProcessStarted | leases.LeaseTaken | ProcessThawed) -> None:
         """Without a process nothing is reported; the next one repeats an interrupted turn. One may stand by."""
         if self.run.processes.holds(event.generation):
             self._up = event.at

@@ -7,11 +7,9 @@ from trunkline.core.events import Event, bindings, delivery, gateway, hands
 from trunkline.core.reasons import Reason
 from trunkline.core.store.delegations import PostVerb
 from trunkline.core.values import Address, IntentKind, IntentState, WorkKind
+from trunkline.sim.events import wire, world
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
-from trunkline.sim.events.wire import NO_PLACE, WireAccepted, WireRefused
-from trunkline.sim.events.world import PlatformConnected, PlatformPushed
-from trunkline.sim.index.projection import on
-from trunkline.sim.index.run_facts import Lane, RunFacts
+from trunkline.sim.index.run_facts import Lane
 from trunkline.sim.invariants.base import Checker
 
 #: seconds within which a receipt must be stored, unless an event explains the delay
@@ -24,48 +22,43 @@ _EXPLAINED = ("silent", "replied")
 class NothingSilent(Checker):
     """V1: nothing disappears, and nothing is sent, without an event that explains it."""
 
-    id = "V1"
     title = "Nothing silent"
     sentence = (
         "Each drop, suppression and failure is an event with a reason; each accept belongs to an intent; and hooks "
         "are notified of the outcome of everything they saw, once."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: pushes without an inbound.received -> the push, and the process that was connected
-        self._pushed: dict[int, tuple[Event, int | None]] = {}
-        #: channel and account -> the process that opened the live connection. A new holder of the store opens
-        #: its own only some time later, and a frozen process keeps what was pushed to it until it dies.
-        self._connected: dict[tuple[str, str], int | None] = {}
-        self._open: dict[str, Event] = {}
-        #: messages that a process has received, by place and id
-        self._had: set[tuple[Address, str, int | None]] = set()
-        #: turns that ended, until their answer or its absence is recorded
-        self._silent: dict[str, Event] = {}
-        #: turns that work on a task, whose answer is the result of a delegation
-        self._tasks: set[str] = set()
-        #: delegations of which an operator has discarded the report
-        self._discarded: set[str | None] = set()
-        #: refused requests, until the gateway records the outcome -> the refusal, and the process that asked
-        self._refused: dict[tuple[str, int, int], tuple[Event, int | None]] = {}
-        self._store_failed = -1.0
-        #: intents that hooks have seen, and the outcomes that they were notified of
-        self._hooked: dict[str, Event] = {}
-        self._outcomes: dict[str, Event] = {}
-        #: how often hooks were asked, less how often they were notified
-        self._unnotified = Counter[str]()
-        #: transcript lines that the store refused
-        self._unstored: set[str] = set()
+    #: pushes without an inbound.received -> the push, and the process that was connected
+    _pushed: dict[int, tuple[Event, int | None]] = {}
+    #: channel and account -> the process that opened the live connection. A new holder of the store opens
+    #: its own only some time later, and a frozen process keeps what was pushed to it until it dies.
+    _connected: dict[tuple[str, str], int | None] = {}
+    _open: dict[str, Event] = {}
+    #: messages that a process has received, by place and id
+    _had: set[tuple[Address, str, int | None]] = set()
+    #: turns that ended, until their answer or its absence is recorded
+    _silent: dict[str, Event] = {}
+    #: turns that work on a task, whose answer is the result of a delegation
+    _tasks: set[str] = set()
+    #: delegations of which an operator has discarded the report
+    _discarded: set[str | None] = set()
+    #: refused requests, until the gateway records the outcome -> the refusal, and the process that asked
+    _refused: dict[tuple[str, int, int], tuple[Event, int | None]] = {}
+    _store_failed = -1.0
+    #: intents that hooks have seen, and the outcomes that they were notified of
+    _hooked: dict[str, Event] = {}
+    _outcomes: dict[str, Event] = {}
+    #: how often hooks were asked, less how often they were notified
+    _unnotified = Counter[str]()
+    #: transcript lines that the store refused
+    _unstored: set[str] = set()
 
     # ------------------------------------------------------------ on the way in
 
-    @on(PlatformConnected)
-    def _platform_connected(self, _event: Event, body: PlatformConnected) -> None:
+    def on_platform_connected(self, _event: Event, body: world.PlatformConnected) -> None:
         self._connected[body.channel, body.account] = self.run.processes.holder
 
-    @on(PlatformPushed)
-    def _platform_pushed(self, event: Event, body: PlatformPushed) -> None:
+    def on_platform_pushed(self, event: Event, body: world.PlatformPushed) -> None:
         process = self._process_of(body.address)
         if body.replay and (body.address, body.message_id, process) in self._had:
             # An adapter that asks again for what it has not confirmed yet need not hand it over again.
@@ -78,8 +71,7 @@ class NothingSilent(Checker):
         """The process that is connected to the account of a place."""
         return self._connected.get((place.channel, place.account), self.run.processes.holder)
 
-    @on(gateway.InboundReceived)
-    def _received(self, event: Event, body: gateway.InboundReceived) -> None:
+    def on_received(self, event: Event, body: gateway.InboundReceived) -> None:
         self.exercised += 1
         self._had.add((body.address, body.message_id, self._process_of(body.address)))
         if self._pushed.pop(event.cause or 0, None) is None:
@@ -93,23 +85,20 @@ class NothingSilent(Checker):
         # It may have been pushed more than once, before the gateway took it.
         for seq, (push, _) in [*self._pushed.items()]:
             pushed = push.body
-            assert isinstance(pushed, PlatformPushed)
+            assert isinstance(pushed, world.PlatformPushed)
             if pushed.address == body.address and pushed.message_id == body.message_id:
                 del self._pushed[seq]
 
-    @on(gateway.InboundAdmitted, gateway.InboundDropped)
-    def _accounted(self, event: Event, _body: gateway.InboundAdmitted | gateway.InboundDropped) -> None:
+    def on_accounted(self, event: Event, _body: gateway.InboundAdmitted | gateway.InboundDropped) -> None:
         self._open.pop(event.inbound or "", None)
 
     # ------------------------------------------------------------ on the way out
 
-    @on(delivery.OperatorActed)
-    def _operator_acted(self, event: Event, body: delivery.OperatorActed) -> None:
+    def on_operator_acted(self, event: Event, body: delivery.OperatorActed) -> None:
         if body.verb == PostVerb.DISCARD.value:
             self._discarded.add(event.delegation)
 
-    @on(gateway.TurnEnded)
-    def _turn_ended(self, event: Event, body: gateway.TurnEnded) -> None:
+    def on_turn_ended(self, event: Event, body: gateway.TurnEnded) -> None:
         if body.outcome == "silent" and event.turn in self._tasks:
             # The task goes on, or its delegation ends with an empty result.
             return
@@ -121,25 +110,21 @@ class NothingSilent(Checker):
         if body.outcome in _EXPLAINED:
             self._silent[event.turn or ""] = event
 
-    @on(gateway.TurnStarted)
-    def _turn_started(self, event: Event, body: gateway.TurnStarted) -> None:
+    def on_turn_started(self, event: Event, body: gateway.TurnStarted) -> None:
         if body.origin is None and body.work in (WorkKind.TASK, WorkKind.CALLBACK):
             self._tasks.add(event.turn or "")
 
-    @on(hands.DelegationFinished, hands.DelegationIgnored)
-    def _result(self, event: Event, _body: hands.DelegationFinished | hands.DelegationIgnored) -> None:
+    def on_result(self, event: Event, _body: hands.DelegationFinished | hands.DelegationIgnored) -> None:
         """The text that the turn of a task returned is the result of its delegation."""
         for turn in [turn for turn in self._tasks if turn in self._silent]:
             if self._silent[turn].delegation == event.delegation:
                 del self._silent[turn]
 
-    @on(delivery.IntentPrepared)
-    def _prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
+    def on_prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
         if body.intent_kind in (IntentKind.REPLY, IntentKind.HEARTBEAT):
             self._settle_reply(event)
 
-    @on(delivery.IntentSettled)
-    def _settled(self, event: Event, body: delivery.IntentSettled) -> None:
+    def on_settled(self, event: Event, body: delivery.IntentSettled) -> None:
         """A hook has cancelled the answer before it was stored."""
         if body.state is IntentState.CANCELLED:
             self._settle_reply(event)
@@ -149,20 +134,17 @@ class NothingSilent(Checker):
         if self._silent:
             self._silent.pop(event.turn or "", None)
 
-    @on(delivery.IntentSuppressed)
-    def _suppressed(self, event: Event, _body: delivery.IntentSuppressed) -> None:
+    def on_suppressed(self, event: Event, _body: delivery.IntentSuppressed) -> None:
         self.exercised += 1
         self._silent.pop(event.turn or "", None)
 
-    @on(WireAccepted)
-    def _accepted(self, event: Event, _body: WireAccepted) -> None:
+    def on_accepted(self, event: Event, _body: wire.WireAccepted) -> None:
         if (event.intent or "") not in self.run.intents:
             summary = "a message was accepted that belongs to no intent"
             expected = "an intent.prepared before the accept"
             self.accuse(event, summary, expected, shown=f"wire.accepted of {event.intent}")
 
-    @on(WireRefused)
-    def _wire_refused(self, event: Event, body: WireRefused) -> None:
+    def on_wire_refused(self, event: Event, body: wire.WireRefused) -> None:
         self.exercised += 1
         facts = self.run.intents.get(event.intent or "")
         started = None if facts is None else facts.started
@@ -170,15 +152,13 @@ class NothingSilent(Checker):
         if asked_by is None or not self.run.processes.gone(asked_by):
             self._refused[event.intent or "", body.chunk, body.attempt] = (event, asked_by)
 
-    @on(bindings.PlaceReopened)
-    def _reopened(self, event: Event, _body: bindings.PlaceReopened) -> None:
+    def on_reopened(self, event: Event, _body: bindings.PlaceReopened) -> None:
         """A bound thread was unarchived: a refused send is repeated within the same attempt."""
         for key, (refused, _) in tuple(self._refused.items()):
-            if key[0] == event.intent and getattr(refused.body, "reason", None) in NO_PLACE:
+            if key[0] == event.intent and getattr(refused.body, "reason", None) in wire.NO_PLACE:
                 del self._refused[key]
 
-    @on(delivery.AttemptEnded)
-    def _attempt_ended(self, event: Event, body: delivery.AttemptEnded) -> None:
+    def on_attempt_ended(self, event: Event, body: delivery.AttemptEnded) -> None:
         if not self._refused:
             return
         refused, _ = self._refused.pop((event.intent or "", body.chunk, body.attempt), (None, None))
@@ -189,31 +169,26 @@ class NothingSilent(Checker):
         expected = f"an attempt.ended with the reason {why}"
         self.accuse(event, summary, expected, refused, shown=f"attempt.ended: {body.reason.value}")
 
-    @on(delivery.MirrorRefused)
-    def _mirror_refused(self, event: Event, _body: delivery.MirrorRefused) -> None:
+    def on_mirror_refused(self, event: Event, _body: delivery.MirrorRefused) -> None:
         self.exercised += 1
         self._unstored.add(event.intent or "")
 
-    @on(delivery.LaneWaiting)
-    def _waiting(self, _event: Event, _body: delivery.LaneWaiting) -> None:
+    def on_waiting(self, _event: Event, _body: delivery.LaneWaiting) -> None:
         """A message that is not sent yet, for a recorded reason."""
         self.exercised += 1
 
-    @on(gateway.StoreFailed)
-    def _store_refused(self, event: Event, _body: gateway.StoreFailed) -> None:
+    def on_store_refused(self, event: Event, _body: gateway.StoreFailed) -> None:
         self.exercised += 1
         self._store_failed = event.at
 
     # ------------------------------------------------------------ hooks
 
-    @on(delivery.HookSending)
-    def _hook_sending(self, event: Event, _body: delivery.HookSending) -> None:
+    def on_hook_sending(self, event: Event, _body: delivery.HookSending) -> None:
         self.exercised += 1
         self._hooked[event.intent or ""] = event
         self._unnotified[event.intent or ""] += 1
 
-    @on(delivery.HookSent)
-    def _hook_sent(self, event: Event, body: delivery.HookSent) -> None:
+    def on_hook_sent(self, event: Event, body: delivery.HookSent) -> None:
         intent = event.intent or ""
         before = self._outcomes.setdefault(intent, event)
         self._unnotified[intent] -= 1
@@ -237,8 +212,7 @@ class NothingSilent(Checker):
 
     # ------------------------------------------------------------ ends
 
-    @on(ProcessCrashed, ProcessStopped)
-    def _process_gone(self, event: Event, _body: ProcessCrashed | ProcessStopped) -> None:
+    def on_process_gone(self, event: Event, _body: ProcessCrashed | ProcessStopped) -> None:
         """Forget what the process held, which L1 judges; check the receipts that it owed. Others owe theirs still."""
         gone = event.generation
         self._receipts_kept(event, gone)

@@ -3,10 +3,8 @@
 from bisect import bisect_right
 
 from trunkline.core.events import Event, delivery, gateway, leases
+from trunkline.sim.events import script, wire
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped, ProcessThawed
-from trunkline.sim.events.script import RunPhase
-from trunkline.sim.events.wire import WireAccepted
-from trunkline.sim.index.projection import on, on_intent
 from trunkline.sim.index.run_facts import IntentFacts, LaneFacts, RunFacts
 from trunkline.sim.invariants.base import Checker, cited
 
@@ -64,7 +62,6 @@ class BusyTime:
 class NoHeadOfLine(Checker):
     """L6: a due message is attempted soon, whatever other conversations do."""
 
-    id = "L6"
     title = "No head-of-line blocking"
     sentence = (
         "The first open message of a conversation is attempted within a minute of being due, whatever the state of "
@@ -88,13 +85,11 @@ class NoHeadOfLine(Checker):
 
     # ------------------------------------------------------------ what may hold everything up
 
-    @on(RunPhase)
-    def _phase(self, event: Event, body: RunPhase) -> None:
+    def on_phase(self, event: Event, body: script.RunPhase) -> None:
         if body.phase == "healed":
             self._healed = event.at
 
-    @on(gateway.ProcessStarted, leases.LeaseTaken, ProcessThawed)
-    def _process_up(self, event: Event, _body: gateway.ProcessStarted | leases.LeaseTaken | ProcessThawed) -> None:
+    def on_process_up(self, event: Event, _body: gateway.ProcessStarted | leases.LeaseTaken | ProcessThawed) -> None:
         """A process that stands by attempts nothing, so its start is no excuse."""
         if self.run.processes.holds(event.generation):
             self._since, self._up = event.at, event
@@ -102,12 +97,10 @@ class NoHeadOfLine(Checker):
         if isinstance(event.body, leases.LeaseTaken):
             self._begin_again(event)
 
-    @on(gateway.ProcessRecovered)
-    def _process_found(self, event: Event, body: gateway.ProcessRecovered) -> None:
+    def on_process_found(self, event: Event, body: gateway.ProcessRecovered) -> None:
         self._found = body.intents
 
-    @on(ProcessCrashed, ProcessStopped)
-    def _process_gone(self, event: Event, _body: ProcessCrashed | ProcessStopped) -> None:
+    def on_process_gone(self, event: Event, _body: ProcessCrashed | ProcessStopped) -> None:
         if self.run.processes.holds(event.generation):
             for queue in self.run.lanes.values():
                 due = self._since if queue.due is None else max(queue.due, self._since)
@@ -126,14 +119,12 @@ class NoHeadOfLine(Checker):
             if queue.open and queue.due is None:
                 queue.due, queue.due_by = event.at, event
 
-    @on(gateway.StoreFailed)
-    def _store_failed(self, event: Event, _body: gateway.StoreFailed) -> None:
+    def on_store_failed(self, event: Event, _body: gateway.StoreFailed) -> None:
         self._since, self._up = event.at, event
 
     # ------------------------------------------------------------ each conversation
 
-    @on(delivery.IntentPrepared)
-    def _prepared(self, event: Event, _body: delivery.IntentPrepared) -> None:
+    def on_prepared(self, event: Event, _body: delivery.IntentPrepared) -> None:
         self._ends_before[event.intent or ""] = self._ends
         self._enqueue(event)
 
@@ -143,19 +134,16 @@ class NoHeadOfLine(Checker):
             queue.due, queue.due_by = event.at, event
         queue.open[event.intent or ""] = None
 
-    @on_intent(delivery.OperatorActed)
-    def _operator_acted(self, event: Event, _body: delivery.OperatorActed, facts: IntentFacts) -> None:
+    def on_operator_acted(self, event: Event, _body: delivery.OperatorActed, facts: IntentFacts) -> None:
         if not facts.closed:
             self._enqueue(event)
 
-    @on_intent(delivery.IntentSettled)
-    def _settled(self, event: Event, _body: delivery.IntentSettled, facts: IntentFacts) -> None:
+    def on_settled(self, event: Event, _body: delivery.IntentSettled, facts: IntentFacts) -> None:
         facts.queue.open.pop(event.intent or "", None)
         facts.queue.due, facts.queue.due_by = event.at, event
         facts.queue.waiting = None
 
-    @on_intent(delivery.RecoveryDecided)
-    def _recovered(self, event: Event, body: delivery.RecoveryDecided, facts: IntentFacts) -> None:
+    def on_recovered(self, event: Event, body: delivery.RecoveryDecided, facts: IntentFacts) -> None:
         """A look-up is due when the request can no longer arrive, and a resend that two processes ended in, later."""
         if body.at is None:
             return
@@ -163,12 +151,10 @@ class NoHeadOfLine(Checker):
         if body.decision == "lookup" or (body.decision == "resend" and ended > 1):
             facts.queue.due, facts.queue.due_by = body.at, event
 
-    @on_intent(delivery.LaneWaiting)
-    def _waiting(self, event: Event, body: delivery.LaneWaiting, facts: IntentFacts) -> None:
+    def on_waiting(self, event: Event, body: delivery.LaneWaiting, facts: IntentFacts) -> None:
         facts.queue.due, facts.queue.due_by, facts.queue.waiting = body.until, event, event
 
-    @on_intent(delivery.AttemptStarted)
-    def _started(self, event: Event, _body: delivery.AttemptStarted, facts: IntentFacts) -> None:
+    def on_started(self, event: Event, _body: delivery.AttemptStarted, facts: IntentFacts) -> None:
         self.exercised += 1
         queue = facts.queue
         self._busy.begins(queue.lane, event.at, self._workers)
@@ -179,8 +165,7 @@ class NoHeadOfLine(Checker):
         elif queue.open and due is not None and event.at - due > BOUND and event.at - self._since > BOUND:
             self._late(event, queue, max(due, self._since))
 
-    @on_intent(delivery.AttemptEnded)
-    def _ended(self, event: Event, body: delivery.AttemptEnded, facts: IntentFacts) -> None:
+    def on_ended(self, event: Event, body: delivery.AttemptEnded, facts: IntentFacts) -> None:
         self._busy.ends(facts.queue.lane, event.at)
         facts.queue.due, facts.queue.due_by = event.at if body.retry_at is None else body.retry_at, event
 
@@ -212,15 +197,13 @@ class NoHeadOfLine(Checker):
 class FifoDelivery(Checker):
     """O1: people see a conversation's messages in the order of preparation, whatever path they took."""
 
-    id = "O1"
     title = "FIFO per conversation"
     sentence = (
         "Accepts in one conversation are in the order of preparation, over all paths; a later arrival belongs to an "
         "intent whose end was already recorded."
     )
 
-    @on_intent(WireAccepted)
-    def _accepted(self, event: Event, body: WireAccepted, facts: IntentFacts) -> None:
+    def on_accepted(self, event: Event, body: wire.WireAccepted, facts: IntentFacts) -> None:
         queue, seq = facts.queue, facts.prepared.seq
         newest = queue.newest
         if newest is None or newest[:2] < (seq, body.chunk):

@@ -5,11 +5,9 @@ from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.events import Event, delivery, gateway, leases
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, Idempotency, IntentKind, IntentState
+from trunkline.sim.events import script, wire
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
-from trunkline.sim.events.script import FaultFired, HookRewrote, SaidTwice
-from trunkline.sim.events.wire import WireAccepted, WireLookedUp, WireRefused, WireResponseLost
-from trunkline.sim.index.projection import on, on_intent
-from trunkline.sim.index.run_facts import IntentFacts, Lane, RunFacts
+from trunkline.sim.index.run_facts import IntentFacts, Lane
 from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
 
 #: suppressed without any text to deliver
@@ -23,7 +21,6 @@ _SAID_BEFORE = (Reason.ALREADY_SENT, Reason.PARKED)
 class SentOnce(Checker):
     """D3: a turn posts a text once in one place, and a tool send elsewhere does not suppress the reply."""
 
-    id = "D3"
     title = "Tool send versus final reply"
     evidence = EvidenceKind.COPIES
     sentence = (
@@ -31,23 +28,20 @@ class SentOnce(Checker):
         "sends of it, or hooks made them equal; the reply is suppressed only if the turn has posted it in that place."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: turn -> place and text -> the first intent that was accepted with them
-        self._said: dict[str, dict[tuple[Lane, str], Event]] = {}
-        #: intent -> the words of its agent, which a hook of the cast replaced
-        self._originals: dict[str, str] = {}
-        #: turn -> its final reply
-        self._replies: dict[str, Event] = {}
-        #: turn or intent -> how often its agent asked for a send once more, or a hook made two equal
-        self._repeated: dict[str, int] = {}
-        #: what was suppressed, with its words, and its place where that is known
-        self._suppressed_replies: list[tuple[Event, Lane | None, str]] = []
-        #: turn -> place and text of the requests of its tool whose response was lost, or whose words a hook replaced
-        self._doubted: dict[str, set[tuple[Lane, str]]] = {}
+    #: turn -> place and text -> the first intent that was accepted with them
+    _said: dict[str, dict[tuple[Lane, str], Event]] = {}
+    #: intent -> the words of its agent, which a hook of the cast replaced
+    _originals: dict[str, str] = {}
+    #: turn -> its final reply
+    _replies: dict[str, Event] = {}
+    #: turn or intent -> how often its agent asked for a send once more, or a hook made two equal
+    _repeated: dict[str, int] = {}
+    #: what was suppressed, with its words, and its place where that is known
+    _suppressed_replies: list[tuple[Event, Lane | None, str]] = []
+    #: turn -> place and text of the requests of its tool whose response was lost, or whose words a hook replaced
+    _doubted: dict[str, set[tuple[Lane, str]]] = {}
 
-    @on_intent(WireAccepted)
-    def _accepted(self, event: Event, _body: WireAccepted, facts: IntentFacts) -> None:
+    def on_accepted(self, event: Event, _body: wire.WireAccepted, facts: IntentFacts) -> None:
         turn = facts.prepared.turn
         if turn is None or len(facts.accepts) > 1:
             return
@@ -77,23 +71,19 @@ class SentOnce(Checker):
         shown = [cited(e, f"{e.intent}") for e in (first, event)]
         self.accuse(event, summary, expected, first, shown=shown, first_wrong=wrong.seq)
 
-    @on(HookRewrote)
-    def _rewrote(self, event: Event, body: HookRewrote) -> None:
+    def on_rewrote(self, event: Event, body: script.HookRewrote) -> None:
         self._originals[event.intent or ""] = self.run.said_words(body.original)
 
-    @on_intent(WireResponseLost)
-    def _lost(self, _event: Event, _body: WireResponseLost, facts: IntentFacts) -> None:
+    def on_lost(self, _event: Event, _body: wire.WireResponseLost, facts: IntentFacts) -> None:
         self._doubt(facts)
 
-    @on(FaultFired)
-    def _struck(self, _event: Event, body: FaultFired) -> None:
+    def on_struck(self, _event: Event, body: script.FaultFired) -> None:
         """A request that is lost on its way: who sent it does not know that."""
         for facts in self.run.intents.values() if body.fault in _ON_THE_WAY else ():
             if facts.started is not None and not facts.over and body.detail in facts.body.text:
                 self._doubt(facts)
 
-    @on(ProcessCrashed, ProcessStopped, leases.LeaseTaken)
-    def _gone(self, event: Event, _body: ProcessCrashed | ProcessStopped | leases.LeaseTaken) -> None:
+    def on_gone(self, event: Event, _body: ProcessCrashed | ProcessStopped | leases.LeaseTaken) -> None:
         for facts in self.run.intents.values():
             if not facts.over:
                 # The next process cannot know whether it was sent.
@@ -105,8 +95,7 @@ class SentOnce(Checker):
             words = self.run.said_words(facts.body.text)
             self._doubted.setdefault(facts.prepared.turn, set()).add((facts.lane, words))
 
-    @on(delivery.IntentPrepared)
-    def _prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
+    def on_prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
         """A turn has one final reply, whatever it says."""
         if body.intent_kind is not IntentKind.REPLY or event.turn is None:
             return
@@ -117,8 +106,7 @@ class SentOnce(Checker):
         shown = [cited(e, f"{e.intent}") for e in (first, event)]
         self.accuse(event, summary, "one final reply for one turn", first, shown=shown)
 
-    @on(SaidTwice)
-    def _said_twice(self, event: Event, _body: SaidTwice) -> None:
+    def on_said_twice(self, event: Event, _body: script.SaidTwice) -> None:
         name = event.turn or event.intent or ""
         self._repeated[name] = self._repeated.get(name, 0) + 1
 
@@ -129,8 +117,7 @@ class SentOnce(Checker):
             self._repeated[name or ""] = left - 1
         return left > 0
 
-    @on(delivery.IntentSuppressed)
-    def _suppressed(self, event: Event, body: delivery.IntentSuppressed) -> None:
+    def on_suppressed(self, event: Event, body: delivery.IntentSuppressed) -> None:
         if body.reason in _UNSAID or not body.text.strip():
             return
         if event.intent in self.run.intents or event.intent in self.run.cancelled:
@@ -147,8 +134,7 @@ class SentOnce(Checker):
         self.exercised += 1
         self._suppressed_replies.append((event, lane, self.run.said_words(body.text)))
 
-    @on_intent(delivery.IntentSettled)
-    def _settled(self, event: Event, body: delivery.IntentSettled, facts: IntentFacts) -> None:
+    def on_settled(self, event: Event, body: delivery.IntentSettled, facts: IntentFacts) -> None:
         """An answer that was queued behind an equal send of its turn, and is cancelled for it, is suppressed too."""
         if body.state is IntentState.CANCELLED and body.reason in _SAID_BEFORE:
             self._suppressed_replies.append((event, facts.lane, self.run.said_words(facts.body.text)))
@@ -178,7 +164,6 @@ IN_DOUBT = (Reason.RESPONSE_LOST, Reason.NO_RECEIPT, Reason.LOOKUP_FAILED)
 class NoBlindReplay(Checker):
     """D4: a chunk that was accepted is not sent again, and one that may have been only where that does no harm."""
 
-    id = "D4"
     from_anywhere = True
     title = "Ambiguity is never replayed blindly"
     sentence = (
@@ -187,19 +172,16 @@ class NoBlindReplay(Checker):
         "itself; never by another transport. A change is requested again only if that has no further effect."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: intents whose next chunk may have been accepted -> the event of the doubt
-        self._doubts: dict[str, Event] = {}
-        #: keys that a look-up did not find -> the look-up
-        self._unknown: dict[str, Event] = {}
-        #: attempts whose response was lost on the wire
-        self._lost: dict[tuple[str, int, int], Event] = {}
-        #: chunks that policy sent again -> the attempt
-        self._marked: dict[tuple[str, int], Event] = {}
+    #: intents whose next chunk may have been accepted -> the event of the doubt
+    _doubts: dict[str, Event] = {}
+    #: keys that a look-up did not find -> the look-up
+    _unknown: dict[str, Event] = {}
+    #: attempts whose response was lost on the wire
+    _lost: dict[tuple[str, int, int], Event] = {}
+    #: chunks that policy sent again -> the attempt
+    _marked: dict[tuple[str, int], Event] = {}
 
-    @on(delivery.AttemptEnded)
-    def _ended(self, event: Event, body: delivery.AttemptEnded) -> None:
+    def on_ended(self, event: Event, body: delivery.AttemptEnded) -> None:
         intent = event.intent or ""
         if self._lost:
             self._lost.pop((intent, body.chunk, body.attempt), None)
@@ -225,8 +207,7 @@ class NoBlindReplay(Checker):
         asked = self._unknown.get(f"{intent}/{body.chunk}")
         return body.reason is Reason.NOT_FOUND_BY_LOOKUP and asked is not None and asked.seq > self._doubts[intent].seq
 
-    @on(ProcessCrashed, ProcessStopped, leases.LeaseTaken)
-    def _process_gone(self, event: Event, _body: ProcessCrashed | ProcessStopped | leases.LeaseTaken) -> None:
+    def on_process_gone(self, event: Event, _body: ProcessCrashed | ProcessStopped | leases.LeaseTaken) -> None:
         """Requests that a process had on the wire when it died or was replaced may have been accepted."""
         replaced = isinstance(event.body, leases.LeaseTaken)
         for intent, facts in self.run.intents.items():
@@ -238,19 +219,16 @@ class NoBlindReplay(Checker):
             if isinstance(started.body, delivery.AttemptStarted):
                 self._lost.pop((intent, started.body.chunk, started.body.attempt), None)
 
-    @on(delivery.OperatorActed)
-    def _operator_acted(self, event: Event, _body: delivery.OperatorActed) -> None:
+    def on_operator_acted(self, event: Event, _body: delivery.OperatorActed) -> None:
         """An operator has checked; a later doubt is a new one."""
         self._doubts.pop(event.intent or "", None)
         self._marked = {chunk: sent for chunk, sent in self._marked.items() if chunk[0] != event.intent}
 
-    @on(WireLookedUp)
-    def _looked_up(self, event: Event, body: WireLookedUp) -> None:
+    def on_looked_up(self, event: Event, body: wire.WireLookedUp) -> None:
         if not body.found:
             self._unknown[body.key] = event
 
-    @on_intent(delivery.AttemptStarted)
-    def _started(self, event: Event, body: delivery.AttemptStarted, facts: IntentFacts) -> None:
+    def on_started(self, event: Event, body: delivery.AttemptStarted, facts: IntentFacts) -> None:
         if facts.body.chunks > 1:
             self.exercised += 1
             if body.chunk != facts.acked:
@@ -288,8 +266,7 @@ class NoBlindReplay(Checker):
             return None
         return account.idempotency is Idempotency.KEY
 
-    @on(delivery.TransportFallback)
-    def _fallback(self, event: Event, body: delivery.TransportFallback) -> None:
+    def on_fallback(self, event: Event, body: delivery.TransportFallback) -> None:
         """Another transport does not know the keys of the first one."""
         intent = event.intent or ""
         self.exercised += 1
@@ -304,13 +281,11 @@ class NoBlindReplay(Checker):
 
     # ------------------------------------------------------------ on the wire
 
-    @on(WireResponseLost)
-    def _response_lost(self, event: Event, body: WireResponseLost) -> None:
+    def on_response_lost(self, event: Event, body: wire.WireResponseLost) -> None:
         self.exercised += 1
         self._lost[event.intent or "", body.chunk, body.attempt] = event
 
-    @on(WireAccepted, WireRefused)
-    def _requested_again(self, event: Event, body: WireAccepted | WireRefused) -> None:
+    def on_requested_again(self, event: Event, body: wire.WireAccepted | wire.WireRefused) -> None:
         """Detect several requests within one attempt, made by retries below the gateway."""
         if self._marked:
             self._seen_marked(event)
@@ -323,7 +298,7 @@ class NoBlindReplay(Checker):
 
     def _seen_marked(self, event: Event) -> None:
         body = event.body
-        if not isinstance(body, WireAccepted):
+        if not isinstance(body, wire.WireAccepted):
             return
         sent = self._marked.get((event.intent or "", body.chunk))
         if sent is None or sent.seq > event.seq or getattr(sent.body, "attempt", 0) != body.attempt:

@@ -3,8 +3,6 @@
 from trunkline.core.events import Event, delivery, hands, leases
 from trunkline.core.reasons import Reason
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
-from trunkline.sim.index.projection import on
-from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker, cited
 
 #: renewals are not recorded; a frozen process had renewed within this part of its lease
@@ -16,41 +14,35 @@ _AWAKE = 1.0
 class SingleClaim(Checker):
     """D5: a process sends only while it holds the store's lease; attempts and runs of hands never overlap."""
 
-    id = "D5"
     title = "Single claim"
     sentence = (
         "One process at a time holds a store; it alone makes attempts, which never overlap on one intent; and each "
         "process starts, or restarts, a hand's run at most once."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: the last claim, that of the holder
-        self._claim: Event | None = None
-        #: process -> its claim
-        self._claims: dict[int, Event] = {}
-        #: process -> when it froze, and when it resumed, if it did
-        self._still: dict[int, tuple[float, float | None]] = {}
-        #: claims made while another process still held the store
-        self._wrong: set[int] = set()
-        #: attempts in progress by intent
-        self._running: dict[str, Event] = {}
-        #: starts of hands by delegation
-        self._hands: dict[str, Event] = {}
+    #: the last claim, that of the holder
+    _claim: Event | None = None
+    #: process -> its claim
+    _claims: dict[int, Event] = {}
+    #: process -> when it froze, and when it resumed, if it did
+    _still: dict[int, tuple[float, float | None]] = {}
+    #: claims made while another process still held the store
+    _wrong: set[int] = set()
+    #: attempts in progress by intent
+    _running: dict[str, Event] = {}
+    #: starts of hands by delegation
+    _hands: dict[str, Event] = {}
 
     # ------------------------------------------------------------ processes
 
-    @on(ProcessCrashed, ProcessStopped)
-    def _process_gone(self, event: Event, _body: ProcessCrashed | ProcessStopped) -> None:
+    def on_process_gone(self, event: Event, _body: ProcessCrashed | ProcessStopped) -> None:
         self._forget(event.generation)
 
-    @on(ProcessFrozen)
-    def _process_frozen(self, event: Event, _body: ProcessFrozen) -> None:
+    def on_process_frozen(self, event: Event, _body: ProcessFrozen) -> None:
         since = self._still_since(event.generation, event.at)
         self._still[event.generation] = (event.at if since is None else since, None)
 
-    @on(ProcessThawed)
-    def _process_thawed(self, event: Event, _body: ProcessThawed) -> None:
+    def on_process_thawed(self, event: Event, _body: ProcessThawed) -> None:
         since, _ = self._still.get(event.generation, (event.at, None))
         self._still[event.generation] = (since, event.at)
 
@@ -67,8 +59,7 @@ class SingleClaim(Checker):
 
     # ------------------------------------------------------------ claims
 
-    @on(leases.LeaseTaken)
-    def _taken(self, event: Event, body: leases.LeaseTaken) -> None:
+    def on_taken(self, event: Event, body: leases.LeaseTaken) -> None:
         self.exercised += 1
         before, self._claim = self._claim, event
         self._claims[event.generation] = event
@@ -93,8 +84,7 @@ class SingleClaim(Checker):
 
     # ------------------------------------------------------------ attempts
 
-    @on(delivery.AttemptStarted)
-    def _started(self, event: Event, _body: delivery.AttemptStarted) -> None:
+    def on_started(self, event: Event, _body: delivery.AttemptStarted) -> None:
         self.exercised += 1
         intent = event.intent or ""
         other = self._running.get(intent)
@@ -107,14 +97,12 @@ class SingleClaim(Checker):
         elif claim is not None and claim.generation != event.generation:
             self._outside(claim, event)
 
-    @on(delivery.AttemptEnded)
-    def _ended(self, event: Event, _body: delivery.AttemptEnded) -> None:
+    def on_ended(self, event: Event, _body: delivery.AttemptEnded) -> None:
         started = self._running.get(event.intent or "")
         if started is not None and started.generation == event.generation:
             del self._running[event.intent or ""]
 
-    @on(hands.DelegationStarted)
-    def _hand_started(self, event: Event, _body: hands.DelegationStarted) -> None:
+    def on_hand_started(self, event: Event, _body: hands.DelegationStarted) -> None:
         """The process that takes over may restart an unfinished run once."""
         self.exercised += 1
         other = self._hands.setdefault(event.delegation or "", event)

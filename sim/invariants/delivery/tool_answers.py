@@ -7,11 +7,7 @@ from trunkline.core.channels import rules_for
 from trunkline.core.events import Event
 from trunkline.core.message_tool.parsing.params import PARAMS
 from trunkline.core.values import Address
-from trunkline.sim.events.actions import AgentTold
-from trunkline.sim.events.hands import AgentDelegated, HandBegan
-from trunkline.sim.events.script import ClientAnswered, ClientRequested, FaultFired
-from trunkline.sim.events.world import PlatformConnected
-from trunkline.sim.index.projection import on
+from trunkline.sim.events import actions, hands, script, world
 from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker
 
@@ -31,7 +27,6 @@ _WORLD = "what the configuration and the world say"
 class ToolsAnswerTheTruth(Checker):
     """A3: the answer of the message tool against the call and the wire. Costs one look-up for each call."""
 
-    id = "A3"
     title = "Tools answer the truth"
     sentence = (
         "What the message tool answers its agent is so: queued means a message or a change of that turn at the place "
@@ -39,14 +34,13 @@ class ToolsAnswerTheTruth(Checker):
         "configuration takes from an agent is refused."
     )
 
-    @on(AgentTold)
-    def _told(self, event: Event, body: AgentTold) -> None:
+    def on_told(self, event: Event, body: actions.AgentTold) -> None:
         self.exercised += 1
         for wrong, expected in self._wrong(event, body):
             what = f"{body.action} of {body.agent} is answered with {body.status}, and {wrong}: {body.asked}"
             self.accuse(event, what, expected)
 
-    def _wrong(self, event: Event, body: AgentTold) -> Iterator[tuple[str, str]]:
+    def _wrong(self, event: Event, body: actions.AgentTold) -> Iterator[tuple[str, str]]:
         asked = json.loads(body.asked)
         targets, previews = len(asked.get("targets", ())), body.status == "dry-run"
         facts = self.run.intents.get(body.named or "")
@@ -63,7 +57,7 @@ class ToolsAnswerTheTruth(Checker):
         if body.status in _WELL and is_off(self.run, body):
             yield "its configuration does not allow it", f"a refusal: {body.action} is disabled"
 
-    def _is_there(self, place: Address, body: AgentTold, asked: dict[str, object]) -> bool:
+    def _is_there(self, place: Address, body: actions.AgentTold, asked: dict[str, object]) -> bool:
         """Whether a call names a place; without a name, whether the place is of the conversation of the turn."""
         aim, at = body.aim, body.at
         if aim is not None and place.lane == aim.lane:
@@ -82,7 +76,7 @@ class ToolsAnswerTheTruth(Checker):
         return place.lane[:2] == body.at.lane[:2] and (place.conversation in rooms or place.parent in rooms)
 
 
-def is_off(run: RunFacts, body: AgentTold) -> bool:
+def is_off(run: RunFacts, body: actions.AgentTold) -> bool:
     """Whether the configuration takes an action from its agent, or closes it on its channel."""
     config, where = run.config, body.place or body.aim or body.at
     if config is None:
@@ -104,7 +98,6 @@ def is_off(run: RunFacts, body: AgentTold) -> bool:
 class RefusedForAReason(Checker):
     """E4: refusals of calls against the call, the world and the configuration. Costs one look-up for each refusal."""
 
-    id = "E4"
     title = "Refused for a reason"
     sentence = (
         "An agent or a client is refused what it asks only if something is wrong with it by the configuration or the "
@@ -112,26 +105,22 @@ class RefusedForAReason(Checker):
         "and is free, and a result has a place to go to."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: hands that have ever worked; and the open delegations of each session
-        self._hands: set[str] = set()
-        #: accounts without an adapter since the start of a process
-        self._away: set[tuple[str, ...]] = set()
-        self._open: dict[str, set[str]] = {}
+    #: hands that have ever worked; and the open delegations of each session
+    _hands: set[str] = set()
+    #: accounts without an adapter since the start of a process
+    _away: set[tuple[str, ...]] = set()
+    _open: dict[str, set[str]] = {}
 
-    @on(FaultFired, PlatformConnected)
-    def _came_or_went(self, _event: Event, body: FaultFired | PlatformConnected) -> None:
-        if isinstance(body, PlatformConnected):
+    def on_came_or_went(self, _event: Event, body: script.FaultFired | world.PlatformConnected) -> None:
+        if isinstance(body, world.PlatformConnected):
             self._away.discard((body.channel, body.account))
         elif body.fault.startswith("boot"):
             self._away.add(tuple(body.detail.split(":")))
 
-    @on(ClientAnswered)
-    def _answered(self, event: Event, body: ClientAnswered) -> None:
+    def on_answered(self, event: Event, body: script.ClientAnswered) -> None:
         request = self.run.speech.clients.get(event.cause or 0)
         asked = None if request is None else request.body
-        if body.status != "refused" or not isinstance(asked, ClientRequested) or asked.aim is None:
+        if body.status != "refused" or not isinstance(asked, script.ClientRequested) or asked.aim is None:
             return
         self.exercised += 1
         most = None if self.run.config is None else self.run.config.delivery.max_text
@@ -141,8 +130,7 @@ class RefusedForAReason(Checker):
         if there and (asked.text or "").strip() and not asked.more:
             self.accuse(event, f"a client is refused a text for {self.run.name(asked.aim)}: {body.detail}", _WORLD)
 
-    @on(AgentTold)
-    def _told(self, event: Event, body: AgentTold) -> None:
+    def on_told(self, event: Event, body: actions.AgentTold) -> None:
         if body.status != "refused":
             return
         self.exercised += 1
@@ -156,7 +144,7 @@ class RefusedForAReason(Checker):
         if wrong:
             self.accuse(event, f"{body.agent} is refused {body.action}: {body.detail}", _WORLD)
 
-    def _is_sound(self, body: AgentTold, asked: dict[str, object]) -> bool:
+    def _is_sound(self, body: actions.AgentTold, asked: dict[str, object]) -> bool:
         """Whether a call names a place of the world, or its own, and its channel has the action."""
         if any(_is_foreign(name, body.action) for name in asked):
             return False
@@ -170,12 +158,10 @@ class RefusedForAReason(Checker):
             body.reason in ("no-target", "unknown-channel") and body.action in rules_for(where.channel).actions
         )
 
-    @on(HandBegan)
-    def _began(self, _event: Event, body: HandBegan) -> None:
+    def on_began(self, _event: Event, body: hands.HandBegan) -> None:
         self._hands.add(body.hand)
 
-    @on(AgentDelegated)
-    def _delegated(self, event: Event, body: AgentDelegated) -> None:
+    def on_delegated(self, event: Event, body: hands.AgentDelegated) -> None:
         config = self.run.config
         if config is None:
             return

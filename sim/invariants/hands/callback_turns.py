@@ -1,14 +1,10 @@
 """Results as agents really get them: C2, C7, C8."""
 
-from trunkline.core.events import Event
-from trunkline.core.events.gateway import InboundReceived
+from trunkline.core.events import Event, gateway
 from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.values import WorkKind
-from trunkline.sim.events.hands import AgentGiven
-from trunkline.sim.events.world import PeerSaid
+from trunkline.sim.events import hands, world
 from trunkline.sim.index.hand_facts import HandRun
-from trunkline.sim.index.projection import on
-from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker, cited
 
 #: how the sender of a result begins; no person's id does
@@ -31,7 +27,6 @@ def _short(text: str) -> str:
 class CallbackShape(Checker):
     """C2: a callback turn says who works, for whom, and that a result follows; no other turn says so."""
 
-    id = "C2"
     title = "A callback says what it is"
     sentence = (
         "The agent that delegated gets a result in the session that delegated, from the hand that worked, for the "
@@ -39,18 +34,15 @@ class CallbackShape(Checker):
         "inside a boundary."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: prompts of callbacks so far
-        self._prompts: set[str] = set()
+    #: prompts of callbacks so far
+    _prompts: set[str] = set()
 
     @property
     def _has_prompt(self) -> bool:
         """Whether the operator wants callbacks to have a prompt."""
         return self.run.limits is None or self.run.limits.callback_prompt
 
-    @on(AgentGiven)
-    def _given(self, event: Event, body: AgentGiven) -> None:
+    def on_given(self, event: Event, body: hands.AgentGiven) -> None:
         if body.work is not WorkKind.CALLBACK:
             self._another_turn(event, body)
             return
@@ -66,22 +58,22 @@ class CallbackShape(Checker):
         self._check_prompt(event, body)
         self._check_boundary(event, body)
 
-    def _another_turn(self, event: Event, body: AgentGiven) -> None:
+    def _another_turn(self, event: Event, body: hands.AgentGiven) -> None:
         kept = [prompt for prompt in body.prompts if prompt.kind == "callback" or prompt.text in self._prompts]
         if kept:
             summary = "a turn that brings no result has the prompt of a callback"
             self.accuse(event, summary, "the prompt of a callback only in its own turn", shown=kept[0].text)
 
-    def _from_the_hand(self, event: Event, body: AgentGiven, run: HandRun) -> None:
+    def _from_the_hand(self, event: Event, body: hands.AgentGiven, run: HandRun) -> None:
         hand = body.hand if run.asked is None else run.asked.hand
         if (body.peer.id, body.peer.name) != (RESERVED + hand, hand):
             summary = f"the result of {run.id} did not come from its hand"
             shown = f"{body.peer.id} ({body.peer.name})"
             self.accuse(event, summary, f"from {RESERVED}{hand} ({hand})", shown=shown)
 
-    def _for_the_person(self, event: Event, body: AgentGiven, run: HandRun) -> None:
+    def _for_the_person(self, event: Event, body: hands.AgentGiven, run: HandRun) -> None:
         received = self.run.request_of(run.id)
-        if received is None or not isinstance(received.body, InboundReceived):
+        if received is None or not isinstance(received.body, gateway.InboundReceived):
             return
         asker = received.body.peer.id
         # A person who is called like a hand has another id for agents (C7).
@@ -91,7 +83,7 @@ class CallbackShape(Checker):
             expected = f"for {asker}, who wrote #{received.seq}"
             self.accuse(event, summary, expected, received, shown=f"for {got}")
 
-    def _in_the_session(self, event: Event, body: AgentGiven, run: HandRun) -> None:
+    def _in_the_session(self, event: Event, body: hands.AgentGiven, run: HandRun) -> None:
         asked = run.asked
         if asked is not None and (asked.agent, asked.session_id) != (body.agent, body.session_id):
             summary = f"the result of {run.id} was given to a session that did not delegate it"
@@ -99,7 +91,7 @@ class CallbackShape(Checker):
             expected, shown = f"{asked.agent} in {asked.session_id}", f"{body.agent} in {body.session_id}"
             self.accuse(event, summary, expected, *call, shown=shown)
 
-    def _check_prompt(self, event: Event, body: AgentGiven) -> None:
+    def _check_prompt(self, event: Event, body: hands.AgentGiven) -> None:
         kinds = [prompt.kind for prompt in body.prompts]
         self._prompts |= {prompt.text for prompt in body.prompts if prompt.kind == "callback"}
         right = sorted(set(kinds), key=_ORDER.index) if set(kinds) <= set(_ORDER) else []
@@ -113,7 +105,7 @@ class CallbackShape(Checker):
             summary = f"the prompts of {event.delegation} are not those of its turn"
             self.accuse(event, summary, _short(joined), shown=_short(body.prompt or ""))
 
-    def _check_boundary(self, event: Event, body: AgentGiven) -> None:
+    def _check_boundary(self, event: Event, body: hands.AgentGiven) -> None:
         """A model gets the text inside a fence that the text cannot end, below a line that names the hand."""
         before, found, after = body.frame.partition("{text}")
         opened, closed = _last_line(before), _first_line(after)
@@ -138,19 +130,16 @@ def _first_line(text: str) -> str:
 class ReservedSenders(Checker):
     """C7: nobody but a hand is called like one."""
 
-    id = "C7"
     title = "Only hands are hands"
     sentence = (
         f"No message of a person or a bot reaches an agent from a sender whose id or name begins with `{RESERVED}`."
     )
 
-    @on(PeerSaid)
-    def _said(self, event: Event, body: PeerSaid) -> None:
+    def on_said(self, event: Event, body: world.PeerSaid) -> None:
         if _is_hand(body.peer.id) or _is_hand(body.peer.name):
             self.exercised += 1
 
-    @on(AgentGiven)
-    def _given(self, event: Event, body: AgentGiven) -> None:
+    def on_given(self, event: Event, body: hands.AgentGiven) -> None:
         if body.work in (WorkKind.CALLBACK, WorkKind.TASK) or not (_is_hand(body.peer.id) or _is_hand(body.peer.name)):
             return
         self.exercised += 1
@@ -162,15 +151,13 @@ class ReservedSenders(Checker):
 class WholeResult(Checker):
     """C8: the agent can read the whole result of the hand, unchanged."""
 
-    id = "C8"
     title = "The whole result"
     sentence = (
         "The text that an agent gets as a result is what the hand returned, character for character and however long; "
         "of a hand that returned nothing, it is what the gateway stored as its end."
     )
 
-    @on(AgentGiven)
-    def _given(self, event: Event, body: AgentGiven) -> None:
+    def on_given(self, event: Event, body: hands.AgentGiven) -> None:
         run = self.run.hands.runs.get(event.delegation or "")
         if body.work is not WorkKind.CALLBACK or run is None or run.result is None or run.finished is None:
             return

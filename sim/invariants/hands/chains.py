@@ -2,13 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from trunkline.core.events import Event
-from trunkline.core.events.gateway import TurnStarted
+from trunkline.core.events import Event, gateway
 from trunkline.core.values import WorkKind
 from trunkline.sim.events.hands import AgentDelegated
 from trunkline.sim.events.world import USUAL_CHAIN, PeerSaid
-from trunkline.sim.index.projection import on
-from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker, cited
 
 
@@ -23,21 +20,17 @@ class _Talk:
 class ChainsEnd(Checker):
     """C10: what nobody asked for goes on no longer than is configured."""
 
-    id = "C10"
     title = "Chains end"
     sentence = (
         "No more turns follow from each other than are configured, unless a person writes: an agent that delegates "
         "each result again is refused at last, and bots that answer each other are not heard any more."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: ids of what bots have said
-        self._by_bots: set[str] = set()
-        self._talks: dict[str, _Talk] = {}
+    #: ids of what bots have said
+    _by_bots: set[str] = set()
+    _talks: dict[str, _Talk] = {}
 
-    @on(AgentDelegated)
-    def _delegated(self, event: Event, _body: AgentDelegated) -> None:
+    def on_delegated(self, event: Event, _body: AgentDelegated) -> None:
         """Count the results, each of which was delegated again, down to this task."""
         hands, limits = self.run.hands, self.run.limits
         if event.delegation is None or limits is None or (event.turn or "") not in hands.got:
@@ -49,16 +42,14 @@ class ChainsEnd(Checker):
             # The turn of its result will be one too many.
             self._report(event, longest, [run.given[0] for run in below[::-1] if run.given])
 
-    @on(PeerSaid)
-    def _said(self, event: Event, body: PeerSaid) -> None:
+    def on_said(self, event: Event, body: PeerSaid) -> None:
         if body.bot and body.stands_for is None:
             self._by_bots.add(event.inbound or "")
         elif body.echo_of is None:
             # Of which session the person's place is depends on the configuration: each counts as theirs.
             self._talks.clear()
 
-    @on(TurnStarted)
-    def _turn(self, event: Event, body: TurnStarted) -> None:
+    def on_turn(self, event: Event, body: gateway.TurnStarted) -> None:
         """Count the turns that bots have started in a session since a person wrote."""
         limits, inbound = self.run.limits, event.inbound or ""
         if limits is None or body.work is not WorkKind.MESSAGE or inbound not in self._by_bots:

@@ -12,7 +12,6 @@ from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.index.hand_facts import HandRun
 from trunkline.sim.index.intent_facts import IntentFacts, Lane
 from trunkline.sim.index.projection import on, on_intent
-from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
 
 
@@ -22,7 +21,6 @@ class RightPlace(Checker):
     R1 follows the gateway's own record of who delegated. This one follows the agent's call.
     """
 
-    id = "C3"
     title = "Back to where it was asked"
     evidence = EvidenceKind.MISPLACED
     sentence = (
@@ -104,7 +102,6 @@ class _Report:
 class OneCompletion(Checker):
     """C4: a result is seen once, or a reason says why not; and what the gateway says of it is what people saw."""
 
-    id = "C4"
     title = "Seen once, or a reason why not"
     sentence = (
         "The report of each ended hand comes to an end: `delivered` only of what a platform accepted, else with a "
@@ -112,23 +109,20 @@ class OneCompletion(Checker):
         "it, nothing more of it is sent."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        self._reports: dict[str, _Report] = {}
-        #: delegation -> the accepts of what reports it
-        self._seen: dict[str, list[Event]] = {}
-        #: delegation -> when its report was discarded
-        self._discarded: dict[str, Event] = {}
-        #: delegation -> the end of its callback turn
-        self._turns: dict[str, tuple[Event, str]] = {}
+    _reports: dict[str, _Report] = {}
+    #: delegation -> the accepts of what reports it
+    _seen: dict[str, list[Event]] = {}
+    #: delegation -> when its report was discarded
+    _discarded: dict[str, Event] = {}
+    #: delegation -> the end of its callback turn
+    _turns: dict[str, tuple[Event, str]] = {}
 
     @on_intent(WireAccepted, after=_OF_HANDS)
     def _accepted(self, event: Event, _body: WireAccepted, facts: IntentFacts) -> None:
         if facts.prepared.delegation is not None:
             self._seen.setdefault(facts.prepared.delegation, []).append(event)
 
-    @on(hands.CallbackChanged)
-    def _changed(self, event: Event, body: hands.CallbackChanged) -> None:
+    def on_changed(self, event: Event, body: hands.CallbackChanged) -> None:
         delegation = event.delegation or ""
         self.exercised += 1
         before = self._reports.get(delegation)

@@ -4,22 +4,17 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from trunkline.core.events import Event
+from trunkline.core.events import Event, gateway
 from trunkline.core.events.delivery import MirrorAppended
-from trunkline.core.events.gateway import TranscriptAppended
 from trunkline.core.values import Address, IntentKind
 from trunkline.sim.events import hands, wire, world
-from trunkline.sim.events.hands import AgentGiven, AgentReasoned, HandAnswered, WorkerAnswered
-from trunkline.sim.events.wire import WireAccepted
-from trunkline.sim.events.world import PeerSaid
 from trunkline.sim.index.intent_facts import IntentFacts, Lane
 from trunkline.sim.index.projection import on
-from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
 
 _WORD = re.compile(r"\w{4,}")
 #: nobody knows anything of a result before one of these
-_ANSWERS = (HandAnswered, WorkerAnswered)
+_ANSWERS = (hands.HandAnswered, hands.WorkerAnswered)
 
 
 @dataclass(slots=True)
@@ -43,7 +38,6 @@ class Noninterference(Checker):
     once for each word that people see or agents get after the first answer, so the cost is that of reading the run.
     """
 
-    id = "C1"
     title = "Results reach nobody else"
     evidence = EvidenceKind.MISPLACED
     sentence = (
@@ -51,17 +45,13 @@ class Noninterference(Checker):
         "those for which the hand worked, unless an agent sends it there on purpose."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        self._marks: dict[str, _Mark] = {}
-        self._leaked: set[str] = set()
+    _marks: dict[str, _Mark] = {}
+    _leaked: set[str] = set()
 
-    @on(HandAnswered)
-    def _answered(self, event: Event, body: HandAnswered) -> None:
+    def on_answered(self, event: Event, body: hands.HandAnswered) -> None:
         self._learn(event, event.delegation or "", body.marks)
 
-    @on(WorkerAnswered)
-    def _worker(self, event: Event, body: WorkerAnswered) -> None:
+    def on_worker(self, event: Event, body: hands.WorkerAnswered) -> None:
         # An answer to a task of others is for nobody; it belongs to the task that the worker had.
         self._learn(event, body.named if body.ticket_right else event.delegation or "", body.marks)
 
@@ -76,14 +66,14 @@ class Noninterference(Checker):
 
     # ------------------------------------------------------------ what people say and see
 
-    @on(PeerSaid, after=_ANSWERS)
-    def _said(self, event: Event, body: PeerSaid) -> None:
+    @on(world.PeerSaid, after=_ANSWERS)
+    def _said(self, event: Event, body: world.PeerSaid) -> None:
         for _, mark in self._found(body.text):
             mark.said = True
             mark.places.add(body.address.lane)
 
-    @on(WireAccepted, after=_ANSWERS)
-    def _accepted(self, event: Event, body: WireAccepted) -> None:
+    @on(wire.WireAccepted, after=_ANSWERS)
+    def _accepted(self, event: Event, body: wire.WireAccepted) -> None:
         for word, mark in self._found(body.text):
             self.exercised += 1
             facts = self.run.intents.get(event.intent or "")
@@ -96,7 +86,7 @@ class Noninterference(Checker):
                 self._leak(event, word, mark, f"at {self.run.name(body.address)}", self._astray(event, facts))
                 return
 
-    def _may_be_seen(self, mark: _Mark, facts: IntentFacts, body: WireAccepted) -> bool:
+    def _may_be_seen(self, mark: _Mark, facts: IntentFacts, body: wire.WireAccepted) -> bool:
         right = mark.places | self.run.bindings.fallbacks.get(facts.prepared.intent, set())
         for delegation in mark.answers:
             right |= self._places(delegation)
@@ -150,12 +140,12 @@ class Noninterference(Checker):
             for _, mark in self._found(body.text):
                 mark.sessions.add(body.session_id)
 
-    @on(AgentGiven, after=_ANSWERS)
-    def _given(self, event: Event, body: AgentGiven) -> None:
+    @on(hands.AgentGiven, after=_ANSWERS)
+    def _given(self, event: Event, body: hands.AgentGiven) -> None:
         self._got(event, body.text, body.session_id, body.session_key)
 
-    @on(TranscriptAppended, after=_ANSWERS)
-    def _remembered(self, event: Event, body: TranscriptAppended) -> None:
+    @on(gateway.TranscriptAppended, after=_ANSWERS)
+    def _remembered(self, event: Event, body: gateway.TranscriptAppended) -> None:
         if body.role not in ("user", "hand"):
             # A note on what did not arrive.
             for _, mark in self._found(body.text):
@@ -194,7 +184,6 @@ class Noninterference(Checker):
 class ReasoningUnseen(Checker):
     """C9: the reasoning of agents is for nobody."""
 
-    id = "C9"
     title = "Reasoning is for nobody"
     evidence = EvidenceKind.MISPLACED
     sentence = (
@@ -202,24 +191,23 @@ class ReasoningUnseen(Checker):
         "transcript, or to an agent as a result."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: word -> the event that an agent thought it
-        self._thought: dict[str, Event] = {}
+    #: word -> the event that an agent thought it
+    _thought: dict[str, Event] = {}
 
-    @on(AgentReasoned)
-    def _reasoned(self, event: Event, body: AgentReasoned) -> None:
+    def on_reasoned(self, event: Event, body: hands.AgentReasoned) -> None:
         self.exercised += 1
         for word in body.marks:
             self._thought.setdefault(word, event)
 
-    @on(WireAccepted, MirrorAppended, TranscriptAppended, AgentGiven, after=(AgentReasoned,))
-    def _told(self, event: Event, body: WireAccepted | MirrorAppended | TranscriptAppended | AgentGiven) -> None:
+    @on(wire.WireAccepted, MirrorAppended, gateway.TranscriptAppended, hands.AgentGiven, after=(hands.AgentReasoned,))
+    def _told(
+        self, event: Event, body: wire.WireAccepted | MirrorAppended | gateway.TranscriptAppended | hands.AgentGiven
+    ) -> None:
         thought = next((word for word in _WORD.findall(body.text) if word in self._thought), None)
         if thought is None:
             return
         source = self._thought[thought]
-        where = f"at {self.run.name(body.address)}" if isinstance(body, WireAccepted) else f"in {body.session_key}"
+        where = f"at {self.run.name(body.address)}" if isinstance(body, wire.WireAccepted) else f"in {body.session_key}"
         facts = self.run.intents.get(event.intent or "")
         summary = f"“{thought}”, which an agent only thought, got {where}"
         expected = "nothing of what stands between reasoning tags"
@@ -233,7 +221,6 @@ class ClosedIsClosed(Checker):
     Costs nothing before bound work has ended on such a channel, and then one look-up for each word that people see.
     """
 
-    id = "T3"
     title = "Fail closed is closed"
     evidence = EvidenceKind.MISPLACED
     sentence = (
@@ -241,17 +228,13 @@ class ClosedIsClosed(Checker):
         "conversation, also in notices, unless an agent or a hook sends it there on purpose, or a person says it."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: word -> the delegation that returned it, and its answer
-        self._words: dict[str, tuple[str, Event]] = {}
+    #: word -> the delegation that returned it, and its answer
+    _words: dict[str, tuple[str, Event]] = {}
 
-    @on(hands.HandAnswered)
-    def _answered(self, event: Event, body: hands.HandAnswered) -> None:
+    def on_answered(self, event: Event, body: hands.HandAnswered) -> None:
         self._learn(event, event.delegation or "", body.marks)
 
-    @on(hands.WorkerAnswered)
-    def _worker(self, event: Event, body: hands.WorkerAnswered) -> None:
+    def on_worker(self, event: Event, body: hands.WorkerAnswered) -> None:
         self._learn(event, body.named, body.marks)
 
     def _learn(self, event: Event, delegation: str, words: tuple[str, ...]) -> None:

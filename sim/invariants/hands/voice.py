@@ -8,7 +8,6 @@ from trunkline.core.values import Address
 from trunkline.sim.events import wire, world
 from trunkline.sim.index.intent_facts import IntentFacts
 from trunkline.sim.index.projection import on
-from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker, EvidenceKind
 
 #: the second channel's message is named after the one that could not be said
@@ -18,7 +17,6 @@ _SECOND = ".second"
 class SaidInItsCall(Checker):
     """V2: an answer is heard in the call in which it was asked for, by nobody else, and elsewhere only afterwards."""
 
-    id = "V2"
     title = "Said in its own call"
     evidence = EvidenceKind.MISPLACED
     sentence = (
@@ -27,17 +25,13 @@ class SaidInItsCall(Checker):
         "the call, and only if it was not heard to its end."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: message -> where it was said
-        self._said: dict[str, Event] = {}
+    #: message -> where it was said
+    _said: dict[str, Event] = {}
 
-    @on(world.PeerSaid)
-    def _peer_said(self, event: Event, _body: world.PeerSaid) -> None:
+    def on_peer_said(self, event: Event, _body: world.PeerSaid) -> None:
         self._said[event.inbound or ""] = event
 
-    @on(world.SpeechHeard)
-    def _heard(self, event: Event, body: world.SpeechHeard) -> None:
+    def on_heard(self, event: Event, body: world.SpeechHeard) -> None:
         self.exercised += 1
         facts = self.run.intents.get(event.intent or "")
         asked = self._asked_in(facts)

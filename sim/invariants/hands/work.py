@@ -8,8 +8,6 @@ from trunkline.core.states.delegation import HandOutcome
 from trunkline.sim.events.hands import AgentDelegated, HandBegan, WorkerAnswered, WorkerTook
 from trunkline.sim.events.processes import ProcessThawed
 from trunkline.sim.index.hand_facts import HandRun, answer_of
-from trunkline.sim.index.projection import on
-from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker, cited
 
 #: characters of a recorded text that are enough to know it by
@@ -27,7 +25,6 @@ class _Call:
 class AcceptedMeansWork(Checker):
     """C5: accepted is accepted, at once and durably; refused starts nothing."""
 
-    id = "C5"
     title = "Accepted means work"
     sentence = (
         "A call that is accepted has a delegation of its own, which is committed before its hand begins; the hand "
@@ -35,19 +32,15 @@ class AcceptedMeansWork(Checker):
         "its hand. None begins when it is older than delegations may be."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: delegation -> the call that it belongs to
-        self._calls: dict[str, tuple[_Call, Event]] = {}
-        #: when a process went on last that had stood still
-        self._thawed = -1.0
+    #: delegation -> the call that it belongs to
+    _calls: dict[str, tuple[_Call, Event]] = {}
+    #: when a process went on last that had stood still
+    _thawed = -1.0
 
-    @on(ProcessThawed)
-    def _goes_on(self, event: Event, _body: ProcessThawed) -> None:
+    def on_goes_on(self, event: Event, _body: ProcessThawed) -> None:
         self._thawed = event.at
 
-    @on(HandBegan, WorkerTook)
-    def _began(self, event: Event, body: HandBegan | WorkerTook) -> None:
+    def on_began(self, event: Event, body: HandBegan | WorkerTook) -> None:
         self.exercised += 1
         run = self.run.hands.runs.get(event.delegation or "")
         if run is None or run.accepted is None:
@@ -61,8 +54,7 @@ class AcceptedMeansWork(Checker):
             expected = f"no start after {run.accepted.at + most:.0f}s, {most:.0f} s after #{run.accepted.seq}"
             self.accuse(event, summary, expected, run.accepted, shown=f"{body.hand} begins “{body.task}”")
 
-    @on(AgentDelegated)
-    def _called(self, event: Event, body: AgentDelegated) -> None:
+    def on_called(self, event: Event, body: AgentDelegated) -> None:
         self.exercised += 1
         if event.delegation is None:
             self._check_refusal(event, body)
@@ -127,7 +119,6 @@ class AcceptedMeansWork(Checker):
 class FirstResultWins(Checker):
     """C6: one end, which is what the hand really returned first; the rest is kept as ignored."""
 
-    id = "C6"
     from_anywhere = True
     title = "The first result wins"
     sentence = (
@@ -135,14 +126,11 @@ class FirstResultWins(Checker):
         "error, progress or answer of somebody else; a later answer is recorded as ignored or refused."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        self._ends: dict[str, Event] = {}
-        #: delegation -> how many answers were recorded as ignored or refused
-        self._turned_away: dict[str, int] = {}
+    _ends: dict[str, Event] = {}
+    #: delegation -> how many answers were recorded as ignored or refused
+    _turned_away: dict[str, int] = {}
 
-    @on(DelegationFinished)
-    def _finished(self, event: Event, body: DelegationFinished) -> None:
+    def on_finished(self, event: Event, body: DelegationFinished) -> None:
         delegation = event.delegation or ""
         self.exercised += 1
         first = self._ends.setdefault(delegation, event)
@@ -177,13 +165,11 @@ class FirstResultWins(Checker):
         others = run.texts(HandOutcome.OK) | {answer_of(event)[1] for event in run.strange}
         return bool(body.text) and body.text in others
 
-    @on(DelegationIgnored, AnswerTurnedAway)
-    def _ignored(self, event: Event, _body: DelegationIgnored | AnswerTurnedAway) -> None:
+    def on_ignored(self, event: Event, _body: DelegationIgnored | AnswerTurnedAway) -> None:
         delegation = event.delegation or ""
         self._turned_away[delegation] = self._turned_away.get(delegation, 0) + 1
 
-    @on(WorkerAnswered)
-    def _worker(self, event: Event, _body: WorkerAnswered) -> None:
+    def on_worker(self, event: Event, _body: WorkerAnswered) -> None:
         self.exercised += 1
 
     def finish(self, last: Event) -> None:

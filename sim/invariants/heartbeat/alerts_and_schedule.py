@@ -5,9 +5,7 @@ import re
 from trunkline.core.events import Event, delivery, gateway, heartbeat, leases
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentKind, IntentState, WorkKind
-from trunkline.sim.events import processes, script, world
-from trunkline.sim.events.wire import WireAccepted
-from trunkline.sim.events.world import WorldHeartbeat
+from trunkline.sim.events import processes, script, wire, world
 from trunkline.sim.index.marks import shown_words
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import IntentFacts, Lane, RunFacts
@@ -16,7 +14,7 @@ from trunkline.sim.invariants.heartbeat.as_configured import heartbeat_of
 
 _DAY = 86_400.0
 #: without one of these there are no heartbeats
-_BEATS = (WorldHeartbeat, heartbeat.HeartbeatStarted)
+_BEATS = (world.WorldHeartbeat, heartbeat.HeartbeatStarted)
 #: seconds for which a request that left in time may be on its way
 _ON_ITS_WAY = 30.0
 _OK = "HEARTBEAT_OK"
@@ -44,7 +42,7 @@ def _agent(run: RunFacts, event: Event) -> str:
     return "" if facts is None else run.heartbeats.agents.get(facts.prepared.inbound or "", "")
 
 
-def _is_shown_ok(run: RunFacts, event: Event, body: WireAccepted) -> bool:
+def _is_shown_ok(run: RunFacts, event: Event, body: wire.WireAccepted) -> bool:
     """Whether a message is an acknowledgement that the configuration shows."""
     settings = run.heartbeats.configured.get(_agent(run, event))
     if settings is None or f"{body.address.channel}:{body.address.account}" not in settings.ok_shown:
@@ -57,12 +55,11 @@ def _is_shown_ok(run: RunFacts, event: Event, body: WireAccepted) -> bool:
 class OkUnseen(Checker):
     """H1: nobody sees the acknowledgement of a heartbeat, unless the configuration shows it there."""
 
-    id = "H1"
     title = "An OK is not shown"
     sentence = "No message begins or ends with a heartbeat's token, unless acknowledgements are shown in that place."
 
-    @on(WireAccepted, after=_BEATS)
-    def _accepted(self, event: Event, body: WireAccepted) -> None:
+    @on(wire.WireAccepted, after=_BEATS)
+    def _accepted(self, event: Event, body: wire.WireAccepted) -> None:
         facts = _heartbeat(self.run, event)
         if facts is None or event.intent in self.run.speech.rewritten:
             return
@@ -79,24 +76,21 @@ class OkUnseen(Checker):
 class OncePerDay(Checker):
     """H2: a heartbeat says the same text in one place at most once in 24 hours, and only such a repetition is one."""
 
-    id = "H2"
     title = "The same alert once a day"
     sentence = (
         "A heartbeat says the same text in a place at most once in 24 hours, over restarts too; and what is left out "
         "as a repetition was said in that place, or waits there."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: agent, place and text -> the last accept, and its time on the wall clock
-        self._said: dict[tuple[str, Lane, str], tuple[Event, float]] = {}
-        #: the same -> the accept that the 24 hours count from; what came too early begins no new ones
-        self._due: dict[tuple[str, Lane, str], tuple[Event, float]] = {}
-        #: places with a heartbeat in doubt, which somebody may have read -> since when
-        self._doubted: dict[Lane, float] = {}
+    #: agent, place and text -> the last accept, and its time on the wall clock
+    _said: dict[tuple[str, Lane, str], tuple[Event, float]] = {}
+    #: the same -> the accept that the 24 hours count from; what came too early begins no new ones
+    _due: dict[tuple[str, Lane, str], tuple[Event, float]] = {}
+    #: places with a heartbeat in doubt, which somebody may have read -> since when
+    _doubted: dict[Lane, float] = {}
 
-    @on(WireAccepted, after=_BEATS)
-    def _accepted(self, event: Event, body: WireAccepted) -> None:
+    @on(wire.WireAccepted, after=_BEATS)
+    def _accepted(self, event: Event, body: wire.WireAccepted) -> None:
         facts = _of_heartbeat(self.run, event.intent)
         if facts is None or body.chunk or body.media or _is_shown_ok(self.run, event, body):
             return
@@ -125,8 +119,7 @@ class OncePerDay(Checker):
         if facts is not None and body.state is IntentState.UNKNOWN:
             self._doubted[facts.lane] = self.run.heartbeats.wall(event)
 
-    @on(heartbeat.HeartbeatEnded)
-    def _ended(self, event: Event, body: heartbeat.HeartbeatEnded) -> None:
+    def on_ended(self, event: Event, body: heartbeat.HeartbeatEnded) -> None:
         if body.reason is not Reason.DUPLICATE or body.to is None:
             return
         self.exercised += 1
@@ -155,16 +148,14 @@ class OncePerDay(Checker):
 class QuietAtNight(Checker):
     """H3: outside its active hours a heartbeat neither runs nor says anything."""
 
-    id = "H3"
     title = "Active hours"
     sentence = "No heartbeat begins, and no message of one is accepted, outside the active hours of its agent."
 
-    @on(heartbeat.HeartbeatStarted)
-    def _started(self, event: Event, body: heartbeat.HeartbeatStarted) -> None:
+    def on_started(self, event: Event, body: heartbeat.HeartbeatStarted) -> None:
         self._judge(event, body.agent, f"the heartbeat of {body.agent} begins", 0.0)
 
-    @on(WireAccepted, after=_BEATS)
-    def _accepted(self, event: Event, body: WireAccepted) -> None:
+    @on(wire.WireAccepted, after=_BEATS)
+    def _accepted(self, event: Event, body: wire.WireAccepted) -> None:
         if _heartbeat(self.run, event) is not None and not body.chunk:
             self._judge(event, _agent(self.run, event), f"{event.intent} is accepted", _ON_ITS_WAY)
 
@@ -191,39 +182,33 @@ _AT_ONCE = 0.1
 class DueOnce(Checker):
     """H4: each time of a schedule that a process has promised is kept once: not twice, and not never."""
 
-    id = "H4"
     title = "A due run is kept, once"
     sentence = (
         "What a heartbeat or an entry of the schedule is due for takes place once, or an event says why not; a restart "
         "neither repeats nor forgets it, nor moves its time."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: schedule -> the promised time on the wall clock, and the event that promised it
-        self._next: dict[str, tuple[float, Event]] = {}
-        #: schedule and time -> the event with which it took place
-        self._kept: dict[tuple[str, float], Event] = {}
-        #: schedules that are due, as the running process knows
-        self._noticed: set[str] = set()
-        #: since when a process can act; none: none runs
-        self._up: float | None = None
-        #: by how much the wall clock was set, until the event in hand
-        self._offset = 0.0
+    #: schedule -> the promised time on the wall clock, and the event that promised it
+    _next: dict[str, tuple[float, Event]] = {}
+    #: schedule and time -> the event with which it took place
+    _kept: dict[tuple[str, float], Event] = {}
+    #: schedules that are due, as the running process knows
+    _noticed: set[str] = set()
+    #: since when a process can act; none: none runs
+    _up: float | None = None
+    #: by how much the wall clock was set, until the event in hand
+    _offset = 0.0
 
-    @on(leases.LeaseTaken)
-    def _process_up(self, event: Event, _body: leases.LeaseTaken) -> None:
+    def on_process_up(self, event: Event, _body: leases.LeaseTaken) -> None:
         self._up = event.at
 
-    @on(processes.ProcessCrashed, processes.ProcessStopped)
-    def _process_gone(self, event: Event, _body: processes.ProcessCrashed | processes.ProcessStopped) -> None:
+    def on_process_gone(self, event: Event, _body: processes.ProcessCrashed | processes.ProcessStopped) -> None:
         if self.run.processes.holds(event.generation):
             self._look(event)
             self._up = None
             self._noticed.clear()
 
-    @on(gateway.ConfigReloaded, world.WorldHeartbeat, script.FaultFired)
-    def _planned(self, event: Event, body: gateway.ConfigReloaded | world.WorldHeartbeat | script.FaultFired) -> None:
+    def on_planned(self, event: Event, body: gateway.ConfigReloaded | world.WorldHeartbeat | script.FaultFired) -> None:
         """Another configuration, also between two processes, or a clock that was set, may move times."""
         if not isinstance(body, script.FaultFired) or body.fault == "clock":
             self._look(event)
@@ -233,12 +218,10 @@ class DueOnce(Checker):
                 self._kept.clear()
             self._offset = self.run.heartbeats.clock_set_by
 
-    @on(heartbeat.HeartbeatScheduled)
-    def _scheduled(self, event: Event, body: heartbeat.HeartbeatScheduled) -> None:
+    def on_scheduled(self, event: Event, body: heartbeat.HeartbeatScheduled) -> None:
         self._promise(f"heartbeat of {body.agent}", body.next_at, event)
 
-    @on(heartbeat.CronScheduled)
-    def _entry_scheduled(self, event: Event, body: heartbeat.CronScheduled) -> None:
+    def on_entry_scheduled(self, event: Event, body: heartbeat.CronScheduled) -> None:
         self._promise(f"entry {body.entry}", body.next_at, event)
 
     def _promise(self, name: str, at: float | None, event: Event) -> None:
@@ -249,22 +232,18 @@ class DueOnce(Checker):
         if at is not None:
             self._next[name] = (at, event)
 
-    @on(heartbeat.HeartbeatDue)
-    def _due(self, _event: Event, body: heartbeat.HeartbeatDue) -> None:
+    def on_due(self, _event: Event, body: heartbeat.HeartbeatDue) -> None:
         self._noticed.add(f"heartbeat of {body.agent}")
 
-    @on(heartbeat.HeartbeatSkipped)
-    def _skipped(self, event: Event, body: heartbeat.HeartbeatSkipped) -> None:
+    def on_skipped(self, event: Event, body: heartbeat.HeartbeatSkipped) -> None:
         if body.due is not None and body.next_at is not None:
             self._keep(f"heartbeat of {body.agent}", body.due, body.next_at, event)
 
-    @on(heartbeat.HeartbeatStarted)
-    def _started(self, event: Event, body: heartbeat.HeartbeatStarted) -> None:
+    def on_started(self, event: Event, body: heartbeat.HeartbeatStarted) -> None:
         if body.due is not None:
             self._keep(f"heartbeat of {body.agent}", body.due, body.next_at, event)
 
-    @on(heartbeat.CronDue)
-    def _fired(self, event: Event, body: heartbeat.CronDue) -> None:
+    def on_fired(self, event: Event, body: heartbeat.CronDue) -> None:
         self._keep(f"entry {body.entry}", body.due, body.next_at, event)
 
     def _keep(self, name: str, due: float, next_at: float | None, event: Event) -> None:
@@ -308,32 +287,26 @@ class DueOnce(Checker):
 class RouteStays(Checker):
     """H5: what a heartbeat says moves no route: `last` is the place in which a person wrote to the agent last."""
 
-    id = "H5"
     title = "A heartbeat moves no route"
     sentence = "With the target `last` a heartbeat goes to the conversation in which a person wrote to its agent last."
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: inbound -> agent and the place of its answers, until it is admitted
-        self._decided: dict[str, tuple[str, Address]] = {}
-        #: agent -> the place in which a person wrote last, and the event; and the one before
-        self._last: dict[str, tuple[Address, Event]] = {}
-        self._before: dict[str, Address] = {}
+    #: inbound -> agent and the place of its answers, until it is admitted
+    _decided: dict[str, tuple[str, Address]] = {}
+    #: agent -> the place in which a person wrote last, and the event; and the one before
+    _last: dict[str, tuple[Address, Event]] = {}
+    _before: dict[str, Address] = {}
 
-    @on(gateway.RouteDecided)
-    def _routed(self, event: Event, body: gateway.RouteDecided) -> None:
+    def on_routed(self, event: Event, body: gateway.RouteDecided) -> None:
         if body.reply_to is not None:
             self._decided[event.inbound or ""] = (body.agent, body.reply_to)
 
-    @on(gateway.InboundAdmitted)
-    def _admitted(self, event: Event, body: gateway.InboundAdmitted) -> None:
+    def on_admitted(self, event: Event, body: gateway.InboundAdmitted) -> None:
         decided = self._decided.pop(event.inbound or "", None)
         if decided is not None and body.work is WorkKind.MESSAGE:
             self._before[decided[0]] = self._last.get(decided[0], (decided[1], event))[0]
             self._last[decided[0]] = (decided[1], event)
 
-    @on(heartbeat.HeartbeatStarted)
-    def _started(self, event: Event, body: heartbeat.HeartbeatStarted) -> None:
+    def on_started(self, event: Event, body: heartbeat.HeartbeatStarted) -> None:
         settings, last = self.run.heartbeats.configured.get(body.agent), self._last.get(body.agent)
         if settings is None or settings.target != "last" or body.to is None or last is None:
             return

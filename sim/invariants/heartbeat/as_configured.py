@@ -9,17 +9,12 @@ from zoneinfo import ZoneInfo
 from trunkline.core.channels import Hints, rules_for
 from trunkline.core.config import CronConfig, GatewayConfig, HeartbeatConfig
 from trunkline.core.errors import TargetError
-from trunkline.core.events import Event
-from trunkline.core.events.delivery import IntentPrepared
-from trunkline.core.events.heartbeat import CronDue, HeartbeatStarted
+from trunkline.core.events import Event, delivery, heartbeat
 from trunkline.core.text.chunking.utf16 import units
 from trunkline.core.values import ChatKind, IntentKind, WorkKind
-from trunkline.sim.events import script, world
-from trunkline.sim.events.hands import AgentAnswered, AgentGiven
-from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events import hands, script, wire, world
 from trunkline.sim.index.intent_facts import IntentFacts
 from trunkline.sim.index.projection import on, on_intent
-from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker
 from trunkline.sim.invariants.truth.heard_and_answered import is_at_rest
 from trunkline.sim.invariants.truth.said_and_seen import bare
@@ -33,13 +28,12 @@ _OK, _AS = "HEARTBEAT_OK", "as the configuration says"
 _READ = ("NO_REPLY", "Reasoning:", "MEDIA:", "[[", "<", "&nbsp;")
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 #: without one of these there are no heartbeats
-_BEATS = (world.WorldHeartbeat, HeartbeatStarted)
+_BEATS = (world.WorldHeartbeat, heartbeat.HeartbeatStarted)
 
 
 class RunsAsConfigured(Checker):
     """H6: the starts of heartbeats and entries. Costs one look-up for each, and their times at the end."""
 
-    id = "H6"
     title = "Runs as configured"
     sentence = (
         "While nothing stops the gateway, a heartbeat runs at each of its configured times in its active hours, and "
@@ -47,42 +41,36 @@ class RunsAsConfigured(Checker):
         "neither runs without such a cause, and events keep their distance."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: since when the present configuration holds
-        self._since = 0.0
-        self._changed = False
-        self._configured_by: Event | None = None
-        #: agent or entry -> its runs: when each began, with what, in which turn
-        self._runs: dict[str, list[Event]] = {}
-        self._asked: list[Event] = []
-        self._wakes: list[Event] = []
-        #: agents to which a person has written, and when first
-        self._written: dict[str, float] = {}
+    #: since when the present configuration holds
+    _since = 0.0
+    _changed = False
+    _configured_by: Event | None = None
+    #: agent or entry -> its runs: when each began, with what, in which turn
+    _runs: dict[str, list[Event]] = {}
+    _asked: list[Event] = []
+    _wakes: list[Event] = []
+    #: agents to which a person has written, and when first
+    _written: dict[str, float] = {}
 
-    @on(world.WorldLimits)
-    def _configured(self, event: Event, _body: world.WorldLimits) -> None:
+    def on_configured(self, event: Event, _body: world.WorldLimits) -> None:
         self._changed = self._changed or event.at > 0
         self._since = event.at
         self._configured_by = event
 
-    @on(script.OperatorAsked)
-    def _asked_for(self, event: Event, body: script.OperatorAsked) -> None:
+    def on_asked_for(self, event: Event, body: script.OperatorAsked) -> None:
         if body.what != "wake":
             self._asked.append(event)
 
-    @on(CronDue)
-    def _entry_due(self, event: Event, body: CronDue) -> None:
+    def on_entry_due(self, event: Event, body: heartbeat.CronDue) -> None:
         if body.starts == "heartbeat":
             self._wakes.append(event)
 
-    @on(AgentAnswered, after=_BEATS)
-    def _answered(self, event: Event, body: AgentAnswered) -> None:
+    @on(hands.AgentAnswered, after=_BEATS)
+    def _answered(self, event: Event, body: hands.AgentAnswered) -> None:
         if body.work is WorkKind.MESSAGE:
             self._written.setdefault(body.agent, event.at)
 
-    @on(AgentGiven)
-    def _given(self, event: Event, body: AgentGiven) -> None:
+    def on_given(self, event: Event, body: hands.AgentGiven) -> None:
         if body.work not in (WorkKind.HEARTBEAT, WorkKind.CRON):
             return
         runs = self._runs.setdefault(body.agent if body.work is WorkKind.HEARTBEAT else f"cron:{body.peer.name}", [])
@@ -177,37 +165,33 @@ class RunsAsConfigured(Checker):
 class AlertsReachTheirTarget(Checker):
     """H7: the answers of heartbeats against their targets. Costs one look-up for each heartbeat."""
 
-    id = "H7"
     title = "Alerts reach their target"
     sentence = (
         "An answer of a heartbeat that is no acknowledgement is queued for its configured target, an owner, a channel "
         "or the last place, unless it was said before or the configuration hides it; an acknowledgement is not."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        self._answers: dict[str, Event] = {}
-        self._queued: dict[str, Event] = {}
-        self._said: set[tuple[str, str]] = set()
-        #: results of commands are relayed, however short they are
-        self._relays = False
+    _answers: dict[str, Event] = {}
+    _queued: dict[str, Event] = {}
+    _said: set[tuple[str, str]] = set()
+    #: results of commands are relayed, however short they are
+    _relays = False
 
-    @on(script.OperatorAsked)
-    def _asked(self, _event: Event, body: script.OperatorAsked) -> None:
+    def on_asked(self, _event: Event, body: script.OperatorAsked) -> None:
         self._relays = self._relays or body.text.startswith("exec-event")
 
-    @on(AgentAnswered, after=_BEATS)
-    def _answered(self, event: Event, body: AgentAnswered) -> None:
+    @on(hands.AgentAnswered, after=_BEATS)
+    def _answered(self, event: Event, body: hands.AgentAnswered) -> None:
         if body.work is WorkKind.HEARTBEAT:
             self._answers[event.turn or ""] = event
 
-    @on(IntentPrepared, after=_BEATS)
-    def _prepared(self, event: Event, body: IntentPrepared) -> None:
+    @on(delivery.IntentPrepared, after=_BEATS)
+    def _prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
         if body.intent_kind is IntentKind.HEARTBEAT:
             self._queued[event.turn or ""] = event
 
-    @on_intent(WireAccepted, after=_BEATS)
-    def _accepted(self, event: Event, body: WireAccepted, facts: IntentFacts) -> None:
+    @on_intent(wire.WireAccepted, after=_BEATS)
+    def _accepted(self, event: Event, body: wire.WireAccepted, facts: IntentFacts) -> None:
         config = self.run.config
         if config is None or facts.body.intent_kind is not IntentKind.HEARTBEAT:
             return
@@ -230,7 +214,7 @@ class AlertsReachTheirTarget(Checker):
         config = self.run.config
         for turn, event in self._answers.items() if config is not None and is_at_rest(last) else ():
             body, queued = event.body, self._queued.get(turn)
-            assert isinstance(body, AgentAnswered)
+            assert isinstance(body, hands.AgentAnswered)
             found = None if config is None else heartbeat_of(config, body.agent)
             text = (body.text or "").strip()
             acknowledges = None if found is None or any(sign in text for sign in _READ) else _acknowledges(text, found)

@@ -8,8 +8,7 @@ from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind
 from trunkline.sim.events.wire import WireAccepted, WireRefused
 from trunkline.sim.events.world import PeerSaid, WorldAccount, WorldPlace
-from trunkline.sim.index.projection import on
-from trunkline.sim.index.run_facts import IntentFacts, Lane, RunFacts, is_one_place
+from trunkline.sim.index.run_facts import IntentFacts, Lane, is_one_place
 from trunkline.sim.invariants.base import Checker, EvidenceKind
 
 
@@ -20,44 +19,36 @@ class AddressFidelity(Checker):
     nobody else is to blame.
     """
 
-    id = "R4"
     title = "Address fidelity"
     sentence = (
         "Wire addresses are the platform's own ids, byte for byte, of an account on that platform; a thread is named "
         "only if the conversation has it."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        self._accounts: dict[str, set[str]] = {}
-        self._places: set[Lane] = set()
-        #: channel -> the ids of its conversations
-        self._ids: dict[str, set[str]] = {}
-        #: seq -> a target that an agent or a client named
-        self._named: dict[int, delivery.TargetResolved] = {}
-        #: threads that the gateway must open before it names them
-        self._to_open: set[Lane] = set()
+    _accounts: dict[str, set[str]] = {}
+    _places: set[Lane] = set()
+    #: channel -> the ids of its conversations
+    _ids: dict[str, set[str]] = {}
+    #: seq -> a target that an agent or a client named
+    _named: dict[int, delivery.TargetResolved] = {}
+    #: threads that the gateway must open before it names them
+    _to_open: set[Lane] = set()
 
-    @on(gateway.RouteDecided)
-    def _routed(self, event: Event, body: gateway.RouteDecided) -> None:
+    def on_routed(self, event: Event, body: gateway.RouteDecided) -> None:
         if body.reply_reason is Reason.REPLY_IN_OPENED_THREAD and body.reply_to is not None:
             self._to_open.add(body.reply_to.lane)
 
-    @on(WorldAccount)
-    def _account(self, event: Event, body: WorldAccount) -> None:
+    def on_account(self, event: Event, body: WorldAccount) -> None:
         self._accounts.setdefault(body.channel, set()).add(body.account)
 
-    @on(WorldPlace)
-    def _place(self, event: Event, body: WorldPlace) -> None:
+    def on_place(self, event: Event, body: WorldPlace) -> None:
         self._places.add(body.address.lane)
         self._ids.setdefault(body.address.channel, set()).add(body.address.conversation)
 
-    @on(delivery.TargetResolved)
-    def _resolved(self, event: Event, body: delivery.TargetResolved) -> None:
+    def on_resolved(self, event: Event, body: delivery.TargetResolved) -> None:
         self._named[event.seq] = body
 
-    @on(delivery.IntentPrepared)
-    def _prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
+    def on_prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
         if not self.run.witnessed:
             return
         there = self._accounts.get(body.address.channel, set())
@@ -66,8 +57,7 @@ class AddressFidelity(Checker):
             known = ", ".join(sorted(there)) or "none"
             self._report(event, body.address, f"{body.address.channel} has no such account; it has: {known}")
 
-    @on(WireAccepted, WireRefused)
-    def _asked(self, event: Event, body: WireAccepted | WireRefused) -> None:
+    def on_asked(self, event: Event, body: WireAccepted | WireRefused) -> None:
         asked = body.requested if isinstance(body, WireAccepted) else body.address
         self.exercised += 1
         if asked.lane in self._places or not is_conversation(asked):
@@ -133,7 +123,6 @@ def _spelled(part: str, target: str) -> bool:
 class AudienceConfinement(Checker):
     """P1: a conversation's private words reach only its own people."""
 
-    id = "P1"
     title = "Audience confinement"
     evidence = EvidenceKind.MISPLACED
     sentence = (
@@ -141,18 +130,14 @@ class AudienceConfinement(Checker):
         "merges the two."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        self._secrets: dict[str, tuple[Address, Event]] = {}
-        #: place -> its parent room
-        self._above: dict[Lane, str] = {}
+    _secrets: dict[str, tuple[Address, Event]] = {}
+    #: place -> its parent room
+    _above: dict[Lane, str] = {}
 
-    @on(WorldPlace)
-    def _place(self, event: Event, body: WorldPlace) -> None:
+    def on_place(self, event: Event, body: WorldPlace) -> None:
         self._above[body.address.lane] = body.under or body.name
 
-    @on(PeerSaid)
-    def _said(self, event: Event, body: PeerSaid) -> None:
+    def on_said(self, event: Event, body: PeerSaid) -> None:
         if body.secret:
             self._secrets.setdefault(body.secret, (body.address, event))
 
@@ -161,8 +146,7 @@ class AudienceConfinement(Checker):
         name = self._above.get(place.lane, place.conversation)
         return (name,) if place.kind is ChatKind.DIRECT else (place.channel, name)
 
-    @on(WireAccepted)
-    def _accepted(self, event: Event, body: WireAccepted) -> None:
+    def on_accepted(self, event: Event, body: WireAccepted) -> None:
         facts = self.run.intents.get(event.intent or "")
         for secret, (place, said) in self._secrets.items():
             if self._audience(place) == self._audience(body.address):

@@ -5,15 +5,11 @@ from functools import lru_cache
 
 from trunkline.core.channels import rules_for
 from trunkline.core.config import DmScope, GatewayConfig, GroupScope, RouteRuleConfig
-from trunkline.core.events import Event
-from trunkline.core.events.delivery import IntentPrepared
+from trunkline.core.events import Event, delivery
 from trunkline.core.values import Address, ChatKind, IntentKind, WorkKind
-from trunkline.sim.events.actions import AgentTold
-from trunkline.sim.events.hands import AgentAnswered
-from trunkline.sim.events.world import WorldLimits
+from trunkline.sim.events import actions, hands, world
 from trunkline.sim.index.intent_facts import Lane
-from trunkline.sim.index.projection import on
-from trunkline.sim.index.run_facts import RunFacts, config_of
+from trunkline.sim.index.run_facts import config_of
 from trunkline.sim.invariants.base import Checker
 
 #: what stands in a key as it is
@@ -25,7 +21,6 @@ _ANY = "*"
 class RoutedAsConfigured(Checker):
     """S6: agent and session of a place, read from the configuration. Costs one key for each turn and each send."""
 
-    id = "S6"
     title = "Routed as configured"
     our_keys_only = True
     sentence = (
@@ -34,24 +29,20 @@ class RoutedAsConfigured(Checker):
         "unless the place is bound or the session is named."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: the configurations that may have decided, and their texts: a turn that goes on after a reload keeps its route
-        self._configs: list[GatewayConfig] = []
-        self._texts: list[str] = []
-        #: lane of a home -> place and home of its last message, and the agents and keys that they may give
-        self._wanted: dict[Lane, tuple[Address, Address, list[tuple[str, str]]]] = {}
+    #: the configurations that may have decided, and their texts: a turn that goes on after a reload keeps its route
+    _configs: list[GatewayConfig] = []
+    _texts: list[str] = []
+    #: lane of a home -> place and home of its last message, and the agents and keys that they may give
+    _wanted: dict[Lane, tuple[Address, Address, list[tuple[str, str]]]] = {}
 
-    @on(WorldLimits)
-    def _configured(self, _event: Event, body: WorldLimits) -> None:
+    def on_configured(self, _event: Event, body: world.WorldLimits) -> None:
         config = self.run.config
         if config is not None and body.config not in self._texts:
             self._configs.append(config)
             self._texts.append(body.config)
             self._wanted.clear()
 
-    @on(AgentAnswered)
-    def _answered(self, event: Event, body: AgentAnswered) -> None:
+    def on_answered(self, event: Event, body: hands.AgentAnswered) -> None:
         if body.work is not WorkKind.MESSAGE or body.place is None or not body.session_key:
             return
         home = self.run.home(self.run.hands.work_of.get(event.turn or "")) or body.place
@@ -63,13 +54,11 @@ class RoutedAsConfigured(Checker):
             known = self._wanted[home.lane] = body.place, home, found
         self._compare(event, (body.agent, body.session_key), known[2], home)
 
-    @on(AgentTold)
-    def _told(self, event: Event, body: AgentTold) -> None:
+    def on_told(self, event: Event, body: actions.AgentTold) -> None:
         if body.session_key is not None and body.place is not None and '"session"' not in body.asked:
             self._of_place(event, body.session_key, body.place)
 
-    @on(IntentPrepared)
-    def _prepared(self, event: Event, body: IntentPrepared) -> None:
+    def on_prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
         if body.intent_kind is IntentKind.SEND and body.mirror_key is not None and not body.named_session:
             self._of_place(event, body.mirror_key, body.address)
 

@@ -5,8 +5,6 @@ from trunkline.core.events.hands import DelegationAccepted
 from trunkline.core.values import ChatKind, IntentKind, WorkKind
 from trunkline.sim.events import wire, world
 from trunkline.sim.events.hands import AgentAnswered
-from trunkline.sim.index.projection import on
-from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker
 from trunkline.sim.invariants.truth.heard_and_answered import is_at_rest
 
@@ -18,21 +16,17 @@ _DENIED, _NONE, _LEFT, _BOUND = "only an owner", "bound to no session", "is left
 class CommandsAreObeyed(Checker):
     """K1: commands, their answers, and who may give them. Costs one look-up for each message and each command."""
 
-    id = "K1"
     title = "Commands are obeyed"
     sentence = (
         "A command to the gateway gets no agent, and an answer that is so: owners bind and unbind conversations, "
         "others unbind what they have bound, and lists have what there is, of others only for owners."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: channel, conversation and id of a message -> the command
-        self._given: dict[tuple[str, str, str], Event] = {}
-        self._answered: set[int] = set()
+    #: channel, conversation and id of a message -> the command
+    _given: dict[tuple[str, str, str], Event] = {}
+    _answered: set[int] = set()
 
-    @on(world.PeerSaid)
-    def _said(self, event: Event, body: world.PeerSaid) -> None:
+    def on_said(self, event: Event, body: world.PeerSaid) -> None:
         config, text = self.run.config, body.text.strip()
         if text[:1] != "/" or config is None or not config.control.enabled or body.bot or body.echo_of:
             return
@@ -41,8 +35,7 @@ class CommandsAreObeyed(Checker):
         if word[1:] in _NAMES and (not bot or not names or bot in names):
             self._given[body.address.channel, body.address.conversation, body.message_id] = event
 
-    @on(AgentAnswered)
-    def _agent(self, event: Event, body: AgentAnswered) -> None:
+    def on_agent(self, event: Event, body: AgentAnswered) -> None:
         command = self._command(self.run.hands.work_of.get(event.turn or ""))
         if command is not None and body.work is WorkKind.MESSAGE:
             self._accuse(event, command, f"agent {body.agent} gets it", "the gateway's own answer")
@@ -51,8 +44,7 @@ class CommandsAreObeyed(Checker):
         lane, message = self.run.messages.get(inbound or "", (("", "", "", ""), ""))
         return self._given.get((lane[0], lane[2], message))
 
-    @on(wire.WireAccepted)
-    def _accepted(self, event: Event, body: wire.WireAccepted) -> None:
+    def on_accepted(self, event: Event, body: wire.WireAccepted) -> None:
         facts = self.run.intents.get(event.intent or "") if self._given else None
         command = None if facts is None else self._command(facts.prepared.inbound)
         if facts is None or command is None or body.chunk or command.seq in self._answered:

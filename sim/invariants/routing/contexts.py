@@ -11,13 +11,11 @@ from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.events import Event, actions, gateway
 from trunkline.core.message_tool.conversations import is_listed, same_conversation
 from trunkline.core.values import Address, IntentKind, WorkKind
+from trunkline.sim.events import hands, script, world
 from trunkline.sim.events.actions import WireActed
-from trunkline.sim.events.hands import AgentDelegated
-from trunkline.sim.events.script import TextDenied
 from trunkline.sim.events.wire import WireAccepted
-from trunkline.sim.events.world import AgentContexts, ThreadOpened, WorldLimits, WorldPlace
 from trunkline.sim.index.projection import on
-from trunkline.sim.index.run_facts import IntentFacts, RunFacts
+from trunkline.sim.index.run_facts import IntentFacts
 from trunkline.sim.invariants.base import Checker, EvidenceKind
 
 #: turns that work in no conversation, and what a mark calls them
@@ -35,7 +33,7 @@ class _Decision:
     event: Event
     body: actions.PolicyDecided
     configured: bool
-    settings: AgentContexts
+    settings: world.AgentContexts
 
 
 @dataclass(slots=True)
@@ -63,26 +61,21 @@ class _Crossing:
 class _Contexts(Checker):
     """Base of the three checkers: turns with their places, and the decisions on what leaves these."""
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        self._settings: dict[str, AgentContexts] = {}
-        self._turns: dict[str, _Turn] = {}
-        #: thread -> the conversation that it is in
-        self._parents: dict[tuple[str, str], str] = {}
-        #: delegation -> the place that the agent named for its answer: there a turn without a place speaks at home
-        self._named: dict[str | None, Address] = {}
+    _settings: dict[str, world.AgentContexts] = {}
+    _turns: dict[str, _Turn] = {}
+    #: thread -> the conversation that it is in
+    _parents: dict[tuple[str, str], str] = {}
+    #: delegation -> the place that the agent named for its answer: there a turn without a place speaks at home
+    _named: dict[str | None, Address] = {}
 
-    @on(WorldLimits)
-    def _limits(self, event: Event, body: WorldLimits) -> None:
+    def on_limits(self, event: Event, body: world.WorldLimits) -> None:
         self._settings = {settings.agent: settings for settings in body.contexts or ()}
 
-    @on(WorldPlace, ThreadOpened)
-    def _place(self, event: Event, body: WorldPlace | ThreadOpened) -> None:
+    def on_place(self, event: Event, body: world.WorldPlace | world.ThreadOpened) -> None:
         if body.address.parent is not None:
             self._parents[body.address.channel, body.address.conversation] = body.address.parent
 
-    @on(AgentDelegated)
-    def _delegated(self, event: Event, body: AgentDelegated) -> None:
+    def on_delegated(self, event: Event, body: hands.AgentDelegated) -> None:
         if body.reply_to is not None:
             self._named[event.delegation] = body.reply_to
 
@@ -110,15 +103,14 @@ class _Contexts(Checker):
             found = run.delegated_by.get(run.callbacks.get(found) or found.removesuffix(_TASK_OF))
         return found or inbound
 
-    @on(actions.PolicyDecided)
-    def _decision(self, event: Event, body: actions.PolicyDecided) -> None:
+    def on_decision(self, event: Event, body: actions.PolicyDecided) -> None:
         turn = self._turn(event.turn)
         settings = self._settings.get("" if turn is None else turn.agent)
         if turn is not None and settings is not None:
             configured = self._configured(turn, self._whole(body.target), settings)
             turn.decisions.append(_Decision(event, body, configured, settings))
 
-    def _configured(self, turn: _Turn, target: Address, settings: AgentContexts) -> bool:
+    def _configured(self, turn: _Turn, target: Address, settings: world.AgentContexts) -> bool:
         """Whether the configuration lets a turn write to a place."""
         if turn.places:
             crosses = all(place.channel != target.channel for place in turn.places)
@@ -177,7 +169,6 @@ def _is_guarded(facts: IntentFacts) -> bool:
 class CrossingsAreDecided(_Contexts):
     """P3: what leaves a conversation was allowed by a decision, and decisions follow the configuration."""
 
-    id = "P3"
     title = "Crossings are decided"
     evidence = EvidenceKind.MISPLACED
     sentence = (
@@ -185,9 +176,8 @@ class CrossingsAreDecided(_Contexts):
         "allowed and what is denied is as configured."
     )
 
-    @on(actions.PolicyDecided)
-    def _decided(self, event: Event, body: actions.PolicyDecided) -> None:
-        self._decision(event, body)
+    def on_decided(self, event: Event, body: actions.PolicyDecided) -> None:
+        self.on_decision(event, body)
         turn = self._turn(event.turn)
         made = turn.decisions[-1] if turn is not None and turn.decisions else None
         if turn is None or made is None or made.event is not event or body.allowed or not made.configured:
@@ -201,8 +191,7 @@ class CrossingsAreDecided(_Contexts):
         summary = f"{body.action} from {self._from(turn)} is denied, but the configuration allows it"
         self.accuse(event, summary, f"{body.action} to {self.run.name(body.target)} is allowed", shown="denied")
 
-    @on(WireAccepted, WireActed)
-    def _seen(self, event: Event, body: WireAccepted | WireActed) -> None:
+    def on_seen(self, event: Event, body: WireAccepted | WireActed) -> None:
         crossing = self._crossing(event, body.requested)
         if crossing is None:
             return
@@ -221,12 +210,10 @@ class CrossingsAreDecided(_Contexts):
 class MarksAreSeen(_Contexts):
     """P4: a message from elsewhere shows where it comes from, if it is to be marked."""
 
-    id = "P4"
     title = "Marks are seen"
     sentence = "A message from another context shows where it comes from, wherever the configuration says so."
 
-    @on(WireAccepted)
-    def _accepted(self, event: Event, body: WireAccepted) -> None:
+    def on_accepted(self, event: Event, body: WireAccepted) -> None:
         crossing = self._crossing(event, body.requested)
         if crossing is None or (body.parts is not None and body.parts.sticker is not None and not body.text):
             return
@@ -243,8 +230,7 @@ class MarksAreSeen(_Contexts):
         whole = "".join(self._unmarked(chunk.text) for chunk in chunks)
         self._judge(event, crossing, (whole, *body.poll[:1]), embed)
 
-    @on(WireActed)
-    def _edited(self, event: Event, body: WireActed) -> None:
+    def on_edited(self, event: Event, body: WireActed) -> None:
         crossing = self._crossing(event, body.requested) if body.action is Action.EDIT else None
         if crossing is not None:
             self._judge(event, crossing, (body.text,), None)
@@ -272,7 +258,7 @@ class MarksAreSeen(_Contexts):
         self.accuse(event, summary, f"the mark “{wanted}”", *causes, shown=shown, first_wrong=wrong.seq)
 
 
-def _is_marked(turn: _Turn, place: Address, settings: AgentContexts) -> bool:
+def _is_marked(turn: _Turn, place: Address, settings: world.AgentContexts) -> bool:
     if not turn.places:
         return settings.marks_nowhere
     across = all(spoken.channel != place.channel for spoken in turn.places)
@@ -291,36 +277,30 @@ def _bare(text: str) -> str:
 class DeniedIsNotDone(_Contexts):
     """P5: what the policy denied is not on the wire, and neither is its text anywhere else."""
 
-    id = "P5"
     title = "Denied is not done"
     evidence = EvidenceKind.MISPLACED
     sentence = "What the cross-context policy denied to a turn is not on the wire, nor is its text anywhere else."
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: turn -> the texts that were denied to it, with the denials
-        self._denied: defaultdict[str, dict[str, Event]] = defaultdict(dict)
+    #: turn -> the texts that were denied to it, with the denials
+    _denied: defaultdict[str, dict[str, Event]] = defaultdict(dict)
 
-    @on(actions.PolicyDecided)
-    def _counted(self, event: Event, body: actions.PolicyDecided) -> None:
-        self._decision(event, body)
+    def on_counted(self, event: Event, body: actions.PolicyDecided) -> None:
+        self.on_decision(event, body)
         self.exercised += not body.allowed
 
-    @on(TextDenied)
-    def _withheld(self, event: Event, body: TextDenied) -> None:
+    def on_withheld(self, event: Event, body: script.TextDenied) -> None:
         turn = event.turn or ""
         self._denied[turn][_bare(body.text)] = event
         for facts in self.run.intents.values():
             if facts.prepared.turn == turn and facts.accepts:
                 self._judge_text(facts.accepts[-1], turn)
 
-    @on(gateway.TurnStarted, after=(TextDenied,))
+    @on(gateway.TurnStarted, after=(script.TextDenied,))
     def _begins(self, event: Event, _body: gateway.TurnStarted) -> None:
         # It may run again because its process died; by now the configuration may allow the text.
         self._denied.pop(event.turn or "", None)
 
-    @on(WireAccepted, WireActed)
-    def _seen(self, event: Event, body: WireAccepted | WireActed) -> None:
+    def on_seen(self, event: Event, body: WireAccepted | WireActed) -> None:
         crossing = self._crossing(event, body.requested)
         decided = None if crossing is None else crossing.decided
         if crossing is None or decided is None or decided.body.allowed:

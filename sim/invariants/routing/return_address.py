@@ -8,7 +8,6 @@ from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind, IntentKind, IntentState, WorkKind
 from trunkline.sim.events.wire import NO_PLACE, WireAccepted, WireRefused
 from trunkline.sim.index.binding_facts import BindingFacts
-from trunkline.sim.index.projection import on, on_intent
 from trunkline.sim.index.run_facts import IntentFacts, Lane, RunFacts, is_one_place
 from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
 
@@ -19,28 +18,23 @@ _MISPLACED = "an end as misplaced, not as delivered"
 class ReplyReferences(Checker):
     """The part of R1 about reply references (``reply_reference`` of a channel)."""
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: process -> channels whose answers quote their message
-        self._quoting: dict[int, frozenset[str]] = {}
-        #: the same at the start of each turn: a reload may come while it runs
-        self._at_turn: dict[str, frozenset[str]] = {}
-        #: intent -> the message that it must quote
-        self._quotes: dict[str, str] = {}
+    #: process -> channels whose answers quote their message
+    _quoting: dict[int, frozenset[str]] = {}
+    #: the same at the start of each turn: a reload may come while it runs
+    _at_turn: dict[str, frozenset[str]] = {}
+    #: intent -> the message that it must quote
+    _quotes: dict[str, str] = {}
 
-    @on(gateway.ProcessStarted, gateway.ConfigReloaded)
-    def _configured(self, event: Event, body: gateway.ProcessStarted | gateway.ConfigReloaded) -> None:
+    def on_configured(self, event: Event, body: gateway.ProcessStarted | gateway.ConfigReloaded) -> None:
         self._quoting[event.generation] = frozenset(body.quoting)
 
-    @on(gateway.TurnStarted)
-    def _turn_started(self, event: Event, body: gateway.TurnStarted) -> None:
+    def on_turn_started(self, event: Event, body: gateway.TurnStarted) -> None:
         """Only turns of messages quote; the answer to a chat command does not."""
         quoting = self._quoting.get(event.generation)
         if quoting and body.work is WorkKind.MESSAGE:
             self._at_turn[event.turn or ""] = quoting
 
-    @on(delivery.IntentPrepared)
-    def _answer_prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
+    def on_answer_prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
         """Only the answer of the turn quotes, and only in the message's own place."""
         channel = body.address.channel
         if channel not in self._at_turn.get(event.turn or "", ()) or channel not in self._quoting[event.generation]:
@@ -70,23 +64,18 @@ class ReplyReferences(Checker):
 class ExactReturnAddress(ReplyReferences):
     """R1: an answer goes to the exact place of the message that caused it."""
 
-    id = "R1"
     title = "Exact return address"
     evidence = EvidenceKind.MISPLACED
     sentence = "A reply has the channel, account, conversation, thread and reply reference of its causing inbound."
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: turn -> places that took nothing of it
-        self._no_place: dict[str, list[Address]] = {}
+    #: turn -> places that took nothing of it
+    _no_place: dict[str, list[Address]] = {}
 
-    @on_intent(WireRefused)
-    def _refused(self, event: Event, body: WireRefused, facts: IntentFacts) -> None:
+    def on_refused(self, event: Event, body: WireRefused, facts: IntentFacts) -> None:
         if body.reason in NO_PLACE:
             self._no_place.setdefault(facts.prepared.turn or "", []).append(body.address)
 
-    @on_intent(WireAccepted)
-    def _accepted(self, event: Event, body: WireAccepted, facts: IntentFacts) -> None:
+    def on_accepted(self, event: Event, body: WireAccepted, facts: IntentFacts) -> None:
         origin = None if facts.body.targeted else self.run.origin(facts.prepared.inbound)
         if origin is None:
             return
@@ -169,7 +158,6 @@ def _astray(address: Address | None, right: set[Lane]) -> bool:
 class NoHiddenRedirect(Checker):
     """R2: a message is accepted at its destination, or a fallback was recorded before."""
 
-    id = "R2"
     title = "No hidden redirect"
     evidence = EvidenceKind.MISPLACED
     sentence = (
@@ -177,15 +165,12 @@ class NoHiddenRedirect(Checker):
         "the platform did it and the gateway says that it is misplaced."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: fallbacks by configuration, recorded before the send
-        self._allowed: set[tuple[str, Lane]] = set()
-        #: requested correctly and misplaced by the platform; the gateway must record it as misplaced
-        self._put_elsewhere: dict[str, Event] = {}
+    #: fallbacks by configuration, recorded before the send
+    _allowed: set[tuple[str, Lane]] = set()
+    #: requested correctly and misplaced by the platform; the gateway must record it as misplaced
+    _put_elsewhere: dict[str, Event] = {}
 
-    @on(delivery.IntentSettled)
-    def _settled(self, event: Event, body: delivery.IntentSettled) -> None:
+    def on_settled(self, event: Event, body: delivery.IntentSettled) -> None:
         accepted = self._put_elsewhere.pop(event.intent or "", None)
         if accepted is not None and body.state is IntentState.DELIVERED:
             self._report_place(accepted, _MISPLACED, wrong=event)
@@ -196,12 +181,10 @@ class NoHiddenRedirect(Checker):
             if not _in_doubt(self.run.intents[intent]):
                 self._report_place(accepted, _MISPLACED, missing=accepted)
 
-    @on(delivery.Fallback)
-    def _fallback(self, event: Event, body: delivery.Fallback) -> None:
+    def on_fallback(self, event: Event, body: delivery.Fallback) -> None:
         self._allowed.add((event.intent or "", body.used.lane))
 
-    @on_intent(WireAccepted)
-    def _accepted(self, event: Event, body: WireAccepted, facts: IntentFacts) -> None:
+    def on_accepted(self, event: Event, body: WireAccepted, facts: IntentFacts) -> None:
         self.exercised += 1
         self._compare_identity(event)
         if body.address == facts.body.address:
@@ -215,8 +198,7 @@ class NoHiddenRedirect(Checker):
         expected = f"at {self.run.name(facts.body.address)}, or a fallback event before it"
         self._report_place(event, expected, wrong=event)
 
-    @on(delivery.IntentPrepared)
-    def _identity_meant(self, event: Event, body: delivery.IntentPrepared) -> None:
+    def on_identity_meant(self, event: Event, body: delivery.IntentPrepared) -> None:
         """The bot may post for a binding that lost its identity, after that was recorded once."""
         facts = self.run.bindings.by_id.get(event.binding or "")
         if facts is None or facts.body.identity is None or body.identity is not None or facts.degraded is not None:
@@ -253,24 +235,20 @@ class NoHiddenRedirect(Checker):
 class MirrorOnce(Checker):
     """M1: a delivery is mirrored once, into the session of the conversation where people see it, and no other."""
 
-    id = "M1"
     title = "Mirror once, in the right session"
     evidence = EvidenceKind.MIRRORS
     our_keys_part = "the session of an entry"
     sentence = "Each delivered intent has exactly one transcript entry, in the session of the wire conversation."
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: expected entries: the store refused them at first, or an operator confirmed the delivery later
-        self._due: dict[str, Event] = {}
-        #: sessions that a place has left, and by agent and place the session that it spoke in last
-        self._left: set[str] = set()
-        self._spoke: dict[tuple[str, Lane], str] = {}
-        #: intents whose session was that of their place by the scopes of their preparation, which a reload may change
-        self._fitted: set[str] = set()
+    #: expected entries: the store refused them at first, or an operator confirmed the delivery later
+    _due: dict[str, Event] = {}
+    #: sessions that a place has left, and by agent and place the session that it spoke in last
+    _left: set[str] = set()
+    _spoke: dict[tuple[str, Lane], str] = {}
+    #: intents whose session was that of their place by the scopes of their preparation, which a reload may change
+    _fitted: set[str] = set()
 
-    @on(delivery.IntentPrepared)
-    def _prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
+    def on_prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
         # Scopes and links decide only whether these keys fit.
         if (
             body.mirror_key is not None
@@ -279,18 +257,15 @@ class MirrorOnce(Checker):
         ):
             self._fitted.add(event.intent or "")
 
-    @on(gateway.SessionLeft)
-    def _leaves(self, _event: Event, body: gateway.SessionLeft) -> None:
+    def on_leaves(self, _event: Event, body: gateway.SessionLeft) -> None:
         self._left.add(body.old_session_id)
 
-    @on(gateway.InboundAdmitted)
-    def _admitted(self, event: Event, body: gateway.InboundAdmitted) -> None:
+    def on_admitted(self, event: Event, body: gateway.InboundAdmitted) -> None:
         home = self.run.home(event.inbound)
         if home is not None and body.work is WorkKind.MESSAGE and not self._is_bound(event.inbound):
             self._spoke[_agent(body.session_key), home.lane] = body.session_id
 
-    @on(delivery.MirrorRefused)
-    def _refused(self, event: Event, _body: delivery.MirrorRefused) -> None:
+    def on_refused(self, event: Event, _body: delivery.MirrorRefused) -> None:
         self.exercised += 1
         self._due[event.intent or ""] = event
 
@@ -302,8 +277,7 @@ class MirrorOnce(Checker):
             if facts is not None and facts.accepts and not facts.mirrors and not _in_doubt(facts):
                 self._missing(facts, last, self._due[intent].seq)
 
-    @on_intent(delivery.MirrorAppended)
-    def _mirrored(self, event: Event, body: delivery.MirrorAppended, facts: IntentFacts) -> None:
+    def on_mirrored(self, event: Event, body: delivery.MirrorAppended, facts: IntentFacts) -> None:
         mirrors = facts.mirrors
         if len(mirrors) > 1 and not _grows(mirrors[-2], body):
             # The entry that nobody had accepted yet is the wrong one, else the later one.
@@ -357,8 +331,7 @@ class MirrorOnce(Checker):
             return False
         return self._spoke.get((_agent(body.session_key), place.lane), body.session_id) != body.session_id
 
-    @on_intent(delivery.IntentSettled)
-    def _settled(self, event: Event, body: delivery.IntentSettled, facts: IntentFacts) -> None:
+    def on_settled(self, event: Event, body: delivery.IntentSettled, facts: IntentFacts) -> None:
         if body.state not in (IntentState.DELIVERED, IntentState.PARTIAL, IntentState.MISPLACED):
             return
         self.exercised += 1

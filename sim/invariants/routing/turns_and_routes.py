@@ -3,13 +3,10 @@
 from trunkline.core.events import Event, bindings, delivery, gateway
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentKind, WorkKind
-from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
-from trunkline.sim.events.wire import WireAccepted, WireRefused
-from trunkline.sim.events.world import CredentialRotated
+from trunkline.sim.events import processes, wire, world
 from trunkline.sim.index.binding_facts import BindingFacts
 from trunkline.sim.index.intent_facts import IntentFacts
-from trunkline.sim.index.projection import on, on_intent
-from trunkline.sim.index.run_facts import RunFacts
+from trunkline.sim.index.projection import on
 from trunkline.sim.invariants.base import Checker, EvidenceKind
 
 #: the gateway's own messages; a notice replaces an answer at its place, and R1 and R2 judge it
@@ -26,7 +23,6 @@ _IN_ORDER = "one turn at a time in a session, in order of admission"
 class FrozenRoute(Checker):
     """R3: the message itself decides where answers go, once, and nothing changes that later."""
 
-    id = "R3"
     from_anywhere = True
     title = "Route is frozen at admission"
     evidence = EvidenceKind.MISPLACED
@@ -35,8 +31,7 @@ class FrozenRoute(Checker):
         "places of the session do not change that."
     )
 
-    @on(gateway.RouteDecided)
-    def _routed(self, event: Event, body: gateway.RouteDecided) -> None:
+    def on_routed(self, event: Event, body: gateway.RouteDecided) -> None:
         """The decision looks at the message, not at what the session did before."""
         origin = self.run.origin(event.inbound)
         if origin is None or body.reply_to is None:
@@ -51,8 +46,7 @@ class FrozenRoute(Checker):
             return
         self._astray(event, f"the route of {event.inbound} was taken from elsewhere", place, body.reply_to)
 
-    @on(delivery.IntentPrepared)
-    def _prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
+    def on_prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
         routed = self.run.routed.get(event.inbound or "")
         if routed is None or body.targeted or body.intent_kind in _NO_ANSWERS:
             return
@@ -73,7 +67,6 @@ class FrozenRoute(Checker):
 class OneSession(Checker):
     """S4: each generation has one session; its turns never overlap, and run in it, in the order of admission."""
 
-    id = "S4"
     from_anywhere = True
     title = "Concurrency of sessions"
     sentence = (
@@ -81,20 +74,17 @@ class OneSession(Checker):
         "and messages of a session that was reset start no turn in the session that has its key now."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        self._created: dict[str, Event] = {}
-        #: session -> admitted work that has not ended, in order
-        self._waiting: dict[str, list[str]] = {}
-        self._running: dict[str, Event] = {}
-        #: work whose turn has not begun -> its admission, and the first turn that began before it
-        self._overtaken: dict[str, tuple[Event, Event]] = {}
-        self._admissions: dict[str, Event] = {}
-        #: session key -> its last reset
-        self._resets: dict[str, Event] = {}
+    _created: dict[str, Event] = {}
+    #: session -> admitted work that has not ended, in order
+    _waiting: dict[str, list[str]] = {}
+    _running: dict[str, Event] = {}
+    #: work whose turn has not begun -> its admission, and the first turn that began before it
+    _overtaken: dict[str, tuple[Event, Event]] = {}
+    _admissions: dict[str, Event] = {}
+    #: session key -> its last reset
+    _resets: dict[str, Event] = {}
 
-    @on(gateway.SessionCreated)
-    def _session(self, event: Event, body: gateway.SessionCreated) -> None:
+    def on_session(self, event: Event, body: gateway.SessionCreated) -> None:
         self.exercised += 1
         first = self._created.setdefault(body.session_key, event)
         if first is event:
@@ -103,21 +93,18 @@ class OneSession(Checker):
         expected = f"#{first.seq} {getattr(first.body, 'session_id', '')}, and no other"
         self.accuse(event, summary, expected, first, shown=[f"#{event.seq} {body.session_id}"])
 
-    @on(gateway.SessionReset, gateway.SessionMoved)
-    def _key_free(self, event: Event, body: gateway.SessionReset | gateway.SessionMoved) -> None:
+    def on_key_free(self, event: Event, body: gateway.SessionReset | gateway.SessionMoved) -> None:
         """A key that its session left may get another one."""
         if isinstance(body, gateway.SessionMoved):
             self._created.pop(body.old_key, None)
         else:
             self._resets[body.session_key] = event
 
-    @on(gateway.InboundAdmitted)
-    def _admitted(self, event: Event, body: gateway.InboundAdmitted) -> None:
+    def on_admitted(self, event: Event, body: gateway.InboundAdmitted) -> None:
         self._waiting.setdefault(body.session_id, []).append(event.inbound or "")
         self._admissions[event.inbound or ""] = event
 
-    @on(gateway.TurnStarted)
-    def _started(self, event: Event, body: gateway.TurnStarted) -> None:
+    def on_started(self, event: Event, body: gateway.TurnStarted) -> None:
         session, waiting = body.session_id, self._waiting.get(body.session_id, [])
         self.exercised += 1
         other = self._running.get(session)
@@ -153,8 +140,7 @@ class OneSession(Checker):
             summary = f"{early.turn} began before that of {inbound}, which came first"
             self.accuse(early, summary, _IN_ORDER, admitted, shown=f"{early.turn}", missing=admitted)
 
-    @on(gateway.TurnEnded)
-    def _ended(self, event: Event, _body: gateway.TurnEnded) -> None:
+    def on_ended(self, event: Event, _body: gateway.TurnEnded) -> None:
         session = self.run.running.get(event.turn or "", "")
         running = self._running.get(session)
         if running is not None and running.turn == event.turn:
@@ -164,8 +150,7 @@ class OneSession(Checker):
         if event.inbound in waiting:
             waiting.remove(event.inbound or "")
 
-    @on(ProcessCrashed, ProcessStopped)
-    def _process_gone(self, _event: Event, _body: ProcessCrashed | ProcessStopped) -> None:
+    def on_process_gone(self, _event: Event, _body: processes.ProcessCrashed | processes.ProcessStopped) -> None:
         """Admitted work of the ended process runs again, in the same order."""
         self._running.clear()
 
@@ -173,27 +158,22 @@ class OneSession(Checker):
 class CurrentRoute(Checker):
     """B2: routes follow the newest configuration, requests carry the newest token, and activity is recorded."""
 
-    id = "B2"
     title = "Freshness"
     sentence = (
         "After a reload, the new configuration decides every route; each request carries the newest token that the "
         "gateway has; and every message in a bound conversation, of bots and webhooks too, keeps it bound."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: process -> its last reload
-        self._reloads: dict[int, Event] = {}
-        #: binding -> when a message was in its conversation that has not touched it yet, and its commit
-        self._said: dict[str, tuple[float, Event]] = {}
-        self._tokens: dict[tuple[str, str], Event] = {}
+    #: process -> its last reload
+    _reloads: dict[int, Event] = {}
+    #: binding -> when a message was in its conversation that has not touched it yet, and its commit
+    _said: dict[str, tuple[float, Event]] = {}
+    _tokens: dict[tuple[str, str], Event] = {}
 
-    @on(gateway.ConfigReloaded)
-    def _reloaded(self, event: Event, _body: gateway.ConfigReloaded) -> None:
+    def on_reloaded(self, event: Event, _body: gateway.ConfigReloaded) -> None:
         self._reloads[event.generation] = event
 
-    @on(gateway.RouteDecided)
-    def _routed(self, event: Event, body: gateway.RouteDecided) -> None:
+    def on_routed(self, event: Event, body: gateway.RouteDecided) -> None:
         reload = self._reloads.get(event.generation)
         if reload is None:
             return
@@ -206,16 +186,14 @@ class CurrentRoute(Checker):
 
     # ------------------------------------------------------------ activity and tokens of bindings
 
-    @on(gateway.InboundAdmitted)
-    def _admitted(self, event: Event, body: gateway.InboundAdmitted) -> None:
+    def on_admitted(self, event: Event, body: gateway.InboundAdmitted) -> None:
         routed = self.run.routed.get(event.inbound or "")
         # The answer to a chat command shows whether it was received.
         if routed is not None and body.work is WorkKind.MESSAGE:
             received = self.run.received.get(event.inbound or "", event)
             self._active(routed.binding, event, received.at)
 
-    @on_intent(delivery.ChunkAcked)
-    def _acked(self, event: Event, body: delivery.ChunkAcked, facts: IntentFacts) -> None:
+    def on_acked(self, event: Event, body: delivery.ChunkAcked, facts: IntentFacts) -> None:
         if body.reason not in _NOT_THERE:
             seen = facts.accepts[-1] if facts.accepts else event
             self._active(facts.prepared.binding, event, seen.at)
@@ -234,8 +212,7 @@ class CurrentRoute(Checker):
         if bound.last_activity_at < at - _SLACK:
             self._said.setdefault(bound.id, (at, event))
 
-    @on(bindings.BindingTouched)
-    def _touched(self, event: Event, body: bindings.BindingTouched) -> None:
+    def on_touched(self, event: Event, body: bindings.BindingTouched) -> None:
         said = self._said.get(event.binding or "")
         bound = self.run.bindings.by_id.get(event.binding or "")
         if said is None or bound is None:
@@ -259,14 +236,13 @@ class CurrentRoute(Checker):
         seen = f"{said.kind}, and nothing for {_SLACK:g} s"
         self.accuse(said, summary, f"binding.touched of {bound.id} at {at:.3f}s", bound.bound, shown=seen, missing=said)
 
-    @on(CredentialRotated)
-    def _rotated(self, event: Event, body: CredentialRotated) -> None:
+    def on_rotated(self, event: Event, body: world.CredentialRotated) -> None:
         self._tokens[body.channel, body.account] = event
 
-    @on(WireAccepted, WireRefused, after=(CredentialRotated,))
-    def _used(self, event: Event, body: WireAccepted | WireRefused) -> None:
+    @on(wire.WireAccepted, wire.WireRefused, after=(world.CredentialRotated,))
+    def _used(self, event: Event, body: wire.WireAccepted | wire.WireRefused) -> None:
         newest = self._tokens.get((body.address.channel, body.address.account))
-        if newest is None or not body.credential or not isinstance(newest.body, CredentialRotated):
+        if newest is None or not body.credential or not isinstance(newest.body, world.CredentialRotated):
             return
         self.exercised += 1
         given = newest.at + newest.body.tell

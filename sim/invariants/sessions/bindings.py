@@ -7,8 +7,7 @@ from trunkline.core.reasons import Reason
 from trunkline.core.values import Address
 from trunkline.sim.events import processes, script, world
 from trunkline.sim.index.binding_facts import BindingFacts
-from trunkline.sim.index.projection import on
-from trunkline.sim.index.run_facts import Lane, RunFacts
+from trunkline.sim.index.run_facts import Lane
 from trunkline.sim.invariants.base import Checker
 from trunkline.sim.invariants.routing.return_address import key_is_of
 
@@ -23,7 +22,6 @@ _Message = tuple[str, str, str, str]
 class BindingLife(Checker):
     """B1: a conversation belongs to the session of its binding while the binding is active, and not after."""
 
-    id = "B1"
     title = "Binding lifecycle and ownership"
     our_keys_part = "the session of a conversation whose binding is over"
     sentence = (
@@ -32,30 +30,26 @@ class BindingLife(Checker):
         "router chooses active ones; a refused binding leaves no thread."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: threads that were opened and are not bound yet, by the request
-        self._opened: dict[Lane, Event] = {}
-        #: the response to the next opening is lost, so the gateway cannot know that thread
-        self._lost = False
-        #: work -> threads for it whose request the gateway gave up, so that it cannot know them
-        self._abandoned: Counter[str] = Counter()
-        #: turns that run; and inbound id -> how often its turn was cut off with its process
-        self._turns: dict[str, Event] = {}
-        self._cut_off: Counter[str] = Counter()
-        #: messages by their place on the platform: the accounts that received them, and turns of other accounts
-        self._heard: dict[_Message, set[str]] = {}
-        self._foreign: dict[_Message, tuple[Event, BindingFacts]] = {}
+    #: threads that were opened and are not bound yet, by the request
+    _opened: dict[Lane, Event] = {}
+    #: the response to the next opening is lost, so the gateway cannot know that thread
+    _lost = False
+    #: work -> threads for it whose request the gateway gave up, so that it cannot know them
+    _abandoned: Counter[str] = Counter()
+    #: turns that run; and inbound id -> how often its turn was cut off with its process
+    _turns: dict[str, Event] = {}
+    _cut_off: Counter[str] = Counter()
+    #: messages by their place on the platform: the accounts that received them, and turns of other accounts
+    _heard: dict[_Message, set[str]] = {}
+    _foreign: dict[_Message, tuple[Event, BindingFacts]] = {}
 
-    @on(gateway.InboundReceived)
-    def _received(self, event: Event, body: gateway.InboundReceived) -> None:
+    def on_received(self, event: Event, body: gateway.InboundReceived) -> None:
         message = _message(body)
         self._heard.setdefault(message, set()).add(body.address.account)
         if message in self._foreign:
             self._two_owners(message)
 
-    @on(gateway.InboundAdmitted)
-    def _admitted(self, event: Event, _body: gateway.InboundAdmitted) -> None:
+    def on_admitted(self, event: Event, _body: gateway.InboundAdmitted) -> None:
         received = self.run.received.get(event.inbound or "")
         if received is None or not isinstance(received.body, gateway.InboundReceived):
             return
@@ -79,8 +73,7 @@ class BindingLife(Checker):
         expected = f"inbound.dropped (bound-to-other-account): {owner.id} belongs to {account}"
         self.accuse(admitted, summary, expected, owner.bound, shown=admitted.kind)
 
-    @on(gateway.RouteDecided)
-    def _routed(self, event: Event, body: gateway.RouteDecided) -> None:
+    def on_routed(self, event: Event, body: gateway.RouteDecided) -> None:
         received = self.run.received.get(event.inbound or "")
         if received is None or not isinstance(received.body, gateway.InboundReceived):
             return
@@ -108,8 +101,7 @@ class BindingLife(Checker):
         summary = f"{event.inbound}, posted at {self.run.name(place)}, went to session {body.session_key}"
         self.accuse(event, summary, expected, evidence, shown=f"session {body.session_key}, by {body.matched_by}")
 
-    @on(bindings.RouterDecided)
-    def _router(self, event: Event, body: bindings.RouterDecided) -> None:
+    def on_router(self, event: Event, body: bindings.RouterDecided) -> None:
         self.exercised += 1
         facts = self.run.bindings.by_id.get(event.binding or "")
         if body.mode != "bound" or (facts is not None and facts.routes(event.at)):
@@ -117,16 +109,14 @@ class BindingLife(Checker):
         summary = f"the completion of {event.delegation} was routed to a binding that is not active"
         self.accuse(event, summary, "an active, unexpired binding, or none", shown=f"{event.binding}")
 
-    @on(bindings.BindingBound)
-    def _bound(self, event: Event, body: bindings.BindingBound) -> None:
+    def on_bound(self, event: Event, body: bindings.BindingBound) -> None:
         self.exercised += 1
         self._opened.pop(body.conversation.lane, None)
         for other in self.run.bindings.open_before(event, body.conversation):
             summary = f"{self.run.name(body.conversation)} was bound while {other.id} still held it"
             self.accuse(event, summary, "the end of the binding before it", other.bound)
 
-    @on(bindings.BindingEnded)
-    def _ended(self, event: Event, body: bindings.BindingEnded) -> None:
+    def on_ended(self, event: Event, body: bindings.BindingEnded) -> None:
         self.exercised += 1
         facts = self.run.bindings.by_id.get(event.binding or "")
         if facts is not None and facts.body.conversation.lane == body.conversation.lane:
@@ -135,43 +125,35 @@ class BindingLife(Checker):
         expected = "a binding.bound of the same conversation before it"
         self.accuse(event, summary, expected, shown=f"{event.kind} at {self.run.name(body.conversation)}")
 
-    @on(world.ThreadOpened)
-    def _thread(self, event: Event, body: world.ThreadOpened) -> None:
+    def on_thread(self, event: Event, body: world.ThreadOpened) -> None:
         if body.on_message is None and not self._lost:
             self._opened[body.address.lane] = event
         self._lost = False
 
-    @on(script.FaultFired)
-    def _fault(self, event: Event, body: script.FaultFired) -> None:
+    def on_fault(self, event: Event, body: script.FaultFired) -> None:
         self._lost |= body.fault == _NEVER_TOLD
 
-    @on(world.ThreadRequestAbandoned)
-    def _request_abandoned(self, event: Event, body: world.ThreadRequestAbandoned) -> None:
+    def on_request_abandoned(self, event: Event, body: world.ThreadRequestAbandoned) -> None:
         self._abandoned[body.key] += 1
 
-    @on(gateway.TurnStarted)
-    def _turn_started(self, event: Event, _body: gateway.TurnStarted) -> None:
+    def on_turn_started(self, event: Event, _body: gateway.TurnStarted) -> None:
         self._turns[event.turn or ""] = event
 
-    @on(gateway.TurnEnded)
-    def _turn_ended(self, event: Event, _body: gateway.TurnEnded) -> None:
+    def on_turn_ended(self, event: Event, _body: gateway.TurnEnded) -> None:
         self._turns.pop(event.turn or "", None)
 
-    @on(processes.ProcessCrashed, processes.ProcessStopped)
-    def _process_gone(self, event: Event, _body: processes.ProcessCrashed | processes.ProcessStopped) -> None:
+    def on_process_gone(self, event: Event, _body: processes.ProcessCrashed | processes.ProcessStopped) -> None:
         """A request that a process left behind may still arrive; the next process runs the turn again."""
         for turn, started in tuple(self._turns.items()):
             if started.generation == event.generation:
                 self._cut_off[started.inbound or ""] += 1
                 del self._turns[turn]
 
-    @on(world.ThreadClosed)
-    def _closed(self, event: Event, body: world.ThreadClosed) -> None:
+    def on_closed(self, event: Event, body: world.ThreadClosed) -> None:
         if body.how == "deleted":
             self._opened.pop(body.address.lane, None)
 
-    @on(bindings.BindingRefused)
-    def _refused(self, event: Event, body: bindings.BindingRefused) -> None:
+    def on_refused(self, event: Event, body: bindings.BindingRefused) -> None:
         """A refused binding must not leave an opened thread behind (B130)."""
         self.exercised += 1
         work = body.session_key.rpartition(_SUBAGENT)[2]
@@ -192,27 +174,22 @@ class BindingLife(Checker):
 class NoSelfEcho(Checker):
     """D8: the gateway's own posts never come back as a message, a turn or a transcript entry."""
 
-    id = "D8"
     title = "No self-echo"
     sentence = (
         "An own post that a platform echoes starts nothing; other bots and relays follow the configured policy "
         "and are not dropped wholesale."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: inbound id -> the posted message
-        self._inbound: dict[str, Event] = {}
+    #: inbound id -> the posted message
+    _inbound: dict[str, Event] = {}
 
-    @on(gateway.InboundReceived)
-    def _received(self, event: Event, body: gateway.InboundReceived) -> None:
+    def on_received(self, event: Event, body: gateway.InboundReceived) -> None:
         said = self.run.posts.get((body.address.channel, body.address.conversation, body.message_id))
         if said is not None:
             self.exercised += _speaks(said).bot
             self._inbound[event.inbound or ""] = said
 
-    @on(gateway.InboundAdmitted, gateway.TurnStarted, gateway.TranscriptAppended)
-    def _started(
+    def on_started(
         self, event: Event, _body: gateway.InboundAdmitted | gateway.TurnStarted | gateway.TranscriptAppended
     ) -> None:
         said = self._inbound.get(event.inbound or "")
@@ -223,8 +200,7 @@ class NoSelfEcho(Checker):
         summary = f"the gateway's own words came back as {event.inbound}, and {event.kind} followed"
         self.accuse(event, summary, "inbound.dropped (own-echo)", said)
 
-    @on(gateway.InboundDropped)
-    def _dropped(self, event: Event, body: gateway.InboundDropped) -> None:
+    def on_dropped(self, event: Event, body: gateway.InboundDropped) -> None:
         """Check that a drop reason fits the author of the message."""
         said = self._inbound.get(event.inbound or "")
         if said is None or body.reason not in (Reason.OWN_ECHO, Reason.BOT_IGNORED):

@@ -6,11 +6,10 @@ from trunkline.core.events.actions import TranscriptChanged
 from trunkline.core.reasons import Reason
 from trunkline.core.text.mirror_text import media_name
 from trunkline.core.values import IntentKind, IntentState
+from trunkline.sim.events import script, wire
 from trunkline.sim.events.actions import WireActed
-from trunkline.sim.events.script import ClientRequested
-from trunkline.sim.events.wire import WireAccepted, WireRefused
-from trunkline.sim.index.projection import on, on_intent
-from trunkline.sim.index.run_facts import IntentFacts, RunFacts
+from trunkline.sim.index.projection import on
+from trunkline.sim.index.run_facts import IntentFacts
 from trunkline.sim.invariants.base import Checker, EvidenceKind
 
 #: what changes a message that people have read
@@ -24,7 +23,6 @@ NOTED = frozenset(
 class MirrorIsTruth(Checker):
     """M2: a transcript holds the accepted text as it was accepted, and marks a part as a part."""
 
-    id = "M2"
     title = "Mirror equals what was sent"
     evidence = EvidenceKind.MIRRORS
     sentence = (
@@ -33,24 +31,20 @@ class MirrorIsTruth(Checker):
         "that sent a message has a note if it did not arrive."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: whether the gateway leaves notes
-        self._notes = False
-        #: bad ends of what turns and hands sent, without a note so far
-        self._unnoted: dict[str, Event] = {}
-        #: what has a note; one that an operator retried in vain needs no second one
-        self._has_note: set[str] = set()
-        #: change -> what the platform did to a message of the gateway, until its line follows
-        self._changed: dict[str, Event] = {}
+    #: whether the gateway leaves notes
+    _notes = False
+    #: bad ends of what turns and hands sent, without a note so far
+    _unnoted: dict[str, Event] = {}
+    #: what has a note; one that an operator retried in vain needs no second one
+    _has_note: set[str] = set()
+    #: change -> what the platform did to a message of the gateway, until its line follows
+    _changed: dict[str, Event] = {}
 
-    @on(WireActed)
-    def _acted(self, event: Event, body: WireActed) -> None:
+    def on_acted(self, event: Event, body: WireActed) -> None:
         if body.author == "bot" and body.action in _CHANGES:
             self._changed[event.intent or ""] = event
 
-    @on(TranscriptChanged)
-    def _line_changed(self, event: Event, body: TranscriptChanged) -> None:
+    def on_line_changed(self, event: Event, body: TranscriptChanged) -> None:
         """The line of a message changes as the message does."""
         acted, facts = self._changed.pop(event.intent or "", None), self.run.intents.get(event.intent or "")
         self.exercised += 1
@@ -59,12 +53,10 @@ class MirrorIsTruth(Checker):
             summary = f"{event.intent} changes the line of {body.line}, and people see no such change"
             self._report(event, facts, summary, f"“{body.before}”")
 
-    @on(gateway.ProcessStarted)
-    def _process_started(self, _event: Event, body: gateway.ProcessStarted) -> None:
+    def on_process_started(self, _event: Event, body: gateway.ProcessStarted) -> None:
         self._notes = body.notes
 
-    @on_intent(delivery.IntentSettled)
-    def _settled(self, event: Event, body: delivery.IntentSettled, facts: IntentFacts) -> None:
+    def on_settled(self, event: Event, body: delivery.IntentSettled, facts: IntentFacts) -> None:
         """A bad end is to have a note. Of a broken row it may be unknown which session sent it."""
         noted = facts.body.intent_kind is not IntentKind.NOTICE and body.state in NOTED
         if not self._notes or not noted or body.reason in (Reason.BROKEN_ROW, Reason.ABANDONED):
@@ -73,8 +65,7 @@ class MirrorIsTruth(Checker):
             self.exercised += 1
             self._unnoted.setdefault(event.intent or "", event)
 
-    @on(gateway.TranscriptAppended)
-    def _noted(self, event: Event, body: gateway.TranscriptAppended) -> None:
+    def on_noted(self, event: Event, body: gateway.TranscriptAppended) -> None:
         if body.role != "delivery":
             return
         self.exercised += 1
@@ -105,8 +96,7 @@ class MirrorIsTruth(Checker):
             expected = "a transcript line with the role delivery, in the transaction of the end"
             self.miss(last, settled, summary, expected, shown=f"{settled.kind}, and no note")
 
-    @on(delivery.MirrorAppended)
-    def _mirrored(self, event: Event, body: delivery.MirrorAppended) -> None:
+    def on_mirrored(self, event: Event, body: delivery.MirrorAppended) -> None:
         facts = self.run.intents.get(event.intent or "")
         if not self.run.witnessed:
             return
@@ -120,7 +110,7 @@ class MirrorIsTruth(Checker):
             self._report(event, facts, f"{event.intent} was mirrored again, and nothing was accepted since", "no entry")
         if len(facts.accepts) == facts.acked == facts.body.chunks == 1 and not body.partial:
             seen = facts.accepts[0].body
-            if isinstance(seen, WireAccepted) and seen.text == body.text and not seen.media:
+            if isinstance(seen, wire.WireAccepted) and seen.text == body.text and not seen.media:
                 return
         texts, media = self._seen(facts)
         names = ", ".join(media_name(file) for file in media)
@@ -140,7 +130,7 @@ class MirrorIsTruth(Checker):
         media: tuple[str, ...] = ()
         for accept in facts.accepts:
             made = accept.body
-            if isinstance(made, WireAccepted) and made.chunk < facts.acked:
+            if isinstance(made, wire.WireAccepted) and made.chunk < facts.acked:
                 texts[made.chunk] = made.text.removeprefix(mark)
                 media = media or made.media
         return [texts[chunk] for chunk in sorted(texts)], media
@@ -161,23 +151,19 @@ _NO_EFFECT = "no effect except the answer to the caller"
 class DryRunHasNoEffect(Checker):
     """P2: a cancelled message and a dry run have no effect except the answer to the caller."""
 
-    id = "P2"
     title = "Cancel, dry run and none are absolute"
     sentence = (
         "A message that a hook cancelled is not prepared, sent or mirrored; a dry run creates no session and no "
         "intent; both are reported as what they are."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        self._cancelled: dict[str, Event] = {}
-        #: seqs of dry runs and of the events that led to them
-        self._previews: dict[int, Event] = {}
-        #: seqs of the dry runs that clients requested
-        self._dry_runs: dict[int | None, Event] = {}
+    _cancelled: dict[str, Event] = {}
+    #: seqs of dry runs and of the events that led to them
+    _previews: dict[int, Event] = {}
+    #: seqs of the dry runs that clients requested
+    _dry_runs: dict[int | None, Event] = {}
 
-    @on(delivery.HookSending)
-    def _hook(self, event: Event, body: delivery.HookSending) -> None:
+    def on_hook(self, event: Event, body: delivery.HookSending) -> None:
         if body.verdict == "cancelled":
             self.exercised += 1
             self._cancelled[event.intent or ""] = event
@@ -185,16 +171,15 @@ class DryRunHasNoEffect(Checker):
             # The hook was called again after a crash, and kept it this time.
             self._cancelled.pop(event.intent or "", None)
 
-    @on(delivery.SendPreviewed)
-    def _previewed(self, event: Event, _body: delivery.SendPreviewed) -> None:
+    def on_previewed(self, event: Event, _body: delivery.SendPreviewed) -> None:
         self.exercised += 1
         for seq in (event.seq, event.cause):
             if seq is not None:
                 self._previews[seq] = event
 
     @on(
-        *(delivery.IntentPrepared, gateway.SessionCreated, WireAccepted, WireRefused),
-        after=(delivery.HookSending, delivery.SendPreviewed, ClientRequested),
+        *(delivery.IntentPrepared, gateway.SessionCreated, wire.WireAccepted, wire.WireRefused),
+        after=(delivery.HookSending, delivery.SendPreviewed, script.ClientRequested),
     )
     def _effect(self, event: Event, _body: Body) -> None:
         cancelled = self._cancelled.get(event.intent or "")
@@ -206,15 +191,13 @@ class DryRunHasNoEffect(Checker):
         if preview is not None:
             self.accuse(event, f"a dry run has an effect: {event.kind}", _NO_EFFECT, preview, shown=event.kind)
 
-    @on(delivery.HookSent)
-    def _told(self, event: Event, body: delivery.HookSent) -> None:
+    def on_told(self, event: Event, body: delivery.HookSent) -> None:
         cancelled = self._cancelled.get(event.intent or "")
         if cancelled is not None and body.state is not IntentState.CANCELLED:
             summary = f"{event.intent} was cancelled, and hooks were notified that it is {body.state}"
             self.accuse(event, summary, _NO_EFFECT, cancelled, shown=event.kind)
 
-    @on(ClientRequested)
-    def _client_asked(self, event: Event, body: ClientRequested) -> None:
+    def on_client_asked(self, event: Event, body: script.ClientRequested) -> None:
         if body.dry_run:
             self.exercised += 1
             self._dry_runs[event.seq] = event

@@ -5,24 +5,11 @@ import msgspec
 from trunkline.core.channels import rules_for
 from trunkline.core.config import DmScope, GroupScope
 from trunkline.core.errors import KeyFormatError
-from trunkline.core.events import Event
-from trunkline.core.events.delivery import IntentPrepared, MirrorAppended, SendRequested, TargetResolved
-from trunkline.core.events.gateway import (
-    InboundAdmitted,
-    InboundReceived,
-    RouteDecided,
-    SessionLeft,
-    SessionMoved,
-    SessionReset,
-    SessionShared,
-    TurnStarted,
-)
+from trunkline.core.events import Event, delivery, gateway
 from trunkline.core.keys import canonical_key
 from trunkline.core.values import Address, ChatKind, Peer, WorkKind
-from trunkline.sim.events.wire import WireAccepted
-from trunkline.sim.events.world import WorldSession
+from trunkline.sim.events import wire, world
 from trunkline.sim.index.intent_facts import IntentFacts
-from trunkline.sim.index.projection import on, on_intent
 from trunkline.sim.index.run_facts import Lane, RunFacts
 from trunkline.sim.invariants.base import Checker
 from trunkline.sim.invariants.routing.return_address import key_is_of
@@ -34,7 +21,6 @@ _Spot = tuple[str, Lane]
 class OneKey(Checker):
     """S1: a conversation has one key and one session in every direction; an event records any change."""
 
-    id = "S1"
     title = "One conversation, one key"
     our_keys_only = True
     sentence = (
@@ -42,23 +28,20 @@ class OneKey(Checker):
         "scope, or an event records that it was left. A key that a caller names is used."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        self._keys: dict[_Spot, tuple[str, Event]] = {}
-        self._ids: dict[str, tuple[str, Event]] = {}
-        #: conversation -> its last session, and its key
-        self._last: dict[_Spot, tuple[str, str, Event]] = {}
-        #: conversation -> its session in the store before the first process started
-        self._stored: dict[Lane, tuple[str, str, Event]] = {}
-        #: sessions that were reset, moved or left
-        self._told: set[str] = set()
-        self._asked: dict[int, str] = {}
-        #: the last decided route
-        self._routed: Event | None = None
-        self._scopes = 0
+    _keys: dict[_Spot, tuple[str, Event]] = {}
+    _ids: dict[str, tuple[str, Event]] = {}
+    #: conversation -> its last session, and its key
+    _last: dict[_Spot, tuple[str, str, Event]] = {}
+    #: conversation -> its session in the store before the first process started
+    _stored: dict[Lane, tuple[str, str, Event]] = {}
+    #: sessions that were reset, moved or left
+    _told: set[str] = set()
+    _asked: dict[int, str] = {}
+    #: the last decided route
+    _routed: Event | None = None
+    _scopes = 0
 
-    @on_intent(WireAccepted)
-    def _landed(self, event: Event, body: WireAccepted, facts: IntentFacts) -> None:
+    def on_landed(self, event: Event, body: wire.WireAccepted, facts: IntentFacts) -> None:
         """A target may be an alias: the key belongs to the conversation where people see the message."""
         if facts.prepared.binding is not None or body.address.kind is facts.body.address.kind:
             return
@@ -66,38 +49,32 @@ class OneKey(Checker):
             self.exercised += 1
             self._one_key(body.address, body.address.lane, facts.body.mirror_key, event)
 
-    @on(WorldSession)
-    def _world_session(self, event: Event, body: WorldSession) -> None:
+    def on_world_session(self, event: Event, body: world.WorldSession) -> None:
         if body.address is not None:
             # An old key does not name the agent; the first agent that answers there must continue this session.
             self._stored[body.address.lane] = (body.session_id, body.session_key, event)
 
-    @on(SendRequested)
-    def _requested(self, event: Event, body: SendRequested) -> None:
+    def on_requested(self, event: Event, body: delivery.SendRequested) -> None:
         if body.session_key is not None and body.session_key.strip():
             self._asked[event.seq] = body.session_key
 
-    @on(TargetResolved)
-    def _resolved(self, event: Event, _body: TargetResolved) -> None:
+    def on_resolved(self, event: Event, _body: delivery.TargetResolved) -> None:
         """Compare the requested session with that of the intent."""
         if event.cause in self._asked:
             self._asked[event.seq] = self._asked[event.cause]
 
-    @on(SessionReset)
-    def _reset(self, event: Event, body: SessionReset) -> None:
+    def on_reset(self, event: Event, body: gateway.SessionReset) -> None:
         self._told.add(body.before)
         self._ids[body.session_key] = (body.session_id, event)
 
-    @on(SessionMoved)
-    def _moved(self, event: Event, body: SessionMoved) -> None:
+    def on_moved(self, event: Event, body: gateway.SessionMoved) -> None:
         """All conversations of a session get its new key; until then, work in it was remembered under the old one."""
         for spot in [spot for spot, (key, _) in self._keys.items() if key == body.old_key]:
             del self._keys[spot]
         self._ids.pop(body.old_key, None)
         self._ids[body.session_key] = (body.session_id, event)
 
-    @on(SessionLeft)
-    def _left(self, event: Event, body: SessionLeft) -> None:
+    def on_left(self, event: Event, body: gateway.SessionLeft) -> None:
         """A conversation has another session, and its key, from its next message on."""
         self._told.add(body.old_session_id)
         leaving = self._routed
@@ -105,12 +82,10 @@ class OneKey(Checker):
         if place is not None:
             self._keys.pop((_agent(body.session_key), place.lane), None)
 
-    @on(RouteDecided)
-    def _routed_now(self, event: Event, _body: RouteDecided) -> None:
+    def on_routed_now(self, event: Event, _body: gateway.RouteDecided) -> None:
         self._routed = event
 
-    @on(InboundAdmitted)
-    def _admitted(self, event: Event, body: InboundAdmitted) -> None:
+    def on_admitted(self, event: Event, body: gateway.InboundAdmitted) -> None:
         place = self.run.home(event.inbound)
         if place is None or body.work is not WorkKind.MESSAGE:
             return
@@ -139,7 +114,7 @@ class OneKey(Checker):
         known = self._keys.get(spot)
         return known is not None and known[0] == key
 
-    def _same_session(self, spot: _Spot, place: Address, body: InboundAdmitted, event: Event) -> None:
+    def _same_session(self, spot: _Spot, place: Address, body: gateway.InboundAdmitted, event: Event) -> None:
         """The conversation continues in its session, unless an event records a change."""
         before = self._last.get(spot)
         stored = self._stored.pop(spot[1], None) if self._stored else None
@@ -164,8 +139,7 @@ class OneKey(Checker):
         """Whether a conversation with an agent, which has the key `now`, surely was in this main session."""
         return key.split(":")[-2] == agent and (_is_main(now) or self.run.scopes.must_be_main(place))
 
-    @on(IntentPrepared)
-    def _prepared(self, event: Event, body: IntentPrepared) -> None:
+    def on_prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
         named = self._asked.get(event.cause or 0) if self._asked else None
         if named is not None:
             self._check_obeyed(named, body, event)
@@ -174,18 +148,22 @@ class OneKey(Checker):
         self.exercised += 1
         self._one_key(body.address, self.run.intents[event.intent or ""].lane, body.mirror_key, event)
 
-    def _own(self, event: Event, body: IntentPrepared) -> bool:
+    def _own(self, event: Event, body: delivery.IntentPrepared) -> bool:
         """Whether this is an answer at its own place, whose session was compared at admission.
 
         A callback answers at the place of the message that delegated, for the session of that message.
         """
         routed = self.run.routed.get(self.run.message_behind(event.inbound))
-        if routed is None or not isinstance(routed.body, RouteDecided) or routed.body.session_key != body.mirror_key:
+        if (
+            routed is None
+            or not isinstance(routed.body, gateway.RouteDecided)
+            or routed.body.session_key != body.mirror_key
+        ):
             return False
         home = self.run.home(event.inbound)
         return home is not None and (home == body.address or home.lane == body.address.lane)
 
-    def _check_obeyed(self, named: str, body: IntentPrepared, event: Event) -> None:
+    def _check_obeyed(self, named: str, body: delivery.IntentPrepared, event: Event) -> None:
         self.exercised += 1
         try:
             wanted = str(canonical_key(named))
@@ -201,8 +179,7 @@ class OneKey(Checker):
                 evidence=[event.cause or event.seq, event.seq],
             )
 
-    @on(MirrorAppended)
-    def _mirrored(self, event: Event, body: MirrorAppended) -> None:
+    def on_mirrored(self, event: Event, body: delivery.MirrorAppended) -> None:
         if body.session_id not in self._told:
             self._one_id(body.session_key, body.session_id, event)
 
@@ -264,7 +241,6 @@ _SAID = (WorkKind.MESSAGE, WorkKind.CONTROL)
 class ScopesAndLinks(Checker):
     """S3: places share a session exactly as scope and links say; people only under ``main``, after a warning."""
 
-    id = "S3"
     title = "Scope and identity links"
     our_keys_only = True
     sentence = (
@@ -273,33 +249,29 @@ class ScopesAndLinks(Checker):
         "second one's first turn."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: linked person as the scope knows them -> the key, and what the scope knows of the places of a key
-        self._keys: dict[tuple[str, ...], tuple[str, Event]] = {}
-        self._places: dict[str, tuple[tuple[str, ...], Address, Event]] = {}
-        #: session key, scope, agent and place of every pair that was checked
-        self._fine: set[tuple[str, str, str, Lane]] = set()
-        #: session -> the first turn for each account of a person
-        self._turns: dict[str, dict[tuple[str, str], Event]] = {}
-        #: session -> the people of those turns, and the number of the links that they are named by
-        self._people: dict[str, tuple[int, set[str]]] = {}
-        self._warned: set[tuple[str, tuple[str, str]]] = set()
-        self._scopes = 0
+    #: linked person as the scope knows them -> the key, and what the scope knows of the places of a key
+    _keys: dict[tuple[str, ...], tuple[str, Event]] = {}
+    _places: dict[str, tuple[tuple[str, ...], Address, Event]] = {}
+    #: session key, scope, agent and place of every pair that was checked
+    _fine: set[tuple[str, str, str, Lane]] = set()
+    #: session -> the first turn for each account of a person
+    _turns: dict[str, dict[tuple[str, str], Event]] = {}
+    #: session -> the people of those turns, and the number of the links that they are named by
+    _people: dict[str, tuple[int, set[str]]] = {}
+    _warned: set[tuple[str, tuple[str, str]]] = set()
+    _scopes = 0
 
-    @on(SessionShared)
-    def _shared(self, event: Event, body: SessionShared) -> None:
+    def on_shared(self, event: Event, body: gateway.SessionShared) -> None:
         home = self.run.home(event.inbound)
         if home is not None:
             self._warned.add((body.session_key, _raw(home.channel, body.peer)))
 
-    @on(InboundAdmitted)
-    def _admitted(self, event: Event, body: InboundAdmitted) -> None:
+    def on_admitted(self, event: Event, body: gateway.InboundAdmitted) -> None:
         """Each identity has one key, and each key one identity."""
         place, routed = self.run.home(event.inbound), self.run.routed.get(event.inbound or "")
         if place is None or routed is None or body.work is not WorkKind.MESSAGE:
             return
-        assert isinstance(routed.body, RouteDecided)
+        assert isinstance(routed.body, gateway.RouteDecided)
         if routed.binding is not None:
             return  # a binding chose the session: B1 judges that
         if self._scopes != self.run.scopes.changes:
@@ -329,14 +301,13 @@ class ScopesAndLinks(Checker):
                 return
         self._fine.add(seen)
 
-    @on(TurnStarted)
-    def _started(self, event: Event, body: TurnStarted) -> None:
+    def on_started(self, event: Event, body: gateway.TurnStarted) -> None:
         """People who are not linked share the main session only after a warning."""
         place = body.origin
         if body.work not in _SAID or place is None or place.kind is not ChatKind.DIRECT:
             return
         routed = self.run.routed.get(event.inbound or "")
-        if routed is None or not isinstance(routed.body, RouteDecided) or routed.body.scope != DmScope.MAIN:
+        if routed is None or not isinstance(routed.body, gateway.RouteDecided) or routed.body.scope != DmScope.MAIN:
             return
         turns = self._turns.setdefault(body.session_id, {})
         raw = self._speaker(event, place)
@@ -369,11 +340,13 @@ class ScopesAndLinks(Checker):
         """The person who wrote the message of a turn."""
         received = self.run.received.get(turn.inbound or "")
         body = None if received is None else received.body
-        return _raw(place.channel, body.peer if isinstance(body, InboundReceived) else Peer(id=place.conversation))
+        return _raw(
+            place.channel, body.peer if isinstance(body, gateway.InboundReceived) else Peer(id=place.conversation)
+        )
 
     def _person(self, turn: Event) -> str:
         """The person of a turn, by the links of today."""
-        place = turn.body.origin if isinstance(turn.body, TurnStarted) else None
+        place = turn.body.origin if isinstance(turn.body, gateway.TurnStarted) else None
         if place is None:
             return ""
         channel, own = self._speaker(turn, place)

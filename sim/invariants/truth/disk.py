@@ -3,18 +3,14 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from trunkline.core.events import Event
-from trunkline.core.events.delivery import IntentSettled, MirrorAppended, OperatorActed
+from trunkline.core.events import Event, delivery, hands, leases
 from trunkline.core.events.gateway import InboundAdmitted, TranscriptAppended, TurnEnded
-from trunkline.core.events.hands import CallbackChanged, DelegationAccepted
-from trunkline.core.events.leases import PersonErased, StorePruned
 from trunkline.core.reasons import Reason
 from trunkline.core.states.intent import OPEN
 from trunkline.core.values import IntentState
 from trunkline.sim.events.script import RunPhase, StoredRows
 from trunkline.sim.index.intent_facts import IntentFacts
 from trunkline.sim.index.known_texts import checksum
-from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker, cited
 
@@ -27,7 +23,6 @@ _OPEN = "open"
 class StoredAsClaimed(Checker):
     """W3: what is on the disk is what was said to be committed. Costs one note for each line and end, and one look."""
 
-    id = "W3"
     title = "The disk has it"
     sentence = (
         "At rest the disk has each message with the end, the receipts and the reason that were recorded as committed, "
@@ -49,10 +44,9 @@ class StoredAsClaimed(Checker):
         #: something was removed on purpose
         self._removed = self._erased = False
 
-    @on(TranscriptAppended, MirrorAppended)
-    def _appended(self, event: Event, body: TranscriptAppended | MirrorAppended) -> None:
+    def on_appended(self, event: Event, body: TranscriptAppended | delivery.MirrorAppended) -> None:
         role, intent = body.role if isinstance(body, TranscriptAppended) else "assistant", event.intent or ""
-        if isinstance(body, MirrorAppended) and (body.partial or self._parts):
+        if isinstance(body, delivery.MirrorAppended) and (body.partial or self._parts):
             # The line of a part is the line of the whole, once an operator has the rest sent.
             self._replaced.add(self._parts.pop(intent, 0))
             if body.partial:
@@ -63,24 +57,19 @@ class StoredAsClaimed(Checker):
             self._notes[intent] = event.seq
         self._lines.append((event, role, body.text))
 
-    @on(InboundAdmitted, TurnEnded)
-    def _worked(self, event: Event, _body: InboundAdmitted | TurnEnded) -> None:
+    def on_worked(self, event: Event, _body: InboundAdmitted | TurnEnded) -> None:
         self._works[event.inbound or ""] = event
 
-    @on(DelegationAccepted, CallbackChanged)
-    def _reported(self, event: Event, _body: DelegationAccepted | CallbackChanged) -> None:
+    def on_reported(self, event: Event, _body: hands.DelegationAccepted | hands.CallbackChanged) -> None:
         self._reports[event.delegation or ""] = event
 
-    @on(StorePruned, OperatorActed)
-    def _pruned(self, _event: Event, body: StorePruned | OperatorActed) -> None:
-        self._removed |= isinstance(body, StorePruned) or body.verb == "purge"
+    def on_pruned(self, _event: Event, body: leases.StorePruned | delivery.OperatorActed) -> None:
+        self._removed |= isinstance(body, leases.StorePruned) or body.verb == "purge"
 
-    @on(PersonErased)
-    def _person_erased(self, _event: Event, _body: PersonErased) -> None:
+    def on_person_erased(self, _event: Event, _body: leases.PersonErased) -> None:
         self._removed = self._erased = True
 
-    @on(RunPhase)
-    def _rests(self, event: Event, body: RunPhase) -> None:
+    def on_rests(self, event: Event, body: RunPhase) -> None:
         stored = body.stored
         if stored is None or not self.run.processes.claim:
             return
@@ -90,7 +79,7 @@ class StoredAsClaimed(Checker):
         done = {name: "done" if isinstance(last.body, TurnEnded) else "pending" for name, last in self._works.items()}
         self._compare(event, "work", dict(stored.works), done, self._works)
         reports = {
-            name: last.body.state.value if isinstance(last.body, CallbackChanged) else "waiting"
+            name: last.body.state.value if isinstance(last.body, hands.CallbackChanged) else "waiting"
             for name, last in self._reports.items()
         }
         self._compare(event, "the report of", {row[0]: row[2] for row in stored.delegations}, reports, self._reports)
@@ -109,7 +98,7 @@ class StoredAsClaimed(Checker):
             end = facts.settled[-1].body if facts.over and facts.settled else None
             if not facts.over:
                 claimed[name] = _OPEN, "", facts.acked
-            elif isinstance(end, IntentSettled) and end.state is not IntentState.CANCELLED:
+            elif isinstance(end, delivery.IntentSettled) and end.state is not IntentState.CANCELLED:
                 claimed[name] = end.state, _why(end.state, end.reason), facts.acked
         rows = dict[str, _Row]()
         for name, state, acked, reason in stored.intents:

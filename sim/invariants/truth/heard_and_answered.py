@@ -1,22 +1,83 @@
-"""People and programs are heard, as they spoke, and answered, and nothing goes out for nobody: E2, E3, T1 and T6."""
+"""People and programs are heard and answered, and nobody gets errors of the gateway itself: E1, E2, E3, T1 and T6."""
 
+import re
 from collections import Counter
 
-from trunkline.core.events import Event
-from trunkline.core.events.base import RunEnded
-from trunkline.core.events.delivery import IntentPrepared
-from trunkline.core.events.gateway import InboundAdmitted, InboundReceived, ProcessStarted, SessionReset
+from trunkline.core.events import BODIES, Event, base, delivery, gateway
+from trunkline.core.reasons import Reason
 from trunkline.core.text.model_text import read_model_text
 from trunkline.core.values import Address, IntentKind, Peer, WorkKind
-from trunkline.sim.events import processes, script, wire, world
-from trunkline.sim.events.hands import AgentAnswered
-from trunkline.sim.events.world import PeerSaid, PlatformPushed
+from trunkline.sim.events import actions, hands, processes, script, wire, world
 from trunkline.sim.index.intent_facts import IntentFacts
-from trunkline.sim.index.projection import on, on_intent
+from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import Lane, RunFacts
 from trunkline.sim.invariants.base import Checker, cited
-from trunkline.sim.invariants.truth.own_errors import is_too_long
 from trunkline.sim.invariants.truth.said_and_seen import bare
+
+#: errors by which code shows that it is wrong; what is refused has an error of its own
+_WRONG_CODE = re.compile(
+    r"(?:^|: )((?:Attribute|Type|Name|UnboundLocal|Key|Index|Assertion|ZeroDivision|Recursion|NotImplemented)"
+    r"Error|ValidationError)\b"
+)
+_REFUSED = "what was asked for, or a refusal that says what is wrong with it"
+#: events of the gateway that say why something did not happen
+_SAY_WHY = tuple(
+    body
+    for _, body in sorted(BODIES.items())
+    if body.recorded_by == "gateway" and "detail" in body.__struct_fields__ and body is not gateway.TurnEnded
+)
+#: ends of a turn that need no agent: it never came to an answer, in any process
+_WITHOUT_AGENT = (Reason.RUNS_EXHAUSTED,)
+
+
+class NoErrorOfItsOwn(Checker):
+    """E1: the gateway fails by what others do. Costs one search for each event that has a detail."""
+
+    title = "No error of its own"
+    sentence = (
+        "A turn fails only if its agent did, and whatever a program, a tool, a platform or a process gets as an error "
+        "is a refusal or a failure of somebody else, never an error of the gateway's code."
+    )
+
+    def on_answered(self, event: Event, body: hands.AgentAnswered) -> None:
+        self._look(event, body.failed, f"a tool of {body.agent} raises")
+
+    def on_told(self, event: Event, body: actions.AgentTold) -> None:
+        self.exercised += 1
+        if body.status == "raised":
+            self.accuse(event, f"the call {body.action} of an agent raises {body.detail}", _REFUSED)
+
+    def on_skipped(self, event: Event, body: script.ScriptSkipped) -> None:
+        self._look(event, body.why, f"{body.step} raises")
+
+    def on_crashed(self, event: Event, body: processes.ProcessCrashed) -> None:
+        self._look(event, body.why, "the process ends by itself with")
+
+    @on(*_SAY_WHY)
+    def _says_why(self, event: Event, body: object) -> None:
+        if detail := getattr(body, "detail", ""):
+            self._look(event, detail, f"{event.kind} has")
+
+    def _look(self, event: Event, why: str, what: str) -> None:
+        if why and _WRONG_CODE.search(why):
+            self.accuse(event, f"{what} {why}", _REFUSED)
+
+    def on_ended(self, event: Event, body: gateway.TurnEnded) -> None:
+        if self.run.limits is None or not self.run.limits.config or body.outcome != "failed":
+            return
+        self.exercised += 1
+        answers = self.run.speech.answers.get(event.turn or "")
+        returned = answers[-1].body if answers else None
+        failed = isinstance(returned, hands.AgentAnswered) and (returned.failed or is_too_long(self.run, returned.text))
+        if not failed and body.reason not in _WITHOUT_AGENT:
+            how = "did not fail" if answers else "was not asked"
+            self.accuse(event, f"{event.turn} fails, and its agent {how}: {body.reason} {body.detail}", _REFUSED)
+
+
+def is_too_long(run: RunFacts, text: str | None) -> bool:
+    """Whether a text is longer than the configuration allows any to be."""
+    return run.config is not None and len(text or "") > run.config.delivery.max_text
+
 
 #: how a message to the gateway itself begins
 _COMMAND = "/"
@@ -30,32 +91,28 @@ _IN_WORDS = ("[", "MEDIA:")
 
 def is_at_rest(last: Event) -> bool:
     """Whether nothing was open at the end. A run that never comes to rest is the business of L1."""
-    return isinstance(last.body, RunEnded) and last.body.at_rest
+    return isinstance(last.body, base.RunEnded) and last.body.at_rest
 
 
 class EverybodyIsHeard(Checker):
     """E2: messages and wake-ups start turns. Costs one look-up for each message, wake-up and turn."""
 
-    id = "E2"
     title = "Everybody is heard"
     sentence = (
         "What a person writes, and what a program wakes an agent with, an agent gets, as often as it was said, unless "
         "it is blank, repeated, or a command, the process ended, or the configuration says otherwise."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: what was said and must be heard -> by which events, one for each time
-        self._said: dict[_Said, list[Event]] = {}
-        self._heard = Counter[_Said]()
-        #: messages that are known already, by account and original id
-        self._known: set[tuple[str, str, str, str]] = set()
-        #: messages that the gateway has taken for good
-        self._admitted: set[str] = set()
-        self._reset = False
+    #: what was said and must be heard -> by which events, one for each time
+    _said: dict[_Said, list[Event]] = {}
+    _heard = Counter[_Said]()
+    #: messages that are known already, by account and original id
+    _known: set[tuple[str, str, str, str]] = set()
+    #: messages that the gateway has taken for good
+    _admitted: set[str] = set()
+    _reset = False
 
-    @on(world.PlatformPushed)
-    def _pushed(self, event: Event, body: world.PlatformPushed) -> None:
+    def on_pushed(self, event: Event, body: world.PlatformPushed) -> None:
         channel, account, conversation, _ = body.address.lane
         post = self._post(channel, conversation, body.original_id)
         name = (channel, account, conversation, body.original_id)
@@ -78,22 +135,18 @@ class EverybodyIsHeard(Checker):
         # A room that is bound through one account is not heard by the others.
         return not self.run.bindings.shared or sum(c == post.address.channel for c, _ in self.run.accounts) == 1
 
-    @on(script.OperatorAsked)
-    def _woken(self, event: Event, body: script.OperatorAsked) -> None:
+    def on_woken(self, event: Event, body: script.OperatorAsked) -> None:
         config = self.run.config
         if body.what == "wake" and config is not None and any(agent.id == body.agent for agent in config.agents):
             self._said.setdefault((body.agent, "", "", body.text), []).append(event)
 
-    @on(InboundAdmitted)
-    def _taken(self, event: Event, _body: InboundAdmitted) -> None:
+    def on_taken(self, event: Event, _body: gateway.InboundAdmitted) -> None:
         self._admitted.add(event.inbound or "")
 
-    @on(SessionReset)
-    def _forgotten(self, _event: Event, _body: SessionReset) -> None:
+    def on_forgotten(self, _event: Event, _body: gateway.SessionReset) -> None:
         self._reset = True
 
-    @on(AgentAnswered)
-    def _given(self, event: Event, body: AgentAnswered) -> None:
+    def on_given(self, event: Event, body: hands.AgentAnswered) -> None:
         if body.work is WorkKind.MESSAGE:
             work = self.run.hands.work_of.get(event.turn or "", "")
             lane, message = self.run.messages.get(work, (("", "", "", ""), ""))
@@ -126,28 +179,23 @@ class EverybodyIsHeard(Checker):
 class AnswersAreSent(Checker):
     """E3: the answers of agents are queued for their places. Costs one look-up for each turn."""
 
-    id = "E3"
     title = "Answers are sent"
     sentence = (
         "What an agent returns for people, in a turn that has a place, is queued for them, unless it is silent, was "
         "said by its tool in that turn, a hook cancels it, or the process ends."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: turns with an answer that is not silent -> the last one
-        self._answers: dict[str, Event] = {}
-        self._queued: set[str] = set()
+    #: turns with an answer that is not silent -> the last one
+    _answers: dict[str, Event] = {}
+    _queued: set[str] = set()
 
-    @on(AgentAnswered)
-    def _answered(self, event: Event, body: AgentAnswered) -> None:
+    def on_answered(self, event: Event, body: hands.AgentAnswered) -> None:
         if body.work not in (WorkKind.MESSAGE, WorkKind.CALLBACK) or body.place is None:
             return
         if body.text and _SILENT not in body.text:
             self._answers[event.turn or ""] = event
 
-    @on(IntentPrepared)
-    def _prepared(self, event: Event, body: IntentPrepared) -> None:
+    def on_prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
         if body.intent_kind in (IntentKind.REPLY, IntentKind.ANNOUNCE):
             self._queued.add(event.turn or "")
 
@@ -156,7 +204,7 @@ class AnswersAreSent(Checker):
         cancelled = {event.turn for event in self.run.cancelled.values()}
         for turn, event in self._answers.items() if is_at_rest(last) else ():
             body = event.body
-            assert isinstance(body, AgentAnswered)
+            assert isinstance(body, hands.AgentAnswered)
             if turn in self._queued:
                 self.exercised += 1
                 continue
@@ -175,32 +223,27 @@ class AnswersAreSent(Checker):
         """Whether the agent had the words said by its tool."""
         said = "".join(bare(getattr(sent.body, "text", "")) for sent in self.run.speech.sends.get(turn, ()))
         answer = self._answers[turn].body
-        return isinstance(answer, AgentAnswered) and bare(answer.text or "") in said
+        return isinstance(answer, hands.AgentAnswered) and bare(answer.text or "") in said
 
 
 class InboundIsTruth(Checker):
     """T1: the gateway hears what people said. Costs two look-ups a push and a turn."""
 
-    id = "T1"
     title = "Inbound is truth"
     sentence = (
         "What the gateway receives, and what it gives to an agent as a message, was pushed by the platform: under that "
         "id, in those words, from that sender, in that place."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: channel, account, conversation and id of a delivery -> its push and its post
-        self._pushed: dict[tuple[str, str, str, str], tuple[Event, Event | None]] = {}
+    #: channel, account, conversation and id of a delivery -> its push and its post
+    _pushed: dict[tuple[str, str, str, str], tuple[Event, Event | None]] = {}
 
-    @on(PlatformPushed)
-    def _push(self, event: Event, body: PlatformPushed) -> None:
+    def on_push(self, event: Event, body: world.PlatformPushed) -> None:
         place = body.address
         post = self.run.posts.get((place.channel, place.conversation, body.original_id))
         self._pushed[place.channel, place.account, place.conversation, body.message_id] = (event, post)
 
-    @on(InboundReceived)
-    def _received(self, event: Event, body: InboundReceived) -> None:
+    def on_received(self, event: Event, body: gateway.InboundReceived) -> None:
         if not self.run.witnessed:
             return
         self.exercised += 1
@@ -212,14 +255,13 @@ class InboundIsTruth(Checker):
         elif post is not None:
             self._compare(event, body.text, body.peer, body.address, (pushed, post))
 
-    @on(AgentAnswered)
-    def _given(self, event: Event, body: AgentAnswered) -> None:
+    def on_given(self, event: Event, body: hands.AgentAnswered) -> None:
         if body.work is not WorkKind.MESSAGE:
             return
         self.exercised += 1
         received = self.run.received.get(self.run.hands.work_of.get(event.turn or "", ""))
         found = None if received is None else received.body
-        if not isinstance(found, InboundReceived):
+        if not isinstance(found, gateway.InboundReceived):
             summary = f"agent {body.agent} got a message that nobody pushed"
             expected = "a message of a platform before the turn"
             self.accuse(event, summary, expected, shown=f"“{body.given}” by {body.peer.id}")
@@ -232,7 +274,7 @@ class InboundIsTruth(Checker):
         """The push of a message, and its post."""
         return self._pushed.get((place.channel, place.account, place.conversation, message), (None, None))
 
-    def _is_in_words(self, said: PeerSaid, text: str) -> bool:
+    def _is_in_words(self, said: world.PeerSaid, text: str) -> bool:
         """Whether a text has what a person said with files, in words, and nothing else."""
         place = said.address.channel, said.address.conversation
         posts = self.run.acts.get((*place, said.act or ""), [said])
@@ -246,8 +288,8 @@ class InboundIsTruth(Checker):
         """Compare what the gateway has of a message with what was said."""
         pushed, post = origin
         said, at = post.body, pushed.body
-        assert isinstance(said, PeerSaid)
-        assert isinstance(at, PlatformPushed)
+        assert isinstance(said, world.PeerSaid)
+        assert isinstance(at, world.PlatformPushed)
         if text == said.text and peer == said.peer and place == at.address:
             return
         here = "nowhere" if place is None else self.run.name(place)
@@ -265,40 +307,32 @@ class InboundIsTruth(Checker):
 class AskedAndAnswered(Checker):
     """T6: requests have answers, and messages have somebody who wanted them. Costs two look-ups for each message."""
 
-    id = "T6"
     title = "Asked and answered"
     sentence = (
         "Each client gets the answer to its request, unless the process that it asked ends before; and each message "
         "that people see as an answer, a tool send or a client's send was asked for by that agent or that client."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: requests of clients without an answer, by their seq
-        self._open: dict[int, Event] = {}
-        #: the processes of the run, by name: with two of them, one stands by and answers nobody
-        self._processes: set[str] = set()
+    #: requests of clients without an answer, by their seq
+    _open: dict[int, Event] = {}
+    #: the processes of the run, by name: with two of them, one stands by and answers nobody
+    _processes: set[str] = set()
 
-    @on(ProcessStarted)
-    def _process_started(self, event: Event, _body: ProcessStarted) -> None:
+    def on_process_started(self, event: Event, _body: gateway.ProcessStarted) -> None:
         self._processes.add(event.node)
 
-    @on(script.ClientRequested)
-    def _requested(self, event: Event, _body: script.ClientRequested) -> None:
+    def on_requested(self, event: Event, _body: script.ClientRequested) -> None:
         self.exercised += 1
         self._open[event.seq] = event
 
-    @on(script.ClientAnswered)
-    def _answered(self, event: Event, _body: script.ClientAnswered) -> None:
+    def on_answered(self, event: Event, _body: script.ClientAnswered) -> None:
         self._open.pop(event.cause or 0, None)
 
-    @on(processes.ProcessCrashed, processes.ProcessStopped)
-    def _process_gone(self, _event: Event, _body: processes.ProcessCrashed | processes.ProcessStopped) -> None:
+    def on_process_gone(self, _event: Event, _body: processes.ProcessCrashed | processes.ProcessStopped) -> None:
         """A client whose process has ended has lost its connection, and knows so."""
         self._open.clear()
 
-    @on_intent(wire.WireAccepted)
-    def _accepted(self, event: Event, body: wire.WireAccepted, facts: IntentFacts) -> None:
+    def on_accepted(self, event: Event, body: wire.WireAccepted, facts: IntentFacts) -> None:
         if not self.run.speech.known:
             return
         self.exercised += 1
@@ -328,7 +362,7 @@ class AskedAndAnswered(Checker):
         """Whether a person gave the gateway itself a command."""
         received = self.run.received.get(self.run.message_behind(inbound))
         body = None if received is None else received.body
-        return isinstance(body, InboundReceived) and body.text.lstrip().startswith(_COMMAND)
+        return isinstance(body, gateway.InboundReceived) and body.text.lstrip().startswith(_COMMAND)
 
     def finish(self, last: Event) -> None:
         """Report the clients that still wait."""

@@ -1,14 +1,11 @@
 """Notices for people who wait for an answer in vain: W1."""
 
 from trunkline.core.delivery.notes import CLOSED_SUFFIX, NOTICE_SUFFIX
-from trunkline.core.events import Event
-from trunkline.core.events.delivery import AttemptEnded, IntentPrepared, IntentSettled
+from trunkline.core.events import Event, delivery
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentKind, IntentState
 from trunkline.sim.events.wire import NO_PLACE, WireAccepted, WireRefused
 from trunkline.sim.index.intent_facts import IntentFacts
-from trunkline.sim.index.projection import on
-from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker, cited
 
 #: ends of which the person surely has nothing
@@ -24,25 +21,20 @@ _NOTHING_TAKEN = (*NO_PLACE, Reason.CALL_ENDED, Reason.UNAUTHORIZED)
 class NobodyWaitsInSilence(Checker):
     """W1: people who wait for an answer in vain read so. Costs one look-up for each answer that ends badly."""
 
-    id = "W1"
     title = "Nobody waits in silence"
     sentence = (
         "A person whose answer did not arrive, or may not have, gets the configured notice, where the platform takes "
         "anything from the gateway; nobody gets one about what arrived, and none goes to a place that is gone."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: answer -> the outcome by which it waits until its place is opened
-        self._waits: dict[str, Event] = {}
+    #: answer -> the outcome by which it waits until its place is opened
+    _waits: dict[str, Event] = {}
 
-    @on(AttemptEnded)
-    def _ended(self, event: Event, body: AttemptEnded) -> None:
+    def on_ended(self, event: Event, body: delivery.AttemptEnded) -> None:
         if body.reason is Reason.PLACE_CLOSED and body.decision == "retry":
             self._waits.setdefault(event.intent or "", event)
 
-    @on(IntentPrepared)
-    def _prepared(self, event: Event, body: IntentPrepared) -> None:
+    def on_prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
         """A notice goes where something can be posted."""
         answer = self._answer(event.intent or "", body.intent_kind)
         refused = None if answer is None else answer.refused
@@ -51,7 +43,7 @@ class NobodyWaitsInSilence(Checker):
         heard = answer.ended
         if heard is None or heard.seq < refused.seq or heard.generation != event.generation:
             return  # its process died before it knew
-        if isinstance(heard.body, AttemptEnded) and heard.body.reason is not refused.body.reason:
+        if isinstance(heard.body, delivery.AttemptEnded) and heard.body.reason is not refused.body.reason:
             return  # so did it, and the next one has looked it up
         self.exercised += 1
         same = body.address.lane == refused.body.address.lane
@@ -61,8 +53,7 @@ class NobodyWaitsInSilence(Checker):
             shown = [cited(refused, refused.body.reason.value), cited(event, f"“{body.text}”")]
             self.accuse(event, summary, expected, refused, shown=shown)
 
-    @on(WireAccepted)
-    def _accepted(self, event: Event, body: WireAccepted) -> None:
+    def on_accepted(self, event: Event, body: WireAccepted) -> None:
         """A notice is about an answer that is not there, or of which nobody knows."""
         notice = self.run.intents.get(event.intent or "")
         answer = None if notice is None else self._answer(event.intent or "", notice.body.intent_kind)
@@ -70,7 +61,7 @@ class NobodyWaitsInSilence(Checker):
             return
         self.exercised += 1
         end = answer.settled[-1].body
-        if isinstance(end, IntentSettled) and end.state in _SOMETHING and not answer.vouched:
+        if isinstance(end, delivery.IntentSettled) and end.state in _SOMETHING and not answer.vouched:
             summary = f"people read that {answer.prepared.intent} did not arrive, and they have it"
             shown = f"“{body.text}” at {self.run.name(body.address)}"
             self.accuse(event, summary, "no notice about an answer that arrived", *answer.accepts, shown=shown)
@@ -114,7 +105,7 @@ class NobodyWaitsInSilence(Checker):
     def _owed(self, facts: IntentFacts) -> str | None:
         """The notice that the end of an answer asks for; none: it asks for none, or nobody knows."""
         limits, settled = self.run.limits, facts.settled[0].body if facts.settled else None
-        if limits is None or limits.notices is None or not isinstance(settled, IntentSettled):
+        if limits is None or limits.notices is None or not isinstance(settled, delivery.IntentSettled):
             return None
         failed, doubt, _ = limits.notices
         text = failed if settled.state in _NOTHING else doubt if settled.state is IntentState.UNKNOWN else ""

@@ -20,7 +20,6 @@ from trunkline.sim.events.hands import AgentAnswered, AgentSends, HandAnswered, 
 from trunkline.sim.events.script import ClientRequested, HookRewrote
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.index.intent_facts import IntentFacts
-from trunkline.sim.index.projection import on, on_intent
 from trunkline.sim.invariants.base import Checker, cited
 
 #: a line that opens or closes a block of code, which each part of the block has again
@@ -74,7 +73,6 @@ class SaidIsSeen(Checker):
     Costs one comparison of texts for each message that ends, and a length for each accept of an account with a limit.
     """
 
-    id = "T2"
     title = "Said is seen"
     sentence = (
         "What people see of a message is what its agent, client or hand wanted said, after the hooks: no sign of it "
@@ -82,8 +80,7 @@ class SaidIsSeen(Checker):
         "nothing of an answer that is silent; no part is longer than configured, and no word torn without need."
     )
 
-    @on(WireAccepted)
-    def _accepted(self, event: Event, body: WireAccepted) -> None:
+    def on_accepted(self, event: Event, body: WireAccepted) -> None:
         if body.html is not None and not self._shows(body):
             summary = f"{event.intent} is shown as another text than it has"
             self.accuse(event, summary, f"“{body.text}”", shown=f"shown as “{body.html}”")
@@ -110,8 +107,7 @@ class SaidIsSeen(Checker):
             return False
         return all(f"<{tag}>{html.escape(words)}</{tag}>" in source for tag, words in _marked(body.text))
 
-    @on_intent(IntentSettled)
-    def _settled(self, event: Event, body: IntentSettled, facts: IntentFacts) -> None:
+    def on_settled(self, event: Event, body: IntentSettled, facts: IntentFacts) -> None:
         if body.state is IntentState.DELIVERED and not facts.vouched and facts.accepts:
             self._judge(event, facts, whole=True)
 
@@ -126,8 +122,7 @@ class SaidIsSeen(Checker):
                 whole = len(facts.accepted_chunks) == facts.body.chunks
                 self._judge(facts.accepts[-1], facts, whole=whole)
 
-    @on_intent(WireActed)
-    def _edited(self, event: Event, body: WireActed, facts: IntentFacts) -> None:
+    def on_edited(self, event: Event, body: WireActed, facts: IntentFacts) -> None:
         sources = self.run.speech.edits.get(facts.prepared.turn or "", [])
         if not sources or body.action is not Action.EDIT or body.repeated:
             return

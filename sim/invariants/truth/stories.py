@@ -1,7 +1,6 @@
 """The recorded fate of a message is its fate on the wire, and follows from it: T5 and W2."""
 
-from trunkline.core.events import Event
-from trunkline.core.events.delivery import AttemptEnded, HookSending, IntentSettled
+from trunkline.core.events import Event, delivery
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Capabilities, Idempotency, IntentState
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped
@@ -9,8 +8,6 @@ from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireRefused, WireResponseLost
 from trunkline.sim.events.world import CredentialRotated
 from trunkline.sim.index.intent_facts import IntentFacts
-from trunkline.sim.index.projection import on, on_intent
-from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker
 
 _R, _S = Reason, IntentState
@@ -63,23 +60,19 @@ _BY_HOOKS = (_R.CANCELLED_BY_HOOK, _R.HOOK_RAISED, _R.BAD_HOOK_ANSWER)
 class StoriesAreTrue(Checker):
     """W2: outcomes, ends and reasons are those of the wire. Costs one look-up for each outcome and end."""
 
-    id = "W2"
     title = "Stories are true"
     sentence = (
         "The recorded outcome of an attempt is that of the wire, the step after it fits the outcome and the platform, "
         "and the recorded end and reason of a message follow from them, from its age, from hooks or from a person."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: intent -> what the wire did with its last request, and whether the response was lost
-        self._wire: dict[str, Event] = {}
-        self._lost: dict[str, Event] = {}
-        #: intents of which an attempt may have been accepted
-        self._doubted: set[str] = set()
+    #: intent -> what the wire did with its last request, and whether the response was lost
+    _wire: dict[str, Event] = {}
+    _lost: dict[str, Event] = {}
+    #: intents of which an attempt may have been accepted
+    _doubted: set[str] = set()
 
-    @on(WireAccepted, WireDeduplicated, WireRefused)
-    def _arrived(self, event: Event, body: WireAccepted | WireDeduplicated | WireRefused) -> None:
+    def on_arrived(self, event: Event, body: WireAccepted | WireDeduplicated | WireRefused) -> None:
         intent = event.intent or ""
         before, facts, self._wire[intent] = self._wire.get(intent), self.run.intents.get(intent), event
         if not isinstance(body, WireRefused) or body.reason is not _R.REFUSED or before is None or facts is None:
@@ -89,12 +82,10 @@ class StoriesAreTrue(Checker):
             summary = f"{intent} was asked for again within attempt {body.attempt}"
             self.accuse(event, summary, "nothing more: it was refused for good", before, shown=event.kind)
 
-    @on(WireResponseLost)
-    def _response_lost(self, event: Event, _body: WireResponseLost) -> None:
+    def on_response_lost(self, event: Event, _body: WireResponseLost) -> None:
         self._lost[event.intent or ""] = event
 
-    @on(AttemptEnded)
-    def _attempt_ended(self, event: Event, body: AttemptEnded) -> None:
+    def on_attempt_ended(self, event: Event, body: delivery.AttemptEnded) -> None:
         intent, limits = event.intent or "", self.run.limits
         if body.reason in (_R.RESPONSE_LOST, _R.NO_RECEIPT):
             self._doubted.add(intent)
@@ -138,7 +129,7 @@ class StoriesAreTrue(Checker):
                 claimed = f"{intent} waits {planned:.1f} s in doubt"
                 self._report(event, since, claimed, f"{shortest:g} to {longest:g} s")
 
-    def _after_a_failure(self, event: Event, body: AttemptEnded, facts: IntentFacts, asked: float) -> None:
+    def _after_a_failure(self, event: Event, body: delivery.AttemptEnded, facts: IntentFacts, asked: float) -> None:
         """A passing failure is followed by another try after its wait, as long as attempts and age allow."""
         limits = self.run.limits
         if limits is None or not limits.waits or event.intent in self.run.recovered:
@@ -158,8 +149,7 @@ class StoriesAreTrue(Checker):
             claimed = f"{event.intent} waits {planned:.1f} s after attempt {body.attempt}"
             self._report(event, begun, claimed, f"a wait of {wait:g} s, as configured")
 
-    @on(IntentSettled)
-    def _settled(self, event: Event, body: IntentSettled) -> None:
+    def on_settled(self, event: Event, body: delivery.IntentSettled) -> None:
         intent = event.intent or ""
         facts = self.run.intents.get(intent)
         if body.state is IntentState.CANCELLED and body.reason in _BY_HOOKS and self.run.speech.known:
@@ -201,8 +191,7 @@ class StoriesAreTrue(Checker):
         """Whether its thread was to be opened first, which a platform refuses without a request of the message."""
         return facts.body.address.thread is not None or facts.body.address.parent is not None
 
-    @on(HookSending)
-    def _hooked(self, event: Event, body: HookSending) -> None:
+    def on_hooked(self, event: Event, body: delivery.HookSending) -> None:
         self.exercised += 1
         if body.verdict in _VERDICTS and body.reason is not _VERDICTS[body.verdict]:
             self._report(event, event, f"hooks decided on {event.intent}", _VERDICTS[body.verdict].value)
@@ -238,28 +227,23 @@ class NothingIsGivenUp(Checker):
     Costs a note for each trouble, and for each message that ends badly one pass over the troubles of the run.
     """
 
-    id = "T5"
     title = "Given up for a reason"
     sentence = (
         "A message ends undelivered, or in doubt, only if the world gave a reason during its life: a refusal or a lost "
         "response on its account, a fault, an account that was away, the end of a process, a new token, or a person."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: troubles of everything: since when, and until when
-        self._any: list[tuple[float, float]] = []
-        #: those of an account
-        self._of: dict[_Account, list[tuple[float, float]]] = {}
-        #: when an account took something last
-        self._took: dict[_Account, float] = {}
+    #: troubles of everything: since when, and until when
+    _any: list[tuple[float, float]] = []
+    #: those of an account
+    _of: dict[_Account, list[tuple[float, float]]] = {}
+    #: when an account took something last
+    _took: dict[_Account, float] = {}
 
-    @on(WireAccepted)
-    def _accepted(self, event: Event, body: WireAccepted) -> None:
+    def on_accepted(self, event: Event, body: WireAccepted) -> None:
         self._took[body.address.channel, body.address.account] = event.at
 
-    @on(FaultFired, ProcessCrashed, ProcessStopped, ProcessFrozen, CredentialRotated)
-    def _trouble(
+    def on_trouble(
         self, event: Event, body: FaultFired | ProcessCrashed | ProcessStopped | ProcessFrozen | CredentialRotated
     ) -> None:
         lasts = 0.0
@@ -269,8 +253,7 @@ class NothingIsGivenUp(Checker):
             lasts = body.tell
         self._any.append((event.at, event.at + lasts + self._wait))
 
-    @on(WireRefused, WireResponseLost)
-    def _refused(self, event: Event, body: WireRefused | WireResponseLost) -> None:
+    def on_refused(self, event: Event, body: WireRefused | WireResponseLost) -> None:
         asked = body.retry_after if isinstance(body, WireRefused) else None
         account = (body.address.channel, body.address.account)
         self._of.setdefault(account, []).append((event.at, event.at + (asked or 0.0) + self._wait))
@@ -281,8 +264,7 @@ class NothingIsGivenUp(Checker):
         limits = self.run.limits
         return Capabilities().in_flight_seconds + (0.0 if limits is None else limits.backoff or 0.0)
 
-    @on_intent(IntentSettled)
-    def _settled(self, event: Event, body: IntentSettled, facts: IntentFacts) -> None:
+    def on_settled(self, event: Event, body: delivery.IntentSettled, facts: IntentFacts) -> None:
         if body.state not in _BAD or not self.run.witnessed:
             return
         place = facts.body.address
@@ -301,7 +283,7 @@ class NothingIsGivenUp(Checker):
         if not any(until >= since for _, until in troubles):
             self._report(event, body, facts)
 
-    def _report(self, event: Event, body: IntentSettled, facts: IntentFacts) -> None:
+    def _report(self, event: Event, body: delivery.IntentSettled, facts: IntentFacts) -> None:
         summary = f"{event.intent} is {body.state.value} ({body.reason.value}), and nothing had happened to it"
         expected = f"{facts.body.address.channel} gets it: it refused nothing, and was there"
         seen = f"{body.state.value} after {body.attempts} attempts"

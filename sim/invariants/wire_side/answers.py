@@ -103,7 +103,6 @@ class AnsweredOnce(WholeRunChecker):
     may stand beside what replaces it, are sure at once.
     """
 
-    id = "X1"
     title = "Answered at most once"
     sentence = (
         "A question has at most one visible answer, at the end and at its worst in between: an answer that is edited, "
@@ -248,36 +247,30 @@ class AnsweredOnce(WholeRunChecker):
 class OneTurn(WireSideChecker):
     """X5: one turn for each message, by what was said last in the prompt."""
 
-    id = "X5"
     title = "One turn a message"
     sentence = (
         "A message starts one turn: the model is asked for it again only after a failure of the model, after a request "
         "without an answer for 15 s, or after an end of the process before people had an answer."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: mark -> the turn of its message
-        self._turns: dict[str, ModelTurn] = {}
-        #: a turn after which the model was asked again, and nothing failed in between -> marks, the turn, and the next
-        self._again: dict[int | None, list[tuple[str, ModelTurn, ModelTurn]]] = {}
-        #: requests that have an answer
-        self._answered: set[int | None] = set()
-        #: no process runs
-        self._ended = False
-        #: turns of which only the request was left when their process had ended
-        self._orphans: set[int] = set()
+    #: mark -> the turn of its message
+    _turns: dict[str, ModelTurn] = {}
+    #: a turn after which the model was asked again, and nothing failed in between -> marks, the turn, and the next
+    _again: dict[int | None, list[tuple[str, ModelTurn, ModelTurn]]] = {}
+    #: requests that have an answer
+    _answered: set[int | None] = set()
+    #: no process runs
+    _ended = False
+    #: turns of which only the request was left when their process had ended
+    _orphans: set[int] = set()
 
-    @on(processes.ProcessCrashed, attach.GatewayExited)
-    def _process_ended(self, _event: Event, _body: processes.ProcessCrashed | attach.GatewayExited) -> None:
+    def on_process_ended(self, _event: Event, _body: processes.ProcessCrashed | attach.GatewayExited) -> None:
         self._ended = True
 
-    @on(attach.GatewayLaunched)
-    def _process_started(self, _event: Event, _body: attach.GatewayLaunched) -> None:
+    def on_process_started(self, _event: Event, _body: attach.GatewayLaunched) -> None:
         self._ended = False
 
-    @on(model.ModelAsked)
-    def _asked(self, event: Event, body: model.ModelAsked) -> None:
+    def on_asked(self, event: Event, body: model.ModelAsked) -> None:
         if body.beside or not body.marks:
             return
         turn, mark = ModelTurn(event, body), body.marks[-1]
@@ -293,8 +286,7 @@ class OneTurn(WireSideChecker):
             if self._is_another(before, turn):
                 self._report(mark, before, turn)
 
-    @on(model.ModelAnswered)
-    def _answers(self, event: Event, _body: model.ModelAnswered) -> None:
+    def on_answers(self, event: Event, _body: model.ModelAnswered) -> None:
         if event.cause in self._answered:
             return
         self._answered.add(event.cause)

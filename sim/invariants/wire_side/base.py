@@ -51,9 +51,7 @@ class WholeRunChecker(WireSideChecker):
     #: why a checker is sure of nothing before the end; empty: it can be
     only_at_the_end: ClassVar[str] = ""
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        self._is_over = False
+    _is_over = False
 
     def finish(self, last: Event) -> None:
         """The trace has ended: what was not sure before is judged now."""

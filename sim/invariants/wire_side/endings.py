@@ -12,7 +12,6 @@ from trunkline.sim.index.answer_parts import PART, ModelTurn
 from trunkline.sim.index.bot_messages import BotMessage, letters
 from trunkline.sim.index.marks import answers_in, nudged_mark
 from trunkline.sim.index.projection import on
-from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.index.wire_side import MarkedQuestion, RefusedCall, RunWireSide
 from trunkline.sim.invariants.wire_side.base import ANYTHING, WholeRunChecker, marked, short, when
 
@@ -162,7 +161,6 @@ _NEWEST = 5
 class NothingLostInSilence(WholeRunChecker):
     """X4: each question is answered, or its asker gets a notice."""
 
-    id = "X4"
     title = "Nothing is lost in silence"
     sentence = (
         "Each question ends: it is answered, or its asker gets a notice in its place, within the patience of the run "
@@ -170,10 +168,8 @@ class NothingLostInSilence(WholeRunChecker):
     )
     only_at_the_end = "judged at the end: an answer may still come, and a restart or a fault begins the wait again"
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: the last event so far
-        self._now: Event | None = None
+    #: the last event so far
+    _now: Event | None = None
 
     @on(*ANYTHING)
     def _goes_on(self, event: Event, _body: Body) -> None:
@@ -336,7 +332,6 @@ def was_taken_up(wire: RunWireSide, question: MarkedQuestion, before: int) -> bo
 class NothingUnasked(WholeRunChecker):
     """X6: nothing is said that nobody asked for."""
 
-    id = "X6"
     title = "Nothing unasked"
     sentence = (
         "Each message of the gateway answers a question of the run, notifies an asker of what became of one, or is "
@@ -344,8 +339,7 @@ class NothingUnasked(WholeRunChecker):
     )
     only_at_the_end = "judged at the end: a message may still be edited into an answer"
 
-    @on(WireAccepted)
-    def _accepted(self, _event: Event, _body: WireAccepted) -> None:
+    def on_accepted(self, _event: Event, _body: WireAccepted) -> None:
         self.exercised += 1
 
     def so_far(self) -> str:

@@ -4,14 +4,11 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from trunkline.core.events import Event
-from trunkline.sim.events.model import ModelAsked
+from trunkline.sim.events import model, world
 from trunkline.sim.events.wire import WireAccepted, WireEdited, WireRefused
-from trunkline.sim.events.world import PeerSaid, ThreadClosed
 from trunkline.sim.index.answer_parts import PART, ModelTurn
 from trunkline.sim.index.bot_messages import BotMessage, accepted_after, accepted_at, letters
 from trunkline.sim.index.marks import answers_in, nudged_mark, questions_in
-from trunkline.sim.index.projection import on
-from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.index.wire_side import MarkedQuestion, RunWireSide
 from trunkline.sim.invariants.base import EvidenceKind
 from trunkline.sim.invariants.wire_side.base import WireSideChecker, short, when
@@ -20,7 +17,6 @@ from trunkline.sim.invariants.wire_side.base import WireSideChecker, short, when
 class AnsweredInPlace(WireSideChecker):
     """X2: an answer is where its question is."""
 
-    id = "X2"
     title = "In the place of its question"
     sentence = (
         "An answer is in the place of its question: chat, thread and account, or a thread on the question itself. "
@@ -28,8 +24,7 @@ class AnsweredInPlace(WireSideChecker):
     )
     evidence = EvidenceKind.MISPLACED
 
-    @on(WireAccepted, WireEdited)
-    def _shown(self, event: Event, body: WireAccepted | WireEdited) -> None:
+    def on_shown(self, event: Event, body: WireAccepted | WireEdited) -> None:
         message = self.wire.messages.shown_by(event)
         if message is None:
             return
@@ -58,7 +53,6 @@ class AnsweredInPlace(WireSideChecker):
 class NothingNextDoor(WireSideChecker):
     """X3: what belongs to a place that is gone appears nowhere else."""
 
-    id = "X3"
     title = "Nothing of a thread next door"
     sentence = (
         "When a thread or a chat is deleted, locked or refused, neither the answers to its questions nor the questions "
@@ -66,13 +60,10 @@ class NothingNextDoor(WireSideChecker):
     )
     evidence = EvidenceKind.MISPLACED
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: questions whose place was gone before they were answered
-        self._homeless: set[str] = set()
+    #: questions whose place was gone before they were answered
+    _homeless: set[str] = set()
 
-    @on(ThreadClosed, WireRefused, PeerSaid)
-    def _gone(self, event: Event, body: ThreadClosed | WireRefused | PeerSaid) -> None:
+    def on_gone(self, event: Event, body: world.ThreadClosed | WireRefused | world.PeerSaid) -> None:
         gone = self.wire.gone_since(body.address)
         if gone is None:
             return
@@ -81,8 +72,7 @@ class NothingNextDoor(WireSideChecker):
                 self._homeless.add(question.mark)
                 self.exercised += 1
 
-    @on(WireAccepted, WireEdited)
-    def _shown(self, event: Event, body: WireAccepted | WireEdited) -> None:
+    def on_shown(self, event: Event, body: WireAccepted | WireEdited) -> None:
         message = self.wire.messages.shown_by(event)
         if message is None:
             return
@@ -114,7 +104,6 @@ class NothingNextDoor(WireSideChecker):
 class InOrder(WireSideChecker):
     """X9: answers come in the order of the questions."""
 
-    id = "X9"
     title = "Answers in order"
     sentence = "The answers in a place come in the order in which their questions reached the gateway."
 
@@ -122,16 +111,14 @@ class InOrder(WireSideChecker):
         """Whether a question has a place in the order: what an asker wrote because nothing came has none."""
         return nudged_mark(mark) not in self.wire.questions
 
-    @on(PeerSaid)
-    def _said(self, event: Event, body: PeerSaid) -> None:
+    def on_said(self, event: Event, body: world.PeerSaid) -> None:
         waiting = (
             earlier for earlier in self.wire.open_at(body.address, event.seq) if earlier.place.lane == body.address.lane
         )
         if any(map(self._counts, questions_in(body.text))) and any(waiting):
             self.exercised += 1
 
-    @on(WireAccepted, WireEdited)
-    def _shown(self, event: Event, body: WireAccepted | WireEdited) -> None:
+    def on_shown(self, event: Event, body: WireAccepted | WireEdited) -> None:
         message = self.wire.messages.shown_by(event)
         if message is None:
             return
@@ -214,14 +201,12 @@ def _marks_before(message: BotMessage) -> set[str]:
 class SecretsStay(WireSideChecker):
     """X8: what is said in one place is in no prompt and no message of another."""
 
-    id = "X8"
     title = "Words stay in their place"
     sentence = (
         "Private words of one place are never in the prompt of a turn of another place, nor in a message elsewhere."
     )
 
-    @on(ModelAsked)
-    def _asked(self, event: Event, body: ModelAsked) -> None:
+    def on_asked(self, event: Event, body: model.ModelAsked) -> None:
         question = self.wire.questions.get(body.marks[-1]) if body.marks else None
         if question is None:
             return
@@ -236,8 +221,7 @@ class SecretsStay(WireSideChecker):
                 shown = [f"words of #{first.seq} in the prompt of #{event.seq}"]
                 self.accuse(event, summary, expected, first, question.event, shown=shown)
 
-    @on(WireAccepted, WireEdited)
-    def _shown(self, event: Event, body: WireAccepted | WireEdited) -> None:
+    def on_shown(self, event: Event, body: WireAccepted | WireEdited) -> None:
         message = self.wire.messages.changed_by(event)
         # An edit on Telegram names no topic: the message has its place from its acceptance.
         where = body.address if message is None else message.address

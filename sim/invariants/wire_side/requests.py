@@ -4,11 +4,8 @@ from collections.abc import Hashable
 
 from trunkline.core.events import Event
 from trunkline.core.reasons import Reason
-from trunkline.sim.events.wire import WireCalled, WireRefused
-from trunkline.sim.events.world import PeerSaid, ThreadOpened, ThreadReopened
+from trunkline.sim.events import wire, world
 from trunkline.sim.index.marks import answers_in
-from trunkline.sim.index.projection import on
-from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.index.wire_side import PASSING, Lane, RefusedCall
 from trunkline.sim.invariants.wire_side.base import WireSideChecker, short
 
@@ -25,20 +22,16 @@ _GLOBAL = "global"
 class WaitsHonoured(WireSideChecker):
     """X7: a platform that asks to wait is left alone."""
 
-    id = "X7"
     title = "Waits are honoured"
     sentence = (
         "After a refusal that asks for a wait, no send and no change goes to that chat, or for a limit of the account "
         "to any of its chats, before the wait is over."
     )
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: refusals that ask for a wait which is not known to be over
-        self._waits: list[RefusedCall] = []
+    #: refusals that ask for a wait which is not known to be over
+    _waits: list[RefusedCall] = []
 
-    @on(WireRefused)
-    def _refused(self, event: Event, body: WireRefused) -> None:
+    def on_refused(self, event: Event, body: wire.WireRefused) -> None:
         self.exercised += body.retry_after is not None
         refusal = self.wire.refusal_by(event)
         if refusal is not None and body.retry_after is not None:
@@ -48,8 +41,7 @@ class WaitsHonoured(WireSideChecker):
         responded = self.wire.responded.get(refusal.called.seq)
         return responded is not None and at >= responded.at + (refusal.body.retry_after or 0.0)
 
-    @on(WireCalled)
-    def _called(self, event: Event, body: WireCalled) -> None:
+    def on_called(self, event: Event, body: wire.WireCalled) -> None:
         if body.address is None or body.what not in ("send", "act"):
             return
         self._waits = [refusal for refusal in self._waits if not self._is_over(refusal, event.at)]
@@ -67,7 +59,7 @@ class WaitsHonoured(WireSideChecker):
                 self.accuse(event, summary, expected, refusal.called, refusal.event, shown=shown)
                 return
 
-    def _holds_for(self, refusal: RefusedCall, body: WireCalled) -> bool:
+    def _holds_for(self, refusal: RefusedCall, body: wire.WireCalled) -> bool:
         there, here = refusal.body.address, body.address
         if here is None or (there.channel, there.account) != (here.channel, here.account):
             return False
@@ -80,19 +72,15 @@ class WaitsHonoured(WireSideChecker):
 class RefusedIsNotRepeated(WireSideChecker):
     """X10: what was refused for good is not sent again."""
 
-    id = "X10"
     title = "Refused for good is final"
     sentence = "What a platform refused for good is not sent again unchanged to the same place."
 
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        #: refusals for good that still hold, by what was asked for
-        self._final: dict[Hashable, list[RefusedCall]] = {}
-        #: the same by their places; apart: those of answers
-        self._at: dict[tuple[Lane, bool], list[RefusedCall]] = {}
+    #: refusals for good that still hold, by what was asked for
+    _final: dict[Hashable, list[RefusedCall]] = {}
+    #: the same by their places; apart: those of answers
+    _at: dict[tuple[Lane, bool], list[RefusedCall]] = {}
 
-    @on(WireRefused)
-    def _refused(self, event: Event, body: WireRefused) -> None:
+    def on_refused(self, event: Event, body: wire.WireRefused) -> None:
         refusal = self.wire.refusal_by(event)
         if refusal is None or refusal.request.what != "send" or body.reason in _NOT_FOR_GOOD:
             return
@@ -100,13 +88,11 @@ class RefusedIsNotRepeated(WireSideChecker):
         self._final.setdefault(_content(refusal.request), []).append(refusal)
         self._at.setdefault((body.address.lane, bool(answers_in(refusal.request.text))), []).append(refusal)
 
-    @on(ThreadReopened, ThreadOpened)
-    def _there_again(self, _event: Event, body: ThreadReopened | ThreadOpened) -> None:
+    def on_there_again(self, _event: Event, body: world.ThreadReopened | world.ThreadOpened) -> None:
         self._forget(body.address.lane, answer=True)
         self._forget(body.address.lane, answer=False)
 
-    @on(PeerSaid)
-    def _said(self, _event: Event, body: PeerSaid) -> None:
+    def on_said(self, _event: Event, body: world.PeerSaid) -> None:
         """The same notice about another message is no repeat."""
         self._forget(body.address.lane, answer=False)
 
@@ -114,8 +100,7 @@ class RefusedIsNotRepeated(WireSideChecker):
         for refusal in self._at.pop((lane, answer), ()):
             self._final[_content(refusal.request)].remove(refusal)
 
-    @on(WireCalled)
-    def _called(self, event: Event, body: WireCalled) -> None:
+    def on_called(self, event: Event, body: wire.WireCalled) -> None:
         if body.what != "send" or body.address is None:
             return
         for refusal in self._final.get(_content(body), ()):
@@ -129,6 +114,6 @@ class RefusedIsNotRepeated(WireSideChecker):
                 return
 
 
-def _content(body: WireCalled) -> Hashable:
+def _content(body: wire.WireCalled) -> Hashable:
     """Place, method and words of a request."""
     return None if body.address is None else body.address.lane, body.method, body.text, body.digest

@@ -4,8 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from trunkline.core.events import Event
-from trunkline.core.events.delivery import AttemptStarted
+from trunkline.core.events import Event, delivery
 from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.sends.api import SendMessage, Target
 from trunkline.core.values import Poll
@@ -163,7 +162,7 @@ class ScriptPlayer:
 
         def fire(event: Event) -> None:
             end = partial(do, f"{fault} at {event.kind}", event.seq)
-            if self._world.departure and isinstance(event.body, AttemptStarted):
+            if self._world.departure and isinstance(event.body, delivery.AttemptStarted):
                 self._world.call_at(self._world.now() + self._world.departure, end)
             else:
                 self._world.after_step(end)

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from trunkline.core.events import BODIES, Body, Event
-from trunkline.sim.events.model import ModelAsked
-from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireEdited, WireRefused, WireResponseLost
+from trunkline.sim.events import model, wire
 from trunkline.sim.events.world import PeerSaid, PlatformConfirmed, PlatformConfirming, PlatformPushed
 from trunkline.sim.index.marks import answers_in, questions_in, unique_marks
 from trunkline.sim.run.world import World
@@ -15,7 +14,7 @@ from trunkline.sim.scenario.text_pattern import text_matches
 #: events about a message of a person, which do not have its text
 OF_A_MESSAGE = (PlatformPushed, PlatformConfirming, PlatformConfirmed)
 #: events about a request, which do not have its text; their cause is the request where only the wire is known
-OF_A_REQUEST = (WireRefused, WireDeduplicated, WireResponseLost)
+OF_A_REQUEST = (wire.WireRefused, wire.WireDeduplicated, wire.WireResponseLost)
 
 
 def has_text(kind: str) -> bool:
@@ -60,9 +59,9 @@ class Triggers:
         if any(issubclass(BODIES[when.event], OF_A_MESSAGE) for when in worded):
             world.log.subscribe(self._remember, PeerSaid)
         kinds: set[type[Body]] = {BODIES[when.event] for when in every}
-        if any(when.event == WireAccepted.kind and when.question is not None for when in every):
+        if any(when.event == wire.WireAccepted.kind and when.question is not None for when in every):
             # An answer that grew is whole by an edit.
-            kinds.add(WireEdited)
+            kinds.add(wire.WireEdited)
         if kinds:
             world.log.subscribe(self._see, *kinds)
 
@@ -83,10 +82,10 @@ class Triggers:
 
     def _see(self, event: Event) -> None:
         """Fire the triggers that wait for this event."""
-        edited = isinstance(event.body, WireEdited)
-        waiting = self._waiting.get(event.body.kind) or (self._waiting.get(WireAccepted.kind) if edited else None)
+        edited = isinstance(event.body, wire.WireEdited)
+        waiting = self._waiting.get(event.body.kind) or (self._waiting.get(wire.WireAccepted.kind) if edited else None)
         for trigger in tuple(waiting or ()):
-            if edited and trigger.when.event != WireEdited.kind and trigger.when.question is None:
+            if edited and trigger.when.event != wire.WireEdited.kind and trigger.when.question is None:
                 continue
             if self._fits(trigger.when, event):
                 trigger.left -= 1
@@ -120,7 +119,7 @@ class Triggers:
     def _is_about(self, question: str, event: Event) -> bool:
         """Whether an event has the mark of a message of the script, or of an answer."""
         mark = self._marks[question]
-        asked = event.body.marks if isinstance(event.body, ModelAsked) else ()
+        asked = event.body.marks if isinstance(event.body, model.ModelAsked) else ()
         text = self._text_of(event) or ""
         return mark in (*asked[-1:], *questions_in(text), *(answer.question for answer in answers_in(text)))
 

@@ -12,8 +12,7 @@ import anyio
 from trunkline.core.config.files.problems import Path, advice
 from trunkline.core.config.files.yaml_reader import parse, read_text
 from trunkline.core.errors import UnknownName, UsageError
-from trunkline.core.events import Event
-from trunkline.core.events.gateway import RunJoined
+from trunkline.core.events import Event, gateway
 from trunkline.sim.events.model import ModelAnswered, ModelAsked
 from trunkline.sim.events.world import ThreadOpened
 from trunkline.sim.loop import RealTimeLoop
@@ -220,7 +219,7 @@ class Fakes:
         if self._watch is not None:
             world.log.subscribe(self._watch)
         # Invariants that need the story of a gateway are not judged.
-        world.events.record(RunJoined(after=0, joined_at=world.now()))
+        world.events.record(gateway.RunJoined(after=0, joined_at=world.now()))
         world.build()
         world.log.subscribe(self._thread_opened, ThreadOpened)
         self.steps = WorldSteps(world, _nobody)

@@ -23,9 +23,8 @@ from trunkline.core.adapters.own_names import OwnNames
 from trunkline.core.adapters.port import AdapterHost, PlatformAdapter, TakesWebhooks, WebhookCall
 from trunkline.core.channels import ChannelAdapter
 from trunkline.core.errors import UsageError
-from trunkline.core.events import Event, EventSink
+from trunkline.core.events import Event, EventSink, RunEnded
 from trunkline.core.events.adapters import AdapterConnected
-from trunkline.core.events.base import RunEnded
 from trunkline.core.gateway import Gateway
 from trunkline.core.store import Store
 from trunkline.core.values import Address, Receipt, SendRequest

@@ -187,8 +187,7 @@ class SaidHistory(EventHistory):
         self.said: list[Event] = []
         self.mirrored: list[Event] = []
 
-    @on(PeerSaid)
-    def _said(self, event: Event, _body: PeerSaid) -> None:
+    def on_said(self, event: Event, _body: PeerSaid) -> None:
         self.said.append(event)
 
     @on(MirrorAppended)
