@@ -46,10 +46,7 @@ class GatewayOptions:
 
             return StoreFileOperator(self.store)
         assert self.url is not None
-        try:
-            from trunkline.app.operators.http_client import HttpClient
-        except ModuleNotFoundError as error:
-            raise UsageError(f"--url needs {error.name}: pip install 'trunkline[http]'") from error
+        from trunkline.app.operators.http_client import HttpClient
 
         return HttpClient(self.url, self.token_file)
 
