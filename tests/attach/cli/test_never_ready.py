@@ -31,6 +31,7 @@ def test_it_costs_no_wait_and_no_second_start(warm, trunkline, tmp_path, monkeyp
     assert "1 scenario not tried: never could not be run" in out
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="attempts to leave are seen in a network namespace, which is Linux")
 def test_a_bot_with_the_address_of_the_real_platform_in_its_code_is_shown_the_way(trunkline, tmp_path):
     bot = tmp_path / "bot.py"
     bot.write_text("import urllib.request\nurllib.request.urlopen('https://api.telegram.org/bot1:a/getUpdates')\n")
