@@ -8,7 +8,7 @@ BIN := .venv/bin
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help attach-hermes attach-openclaw env env-demo install demo test test-all test-nightly test-matrix test-postgres check format bench fuzz-bugs mutants test-pythons snapshots lock clean
+.PHONY: help attach-hermes attach-openclaw env env-demo install demo test test-all test-nightly test-matrix test-postgres check format bench fuzz-bugs mutants test-pythons snapshots lock test-lowest release clean
 
 help: ## list these tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -79,6 +79,12 @@ snapshots: env ## take the pictures of the terminal app again, and delete those 
 
 lock: ## re-pin requirements.lock (needs uv on PATH)
 	@sh tools/lock.sh
+
+test-lowest: ## the server, a scenario and each platform with the oldest packages that are allowed (needs uv on PATH)
+	@sh tools/lowest.sh "$(PYTHON)"
+
+release: env ## build sdist and wheel, and try them in an empty environment; nothing is published
+	@$(BIN)/python -m tools.release
 
 clean: ## remove the environments, caches and build output
 	rm -rf .attach .gateways .venv .venv.lock .venv.log .venvs .synapse .synapse.lock .synapse.log build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache snapshot_report.html

@@ -25,15 +25,15 @@ part() {
         picked' "$work/$1" "$work/$2" - <"$work/env"
 }
 
-extras="--extra http --extra openai --extra telegram --extra discord --extra slack --extra matrix --extra signal
+extras="--extra app --extra http --extra openai --extra telegram --extra discord --extra slack --extra matrix --extra signal
     --extra whatsapp --extra fakes --extra postgres"
 : >"$work/nothing"
 compile env --extra dev $extras --generate-hashes
 # The build backend makes the editable install.
 echo 'hatchling' | compile install - $extras --constraint "$work/env"
-echo 'hatchling' | compile demo - --constraint "$work/env"
+echo 'hatchling' | compile demo - --extra app --constraint "$work/env"
 {
-    echo '# Part 1: what `make demo` installs: the base dependencies, and the build backend.'
+    echo '# Part 1: what `make demo` installs: the base, the extra app, and the build backend.'
     part demo nothing
     echo '# Part 2: what `make install` adds: the extras, without dev.'
     part install demo

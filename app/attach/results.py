@@ -106,6 +106,18 @@ def nothing_exercised(records: Sequence[CellRecord]) -> bool:
     return bool(played) and not any(verdict.violated or exercised(verdict) for verdict in played)
 
 
+def result_lines(records: Sequence[CellRecord]) -> Iterator[str]:
+    """The results of all cells. Those that were not tried because a gateway could not be run are counted."""
+    untried = Counter[str]()
+    for record in records:
+        if record.cannot or record.finished or record.troubles or not gateway_given_up(record, records):
+            yield from cell_lines(record, records)
+        else:
+            untried[record.cell.gateway.name] += 1
+    for name, number in untried.items():
+        yield clean(f"! {name:<{_WIDTH}} {count(number, 'scenario')} not tried: {name} could not be run")
+
+
 def cell_lines(record: CellRecord, records: Sequence[CellRecord]) -> Iterator[str]:
     """The results of a cell: a line, and for the first try with a violation what went wrong."""
     name = f"{record.cell.gateway.label} · {record.cell.scenario}"

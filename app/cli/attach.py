@@ -9,7 +9,7 @@ from typing import Annotated
 from cyclopts import App, Group, Parameter
 
 from trunkline.app.attach.cells import AttachedGateway, Cell, CellRecord, attached, examined, own_gateway
-from trunkline.app.attach.results import cell_lines, checkup_lines, nothing_exercised, profile_lines, summary_line
+from trunkline.app.attach.results import checkup_lines, nothing_exercised, profile_lines, result_lines, summary_line
 from trunkline.app.attach.runner import AttachProgress, TryRunner, not_interrupted, terminated_like_interrupted
 from trunkline.app.attach.try_folder import TryFolder
 from trunkline.app.cli.options import Flag, Many, Plugins, check_at_least, check_folders, require_fakes
@@ -212,10 +212,11 @@ def _play(records: list[CellRecord], folder: TryFolder, work: Path, options: Att
     # First the files: who reads only the first lines of the output gets them too.
     with not_interrupted():
         written = _write_reports(records, work, options)
-    for record in records:
-        print_lines(*cell_lines(record, records))
     print_lines(
-        summary_line(records, interrupted=interrupted), *(f"kept: {record}" for record in runner.kept), *written
+        *result_lines(records),
+        summary_line(records, interrupted=interrupted),
+        *(f"kept: {record}" for record in runner.kept),
+        *written,
     )
     if any(record.violated for record in records):
         return 1

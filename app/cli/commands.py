@@ -1,6 +1,7 @@
 """The commands of ``trunkline``. A module is imported when its command is called."""
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from cyclopts import App, CycloptsError, Group, UnusedCliTokensError
@@ -51,6 +52,9 @@ _GROUPS = {
 COMMANDS = tuple(name for functions in _GROUPS.values() for name in functions)
 #: shared, because a command that is an app of its own joins the group of each command line that has it
 _HEADINGS = {title: Group(title, sort_key=row) for row, title in enumerate(_GROUPS)}
+#: commands that a server needs, and its operators; the judge and the app are the extra `app`, which brings packages
+_OF_BASE = {"explain", "bugs", "invariants", "completion", *_GROUPS["Run"], *_GROUPS["Operate"], "--version", "-V"}
+_PACKAGES = ("faker", "textual")
 
 
 def browse(*paths: Path, plugins: PluginOptions = DEFAULT_PLUGINS, looks: LooksOptions = DEFAULT_LOOKS) -> int:
@@ -93,11 +97,20 @@ def _new_app(*, overview: bool = False) -> App:
 app = _new_app()
 
 
+def _require_app(words: Sequence[str]) -> None:
+    """Raise `UsageError` with the remedy if the extra of the judge and the app is not installed."""
+    if missing := [name for name in _PACKAGES if find_spec(name) is None]:
+        named = f"trunkline {words[0]}" if words and words[0] in COMMANDS else "the app"
+        raise UsageError(f"{named} needs {' and '.join(missing)}, not installed: pip install 'trunkline[app]'")
+
+
 def dispatch(arguments: Sequence[str]) -> int:
     """Run the command that the arguments name. Raises `UsageError`, also for what cyclopts rejects."""
     words = [*arguments[1:], "--help"] if arguments[:1] == ["help"] else list(arguments)
     called = _new_app(overview=True) if words[:1] in (["--help"], ["-h"]) else app
     asks = not {"--help", "-h"}.isdisjoint(words)
+    if not asks and _OF_BASE.isdisjoint(words[:1]):
+        _require_app(words)
     if asks:
         from trunkline.app.cli.plain_help import PlainHelp
 

@@ -1,7 +1,6 @@
 """``trunkline serve``: runs a gateway that speaks HTTP."""
 
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -10,9 +9,6 @@ from cyclopts import Parameter
 from trunkline.app.cli.options import Flag
 from trunkline.app.gc_policy import loading
 from trunkline.core.errors import UsageError
-
-#: what the server imports, and the distribution has it only as an extra
-_NEEDED = ("starlette", "uvicorn", "httptools", "websockets")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,9 +42,6 @@ def serve(options: Annotated[ServeOptions, Parameter(name="*")] = ServeOptions()
 
     SIGTERM and Ctrl-C finish what is in progress, a second one ends it at once; SIGHUP reads the configuration again.
     """
-    missing = [name for name in _NEEDED if find_spec(name) is None]
-    if missing:
-        raise UsageError(f"the server needs {', '.join(missing)}, not installed: pip install 'trunkline[http]'")
     with loading():
         from trunkline.app.serve.process import run_server
         from trunkline.app.serve.settings import Overrides, load_settings

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from email.utils import parsedate_to_datetime
-from importlib.util import find_spec
 from typing import Any, cast
 
 import msgspec
@@ -76,8 +75,6 @@ def probe_of(asked: AccountConfig | OpenAIConfig, read: Callable[[Secret], str])
 
 def ask(probe: Probe) -> Heard:
     """Ask once."""
-    if find_spec("httpx") is None:
-        return Heard(there=False, text="it was not asked: that needs httpx, pip install 'trunkline[http]'")
     import httpx
 
     headers = {"authorization": probe.authorization} if probe.authorization else {}

@@ -286,6 +286,9 @@ def marked(file: ScenarioFile) -> ScenarioFile:
     return replace(file, scenario=file.scenario.model_copy(update={"script": script}))
 
 
+#: what a gateway does wrong that wants to reach the real platform, and is not ready for that reason
+_ADDRESSES = "it has to take the addresses of its platforms from its environment, such as TELEGRAM_API_ROOT"
+
 #: seconds between two looks at the sockets of a gateway whose network is not closed off
 _LOOK = 0.25
 
@@ -435,8 +438,10 @@ class _JobRun:
     async def _play_watched(self, played: AttachTry, loop: RealTimeLoop, *, graceful: bool = False) -> None:
         """Play a try, and record whom else the gateway wants to reach."""
         closed = self._network is not None
+        wanted: list[str] = []
 
         def reached_out(attempt: Attempt) -> None:
+            wanted.append(attempt.name or f"{attempt.address}:{attempt.port}")
             body = GatewayReachedOut(
                 protocol=attempt.protocol, address=attempt.address, port=attempt.port, name=attempt.name, stopped=closed
             )
@@ -451,6 +456,12 @@ class _JobRun:
                 loop.add_reader(descriptor, _take, self._network, strangers)
         try:
             await played.play(graceful=graceful)
+        except GatewayTrouble as error:
+            if not wanted:
+                raise
+            # The commonest mistake of all: the address of the real platform stands in the code of the bot.
+            what = f"{error.what}; it wanted to reach {', '.join(dict.fromkeys(wanted))}: {_ADDRESSES}"
+            raise GatewayTrouble(what, error.log, final=error.final, timed_out=error.timed_out) from error
         finally:
             if looking is not None:
                 looking.cancel()

@@ -78,10 +78,7 @@ def watch_trace(
 def _watch_gateway(url: str, token_file: Path | None, *, plain: bool, limit: int, tools: Toolbox, looks: Looks) -> int:
     if not plain and not can_draw():
         raise UsageError("no terminal to draw on: --plain writes the trace of the gateway to standard output")
-    try:
-        from trunkline.app.runs.watched_gateway import watched_gateway
-    except ModuleNotFoundError as error:
-        raise UsageError(f"an address needs {error.name}: pip install 'trunkline[http]'") from error
+    from trunkline.app.runs.watched_gateway import watched_gateway
 
     feed = watched_gateway(url, token_file, limit=limit)
     if plain:

@@ -48,10 +48,7 @@ class GatewayOptions:
 
             return StoreFileOperator(self.store if is_address(self.store) else Path(self.store))
         assert self.url is not None
-        try:
-            from trunkline.app.operators.http_client import HttpClient
-        except ModuleNotFoundError as error:
-            raise UsageError(f"--url needs {error.name}: pip install 'trunkline[http]'") from error
+        from trunkline.app.operators.http_client import HttpClient
 
         return HttpClient(self.url, self.token_file)
 

@@ -294,20 +294,6 @@ def test_a_token_that_others_can_read_is_refused(tmp_path: Path) -> None:
     assert "this-token" not in said
 
 
-def test_a_missing_extra_is_one_line(tmp_path: Path) -> None:
-    hide = (
-        "import sys, importlib.util as u; find = u.find_spec\n"
-        "u.find_spec = lambda name, *more: None if name == 'uvicorn' else find(name, *more)\n"
-        "sys.argv = ['trunkline', 'serve']\n"
-        "from trunkline.app.cli import main; sys.exit(main())\n"
-    )
-    done = subprocess.run([sys.executable, "-c", hide], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (
-        2,
-        "trunkline: Wrong use: the server needs uvicorn, not installed: pip install 'trunkline[http]'\n",
-    )
-
-
 def test_neither_the_library_nor_the_help_imports_what_speaks_http() -> None:
     code = (
         "import sys, trunkline; trunkline.Gateway\n"

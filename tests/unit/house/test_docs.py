@@ -122,7 +122,12 @@ VARIABLES = set(re.findall(r"^([A-Z]+) \?=", (ROOT / "Makefile").read_text("utf-
 
 def commands(text: str) -> Iterator[list[str]]:
     """Every `trunkline ...` and `make ...` of a page, in shell blocks and in running text."""
-    lines = [line for block in blocks(text) if block.language in SHELL for line in block.text.splitlines()]
+    lines = [
+        line
+        for block in blocks(text)
+        if block.language in SHELL
+        for line in block.text.replace("\\\n", "").splitlines()
+    ]
     lines += re.findall(r"`((?:trunkline|make)(?: [^`]*)?)`", prose(text))
     for line in lines:
         for part in re.split(r"&&|\|\|?|;| > ", line):

@@ -50,7 +50,7 @@ def repository_files() -> list[Path]:
 
 
 def is_hidden(path: Path) -> bool:
-    ours = {".ci", ".gitignore", ".gitattributes", ".editorconfig"}
+    ours = {".ci", ".github", ".gitignore", ".gitattributes", ".editorconfig"}
     return any((part.startswith(".") and part not in ours) or part == "__pycache__" for part in path.parts)
 
 

@@ -13,10 +13,11 @@ from tests.support.paths import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 EXTRAS = PROJECT["project"]["optional-dependencies"]
-#: `make demo`: the second are what makes the editable install
-DEMO = [*PROJECT["project"]["dependencies"], *PROJECT["build-system"]["requires"]]
-#: `make install`
-INSTALL = [*DEMO, *(text for name, extra in EXTRAS.items() if name != "dev" for text in extra)]
+BASE = PROJECT["project"]["dependencies"]
+#: `make demo`: the third are what makes the editable install
+DEMO = [*BASE, *EXTRAS["app"], *PROJECT["build-system"]["requires"]]
+#: `make install`; `all` names the other extras
+INSTALL = [*DEMO, *(text for name, extra in EXTRAS.items() if name not in ("all", "dev") for text in extra)]
 #: `make env`, and all that begins with it
 ENV = [*INSTALL, *EXTRAS["dev"]]
 LOCK = (ROOT / "requirements.lock").read_text("utf-8")
@@ -81,3 +82,48 @@ def test_a_package_in_the_wrong_part_is_found(package: str) -> None:
     wrong = LOCK.replace(entry[0], "") + entry[0]
     assert first(wrong, 3) == first(LOCK, 3)
     assert first(wrong, 1) != needed(DEMO)
+
+
+# Bounds
+
+
+def ranges() -> dict[str, set[str]]:
+    """Every version range of the project, by package."""
+    found: dict[str, set[str]] = {}
+    for text in [*BASE, *PROJECT["build-system"]["requires"], *(text for extra in EXTRAS.values() for text in extra)]:
+        requirement = Requirement(text)
+        if requirement.name != PROJECT["project"]["name"]:
+            found.setdefault(canonicalize_name(requirement.name), set()).add(str(requirement.specifier))
+    return found
+
+
+def is_bounded(specifier: str) -> bool:
+    """Whether a range has both ends."""
+    return "==" in specifier or (">=" in specifier and "<" in specifier)
+
+
+def test_every_dependency_has_a_lower_and_an_upper_bound_and_the_same_everywhere() -> None:
+    assert {name: found for name, found in ranges().items() if len(found) > 1} == {}
+    open_ended = [name for name, [found] in ranges().items() if not is_bounded(found) and not name.startswith("types-")]
+    assert open_ended == []
+
+
+@pytest.mark.parametrize("specifier", [">=1", "<2", "", "!=1"])
+def test_an_open_range_is_found(specifier: str) -> None:
+    assert not is_bounded(specifier)
+    assert is_bounded(">=1,<2") and is_bounded("==1.*")
+
+
+def test_the_lock_keeps_the_bounds() -> None:
+    locked = {canonicalize_name(one.name): one.specifier for part in parts(LOCK) for one in part}
+    wrong = [
+        name
+        for name, [found] in ranges().items()
+        if not Requirement(f"{name}{found}").specifier.contains(next(iter(locked[name])).version, prereleases=True)
+    ]
+    assert wrong == []
+
+
+def test_all_names_every_extra_for_users() -> None:
+    [text] = EXTRAS["all"]
+    assert Requirement(text).extras == EXTRAS.keys() - {"all", "dev", "web"}

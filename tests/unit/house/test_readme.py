@@ -12,6 +12,8 @@ WAYS = ("trunkline attach", "trunkline serve", "make demo")
 WORDS = 900
 #: bytes that a reader of the first screen loads for one picture
 PICTURE_LIMIT = 200_000
+#: bytes and seconds of the moving picture below them
+FILM_LIMIT, FILM_SECONDS = 1_500_000, 60
 
 
 def cells(row: int) -> list[str]:
@@ -36,6 +38,16 @@ def test_each_answer_has_a_picture_that_leads_to_its_section() -> None:
     heads = [head.lower().replace(" ", "-") for head in re.findall(r"^## (.+)$", README, re.MULTILINE)]
     assert [anchor for _, anchor in links if anchor not in heads] == []
     assert [name for name, _ in links if not 1000 < (ROOT / name).stat().st_size < PICTURE_LIMIT] == []
+
+
+def test_the_moving_picture_is_short_and_loads_nothing() -> None:
+    [name] = re.findall(r"^!\[[^\]]+\]\(([^)]+\.svg)\)$", README, re.MULTILINE)
+    text = (ROOT / name).read_text("utf-8")
+    assert len(text.encode()) < FILM_LIMIT
+    assert float(re.findall(r"animation:([\d.]+)s", text)[0]) <= FILM_SECONDS
+    frames = re.findall(r'<g class="f f(\d+)', text)
+    assert frames == [str(number) for number in range(len(frames))] and len(frames) > 10
+    assert re.findall(r"<script|href=|url\((?!#)|@import", text) == []
 
 
 def test_the_readme_is_short() -> None:

@@ -107,7 +107,10 @@ def test_the_build_of_the_container_gets_the_code_and_the_lock_and_no_secrets() 
     named = {rule[1:] for rule in rules if rule.startswith("!")}
     build = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     packages = {path.partition("/")[0] for path in build["tool"]["hatch"]["build"]["targets"]["wheel"]["only-include"]}
-    assert named == {*packages, "pyproject.toml", "requirements.lock", build["project"]["readme"], "LICENSE"}
+    assert named == {
+        *(*packages, "pyproject.toml", "requirements.lock", "hatch_build.py", "README.md"),
+        *build["project"]["license-files"],
+    }
     assert all((ROOT / name).exists() for name in named)
     assert {"**/*.db", "**/token", "**/*.key", "**/*.env", "**/__pycache__"} <= set(rules[rules.index("!LICENSE") :])
 
