@@ -76,14 +76,15 @@ class Projection:
     #: the containers among the defaults
     _containers: ClassVar[Mapping[str, Any]] = {}
 
-    def __new__(cls, *_given: object, **_named: object) -> Self:
+    def __new__(cls, *_args: Any, **_kwargs: Any) -> Self:
         made = super().__new__(cls)
         vars(made).update((name, copy(value)) for name, value in cls._containers.items())
         return made
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        own = {name: value for name, value in vars(cls).items() if isinstance(value, dict | list | set | deque)}
+        own: dict[str, Any] = dict(vars(cls))
+        own = {name: value for name, value in own.items() if isinstance(value, dict | list | set | deque)}
         cls._containers = {**cls._containers, **own}
         marked: dict[type[Body], str] = {}
         for name, method in vars(cls).items():
