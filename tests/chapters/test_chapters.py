@@ -59,7 +59,7 @@ $ echo $? \\
 def test_the_steps_of_a_page() -> None:
     file, change, *commands = steps(PAGE)
     assert file == File("a.txt", "one\ntwo\n")
-    assert isinstance(change, Change)
+    assert isinstance(file, File) and isinstance(change, Change)
     assert change.of(file.text) == "one\nthree\n"
     assert commands == [
         Command(21, "cat a.txt", "one\nthree\n"),

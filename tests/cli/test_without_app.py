@@ -53,14 +53,10 @@ print(json.dumps([sorted(hidden), answers]))
 
 
 @for_each("words", [[], ["scenario.yaml"], *([name] for name in OF_APP)])
-def test_a_command_of_the_judge_names_what_installs_it(words: list[str]) -> None:
-    before = commands.find_spec
-    commands.find_spec = lambda name, *more: None if name == "textual" else before(name, *more)
-    try:
-        with pytest.raises(UsageError) as raised:
-            commands.dispatch(words)
-    finally:
-        commands.find_spec = before
+def test_a_command_of_the_judge_names_what_installs_it(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "find_spec", lambda name: None if name == "textual" else name)
+    with pytest.raises(UsageError) as raised:
+        commands.dispatch(words)
     named = f"trunkline {words[0]}" if words and words[0] in OF_APP else "the app"
     assert raised.value.facts == f"{named} needs textual, not installed: pip install 'trunkline[app]'"
 

@@ -18,8 +18,12 @@ PATH = re.compile(r"(?<![\w/.:-])(?:[\w-]+/)*[\w-]+\.(?:py|sql|tcss|sh)\b")
 
 
 def missing_files(text: str) -> list[str]:
-    """Paths that exist neither in the clone nor beside the pages or examples. `NAME` is a placeholder for a name."""
-    paths = sorted(path for path in set(PATH.findall(text)) if "NAME" not in path)
+    """Paths that exist neither in the clone nor beside the pages or examples, and that the reader does not write.
+
+    `NAME` is a placeholder for a name.
+    """
+    saved = set(re.findall(r"\bSave it as\s+`([^`]+)`:", text))
+    paths = sorted(path for path in set(PATH.findall(text)) - saved if "NAME" not in path)
     return [path for path in paths if not any((base / path).exists() for base in BASES)]
 
 
