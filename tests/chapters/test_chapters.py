@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.chapter import Change, Command, File, agrees, play, steps
+from tests.support.for_each import for_each
 from tests.support.paths import DOCS, ROOT
 
 CHAPTERS = sorted(DOCS.glob("chapter-*.md"))
@@ -89,7 +90,7 @@ def test_another_output_is_found(right: str, wrong: str, tmp_path: Path, monkeyp
         play(page, tmp_path)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("shown", "printed", "same"),
     [
         ("a\n", "a\n", True),

@@ -55,7 +55,7 @@ def test_the_overview_has_the_commands_in_groups_in_the_order_of_the_table(trunk
     assert out.endswith("\nExample:\n  trunkline tour\n")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("asked", "same"),
     [
         (["help"], ["--help"]),
@@ -101,7 +101,7 @@ def test_every_command_has_a_stored_page(columns):
         assert page == stored_help.stored_page([*words, "-h"]) == stored_help.stored_page(["help", *words])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("number", "stream", "words"),
     {
         "a narrow terminal": (79, Terminal(), ["queue", "--help"]),

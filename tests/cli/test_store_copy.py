@@ -11,6 +11,8 @@ import pytest
 from tests.contract.stores.test_copy_to_server import old_store
 from tests.support.postgres import Server, running
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def server() -> Generator[Server]:

@@ -186,14 +186,14 @@ def server() -> Generator[Server]:
         yield started
 
 
-@pytest.mark.slow(every=12)
+@pytest.mark.slow
 @pytest.mark.anyio
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 async def test_postgres(check: Check, server: Server) -> None:
     await check(ServerBench(server))
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=8)
 @pytest.mark.anyio
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 async def test_sqlite_over_a_file(check: Check, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from trunkline.core.store.sqlite.copies import NotOverwritten, restore
 from trunkline.core.store.sqlite.migrate import migrate
 from trunkline.core.store.sqlite.process_lock import FileLock
 
+pytestmark = pytest.mark.slow
 STORES = Path("tests/fixtures/stores")
 
 

@@ -4,9 +4,9 @@ import re
 import tomllib
 from pathlib import Path
 
-import pytest
 import yaml
 
+from tests.support.for_each import for_each
 from tests.support.paths import ROOT
 from trunkline.app.runs.known_defects import SYMPTOMS
 
@@ -23,7 +23,7 @@ def fields(path: Path) -> dict[str, dict]:
     return dict(zip(ids, found, strict=True))
 
 
-@pytest.mark.parametrize("path", FORMS, ids=[path.stem for path in FORMS])
+@for_each("path", FORMS, ids=[path.stem for path in FORMS])
 def test_every_form_asks_for_a_trace_and_says_how_to_make_one(path: Path) -> None:
     trace = fields(path)["trace"]
     assert "trunkline " in trace["attributes"]["description"]

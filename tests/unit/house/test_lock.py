@@ -5,10 +5,10 @@ import tomllib
 from collections.abc import Iterable, Iterator
 from importlib import metadata
 
-import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from tests.support.for_each import for_each
 from tests.support.paths import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -65,7 +65,7 @@ def first(lock: str, count: int) -> dict[str, str]:
     return dict(applying(requirement for part in parts(lock)[:count] for requirement in part))
 
 
-@pytest.mark.parametrize(("count", "wanted"), [(1, DEMO), (2, INSTALL), (3, ENV)], ids=["demo", "install", "env"])
+@for_each(("count", "wanted"), [(1, DEMO), (2, INSTALL), (3, ENV)], ids=["demo", "install", "env"])
 def test_the_parts_are_what_is_needed(count: int, wanted: list[str]) -> None:
     assert first(LOCK, count) == needed(wanted)
 
@@ -75,7 +75,7 @@ def test_no_package_stands_in_the_lock_twice() -> None:
     assert len(names) == len(set(names))
 
 
-@pytest.mark.parametrize("package", ["textual", "hatchling", "tomlkit"])
+@for_each("package", ["textual", "hatchling", "tomlkit"])
 def test_a_package_in_the_wrong_part_is_found(package: str) -> None:
     entry = re.search(rf"^{package}==.*\n(?: .*\n)*", LOCK, re.MULTILINE)
     assert entry is not None
@@ -108,7 +108,7 @@ def test_every_dependency_has_a_lower_and_an_upper_bound_and_the_same_everywhere
     assert open_ended == []
 
 
-@pytest.mark.parametrize("specifier", [">=1", "<2", "", "!=1"])
+@for_each("specifier", [">=1", "<2", "", "!=1"])
 def test_an_open_range_is_found(specifier: str) -> None:
     assert not is_bounded(specifier)
     assert is_bounded(">=1,<2") and is_bounded("==1.*")
