@@ -27,7 +27,8 @@ def stored_page(arguments: list[str]) -> str | None:
     else:
         return None
     out = sys.stdout
-    if out is None or out.encoding.lower() not in ("utf-8", "utf8") or _columns() < WIDTH:
+    # What takes the place of standard output may be without an encoding, or there is none at all.
+    if (getattr(out, "encoding", None) or "").lower() not in ("utf-8", "utf8") or _columns() < WIDTH:
         return None
     try:
         with open(PATH, encoding="utf-8") as file:  # noqa: PTH123 -- see above

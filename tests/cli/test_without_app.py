@@ -69,7 +69,7 @@ def test_the_commands_of_the_base_run_without_the_app(tmp_path) -> None:
         ["serve", "--check", "--config", str(config)],
         ["doctor", "--config", str(config)],
         *(["bugs", "twice"], ["invariants"], ["explain", "key", "main:main"]),
-        *(["schema"], ["schema", "--gateway"]),
+        *(["schema"], ["schema", "--gateway"], ["completion", "bash"]),
     ]
     refused = [["run"], ["tour"], ["queue", "list", "--store", str(tmp_path / "none.db")], ["fakes"]]
     base = list(needed(BASE))

@@ -128,4 +128,4 @@ def test_the_lock_keeps_the_bounds() -> None:
 
 def test_all_names_every_extra_for_users() -> None:
     [text] = EXTRAS["all"]
-    assert Requirement(text).extras == EXTRAS.keys() - {"all", "dev", "web"}
+    assert Requirement(text).extras == EXTRAS.keys() - {"all", "dev"}
