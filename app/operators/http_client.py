@@ -15,6 +15,7 @@ import msgspec
 from msgspec.structs import fields
 
 from trunkline.app.operators.port import NotPossible, Unavailable
+from trunkline.app.serve.state import TOKEN, state_folder
 from trunkline.core import VERSION, errors
 from trunkline.core.config.base import is_loopback
 from trunkline.core.http.endpoint import Verb
@@ -295,8 +296,6 @@ def token_for(host: str, file: Path | None, environ: Mapping[str, str] = os.envi
         return _checked_token(environ[VARIABLE], VARIABLE)
     if not is_loopback(host):
         return GivenToken()
-    from trunkline.app.serve.settings import TOKEN, state_folder
-
     own = state_folder(environ) / TOKEN
     return _checked_token(_read_token(own), str(own)) if own.is_file() else GivenToken()
 

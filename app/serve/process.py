@@ -16,6 +16,7 @@ from trunkline.app.serve.redaction import Redaction
 from trunkline.app.serve.reload import Reloader
 from trunkline.app.serve.server import Serving, serving
 from trunkline.app.serve.settings import Settings
+from trunkline.app.serve.state import note_served, state_folder
 from trunkline.app.terminal.output import print_error, print_lines
 from trunkline.core.errors import LeaseLost, StoreDamaged, StoreError, StoreGone, TrunklineError, UsageError
 from trunkline.core.gc_tuning import fewer_collections
@@ -162,7 +163,11 @@ def _end_soon() -> None:
 
 
 def _print_addresses(server: Serving) -> None:
+    settings = server.settings
+    # One with a folder of its own is a service: its operators name it.
+    if settings.state == state_folder(settings.environ):
+        note_served(settings.state, settings.store_name)
     lines = [f"Trunkline serves {server.url}"]
-    if server.settings.token_file is not None:
-        lines.append(f"Its token is in {server.settings.token_file}")
+    if settings.token_file is not None:
+        lines.append(f"Its token is in {settings.token_file}")
     print_lines(*lines, flush=True)

@@ -9,6 +9,7 @@ import msgspec
 from pydantic import ValidationError
 
 from trunkline.app.serve.config import RecordConfig, ServeConfig
+from trunkline.app.serve.state import STORE, TOKEN, state_folder
 from trunkline.core.config.files.faults import FileKind, explain_placed_fault
 from trunkline.core.config.files.problems import ProblemReport, shown
 from trunkline.core.config.files.yaml_reader import parse, read_text
@@ -18,8 +19,6 @@ from trunkline.core.store.postgres.address import is_address, server_address
 
 KIND = FileKind(model=ServeConfig, name="the configuration")
 _BEGIN = "a configuration begins with one of its fields, such as `agents:`"
-STORE = "gateway.db"
-TOKEN = "token"
 
 
 class Overrides(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,14 +111,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         """Whether somebody has said which token lets clients in, and not just left the default."""
         http = self.config.http
         return self.overrides.token_file is not None or http.token_file is not None or bool(http.tokens)
-
-
-def state_folder(environ: Mapping[str, str]) -> Path:
-    """Where a server without a configuration keeps its store and its token."""
-    base = environ.get("XDG_STATE_HOME", "")
-    # The specification: a path that is not absolute is ignored.
-    root = Path(base) if os.path.isabs(base) else Path.home() / ".local" / "state"  # noqa: PTH117
-    return root / "trunkline"
 
 
 def load_settings(

@@ -264,10 +264,12 @@ def test_an_address_that_leads_nowhere_is_a_line(trunkline: Any, url: str, says:
     assert says in complaint(trunkline, "--url", url)
 
 
-def test_exactly_one_gateway_is_named(trunkline: Any, tmp_path: Path) -> None:
+def test_exactly_one_gateway_is_named(trunkline: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     assert "--store FILE, or --url URL" in complaint(trunkline)
     assert "--store FILE, or --url URL" in complaint(trunkline, "--store", "x", "--url", "http://127.0.0.1:1")
     assert "goes with --url" in complaint(trunkline, "--store", "x", "--token-file", "y")
+    assert "goes with --url" in complaint(trunkline, "--token-file", "y")
     assert "No such file" in complaint(trunkline, "--url", "http://127.0.0.1:1", "--token-file", str(tmp_path / "no"))
 
 

@@ -1,9 +1,11 @@
 """Shared by operators' commands: which gateway, how an answer is printed, and the exit code of a refusal."""
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
 
 from cyclopts import App, Group, Parameter
@@ -30,7 +32,7 @@ class GatewayOptions:
 
     store: str | None = None
     """The store file of a gateway, which may be running or not; or `postgresql://USER@HOST/DATABASE?schema=NAME`, with
-    the password in `PGPASSWORD` or `~/.pgpass`."""
+    the password in `PGPASSWORD` or `~/.pgpass`. By default the store of the only gateway that you have served here."""
     url: str | None = None
     """Instead of a store file: the address of a gateway that is running, e.g. `http://127.0.0.1:8420`."""
     token_file: Path | None = None
@@ -38,19 +40,31 @@ class GatewayOptions:
     `trunkline serve` made."""
 
     def operator(self) -> "Operator":
-        """The gateway. Raises `UsageError` unless exactly one is named."""
-        if (self.store is None) == (self.url is None):
-            raise UsageError("say which gateway: --store FILE, or --url URL of one that is running")
-        if self.store is not None:
+        """The gateway that is named, else that of this user. Raises `UsageError` for several, and for none."""
+        if self.url is None:
             if self.token_file is not None:
                 raise UsageError("--token-file goes with --url")
+            store = _only_store() if self.store is None else self.store
             from trunkline.app.operators.store_file import StoreFileOperator
 
-            return StoreFileOperator(self.store if is_address(self.store) else Path(self.store))
-        assert self.url is not None
+            return StoreFileOperator(store if is_address(store) else Path(store))
+        if self.store is not None:
+            raise UsageError("say which gateway: --store FILE, or --url URL of one that is running")
         from trunkline.app.operators.http_client import HttpClient
 
         return HttpClient(self.url, self.token_file)
+
+
+def _only_store() -> str:
+    """The store of the only gateway that this user has served on this machine."""
+    from trunkline.app.serve.state import served_stores, state_folder
+
+    found = served_stores(state_folder(os.environ))
+    if len(found) != 1:
+        known = "".join(f"\n  --store {quote(name)}" for name in found)
+        raise UsageError(f"say which gateway: --store FILE, or --url URL of one that is running{known}")
+    print_error(f"trunkline: the gateway of {found[0]}")
+    return found[0]
 
 
 def operators_app(name: str, summary: str) -> App:

@@ -52,6 +52,13 @@ def test_a_newcomer_types_one_command_and_talks_to_it(tmp_path: Path) -> None:
         assert [one["text"] for one in answer["outbound_payloads"]] == ["hello"]
         assert ask(f"{url}/v1/health/live") == (200, {"status": "live"})
         assert say(url, "wrong", "hello", "2")[0] == 401
+        # Nobody has to say which gateway.
+        command = [sys.executable, "-m", "trunkline", "queue", "list", "--all"]
+        listed = subprocess.run(
+            command, env={**os.environ, "XDG_STATE_HOME": str(tmp_path)}, capture_output=True, text=True, check=True
+        )
+        assert listed.stderr == f"trunkline: the gateway of {tmp_path / 'trunkline' / 'gateway.db'}\n"
+        assert "1 delivered" in listed.stdout
         server.signal(signal.SIGTERM)
         assert server.ended() == 0
         assert token not in server.log + server.output

@@ -7,7 +7,8 @@ import pytest
 from trunkline.app.serve.config import ServeConfig, parse_size
 from trunkline.app.serve.parts import tokens_of
 from trunkline.app.serve.reload import name_limited_tokens
-from trunkline.app.serve.settings import Overrides, Settings, load_file, load_settings, state_folder
+from trunkline.app.serve.settings import Overrides, Settings, load_file, load_settings
+from trunkline.app.serve.state import state_folder
 from trunkline.core.config.files import FileError, load_config
 from trunkline.core.http.clients import Bound
 from trunkline.core.values import ChatKind
