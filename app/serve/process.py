@@ -7,6 +7,7 @@ import sys
 from collections import deque
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from urllib.parse import quote
 
 import anyio
 
@@ -170,4 +171,7 @@ def _print_addresses(server: Serving) -> None:
     lines = [f"Trunkline serves {server.url}"]
     if settings.token_file is not None:
         lines.append(f"Its token is in {settings.token_file}")
+        if sys.stdout is not None and sys.stdout.isatty():
+            # Not where it may be kept: in the log of a service, or in a file.
+            lines.append(f"Sign in with it: {server.url}/chat#token={quote(server.token)}")
     print_lines(*lines, flush=True)

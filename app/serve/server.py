@@ -50,9 +50,9 @@ from trunkline.core.values import IntentState
 
 # Which events of a gateway get a line in the log, and at which level.
 #
-# Worth a line is what an operator has to know: the life of the process, what is lost or waits for a decision, and what
-# fails and is tried again. The messages themselves are not: their texts are only written at the level ``debug``, where
-# every event has a line.
+# Worth a line is what an operator has to know: the life of the process, that a message came and that an answer arrived,
+# what is lost or waits for a decision, and what fails and is tried again. The lines have ids and no texts: those are
+# only written at the level ``debug``, where every event has a line.
 
 LOG = logging.getLogger("trunkline.gateway")
 _INFO, _WARNING, _ERROR = logging.INFO, logging.WARNING, logging.ERROR
@@ -67,7 +67,7 @@ Line = tuple[int, str] | None
 
 def _settled(body: delivery.IntentSettled) -> Line:
     if body.state in _GOOD_ENDS:
-        return None
+        return _INFO, f"a message was {body.state.value}"
     waits = "; it waits for an operator" if body.state is IntentState.UNKNOWN else ""
     return _WARNING, f"a message ended as {body.state.value}: {body.reason.value}{waits}"
 
@@ -132,6 +132,7 @@ _LINES: dict[type[Body], Callable[[Any], Line]] = {
     delivery.MirrorRefused: _says(_WARNING, "a transcript could not be written: {0.reason.value}"),
     gateway.SessionShared: _says(_WARNING, "{0.people} people who are not linked share one session"),
     delivery.IntentSettled: _settled,
+    gateway.InboundAdmitted: _says(_INFO, "a {0.work.value} came for {0.session_key}"),
     gateway.TurnEnded: _turn_ended,
     gateway.InboundDropped: _dropped,
 }

@@ -165,8 +165,8 @@ _HEADERS = {
 }
 _RAW = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.items()]
 _STREAM = b"text/event-stream"
-#: routes that supervisors and monitors request all the time
-_PROBES = ("/v1/health/", "/metrics")
+#: routes that supervisors and monitors request all the time, and the files of a page
+_PROBES = ("/v1/health/", "/metrics", "/chat/")
 #: buckets kept at once; the oldest goes first, and begins full when it comes again
 _MOST_BUCKETS = 10_000
 
@@ -381,7 +381,7 @@ class RateLimit:
 
 
 def log_request(seen: RequestSeen) -> None:
-    """Log a request; probes, which come every few seconds, only in detail."""
+    """Log a request; probes, which come every few seconds, and files of the page only in detail."""
     LOG.log(
         logging.DEBUG if seen.route.startswith(_PROBES) and seen.status < 500 else logging.INFO,
         "%s %s %d %.1f ms",

@@ -14,10 +14,10 @@ from trunkline.app.serve.server import EventLogLines
 from trunkline.app.serve.settings import load_settings
 from trunkline.core.events import EventLog
 from trunkline.core.events.delivery import IntentSettled
-from trunkline.core.events.gateway import InboundReceived, TurnEnded
+from trunkline.core.events.gateway import InboundAdmitted, InboundReceived, TurnEnded
 from trunkline.core.events.leases import LeaseAwaited
 from trunkline.core.reasons import Reason
-from trunkline.core.values import Address, ChatKind, IntentState, Peer
+from trunkline.core.values import Address, ChatKind, IntentState, Peer, WorkKind
 
 SECRET = "s3cret-token-of-the-owner"
 #: a title for the terminal, an overriding direction, a line end, and half of a character
@@ -130,17 +130,23 @@ def test_which_events_have_a_line(caplog: pytest.LogCaptureFixture) -> None:
     received = InboundReceived(address=ana, peer=Peer(id="ana"), message_id="1", text="my secret wish")
     with caplog.at_level(logging.INFO, "trunkline"):
         gateway.record(received)
+        gateway.record(
+            InboundAdmitted(work=WorkKind.MESSAGE, session_id="s", session_key="agent:main:main"), inbound="1"
+        )
         gateway.record(LeaseAwaited(holder="other:12", until=5.0, reason=Reason.LEASE_HELD))
         gateway.record(TurnEnded(outcome="replied"), turn="t-1")
         gateway.record(TurnEnded(outcome="failed", reason=Reason.AGENT_RAISED, detail="no"), turn="t-2")
         gateway.record(IntentSettled(state=IntentState.DELIVERED, reason=Reason.ACCEPTED, attempts=1), intent="i-1")
         gateway.record(IntentSettled(state=IntentState.UNKNOWN, reason=Reason.RESPONSE_LOST, attempts=1), intent="i-2")
     assert [record.getMessage() for record in caplog.records] == [
+        "a message came for agent:main:main",
         "other:12 holds the store: this process stands by until it stops",
         "a turn failed: agent-raised",
+        "a message was delivered",
         "a message ended as unknown: response-lost; it waits for an operator",
     ]
-    assert [vars(record).get("turn") for record in caplog.records] == [None, "t-2", None]
+    assert [vars(record).get("turn") for record in caplog.records] == [None, None, "t-2", None, None]
+    assert vars(caplog.records[0])["inbound"] == "1"
     caplog.clear()
     with caplog.at_level(logging.DEBUG, "trunkline"):
         lines.set_level(logging.DEBUG)
