@@ -45,7 +45,7 @@ def answered(adapter):
 @pytest.fixture(autouse=True)
 def patient(monkeypatch):
     """Waits are short here: they are in no promise."""
-    monkeypatch.setattr(store_module, "_READ_AGAIN", (0.001, 0.001))
+    monkeypatch.setattr(store_module.SqliteStore, "_read_again", (0.001, 0.001))
     monkeypatch.setattr(group_commit, "_RETRY_FIRST", 0.002)
     monkeypatch.setattr(store_module, "_LOOK", 0.02)
 
