@@ -14,10 +14,10 @@ from trunkline.core.values import SessionId
 _json = msgspec.json.Encoder().encode
 #: everything that an admission looks up, in one statement: each statement costs as much as a write
 _LOOK = (
-    "SELECT coalesce((SELECT id FROM inbox WHERE identity = ?1),"
-    " (SELECT inbound_id FROM inbox_aliases WHERE identity = ?1)),"
-    " (SELECT session_key FROM session_places WHERE agent_id = ?2 AND lane = ?3), session_id, generation"
-    " FROM (SELECT 1) LEFT JOIN session_map ON session_key = ?4"
+    "SELECT coalesce((SELECT id FROM inbox WHERE identity = ?),"
+    " (SELECT inbound_id FROM inbox_aliases WHERE identity = ?)),"
+    " (SELECT session_key FROM session_places WHERE agent_id = ? AND lane = ?), session_id, generation"
+    " FROM (SELECT 1) LEFT JOIN session_map ON session_key = ?"
 )
 
 _KNOWN = (
@@ -38,7 +38,7 @@ class SessionLookup(msgspec.Struct, frozen=True, gc=False):
 def look_up(c: sqlite3.Connection, new: NewSession, identity: str | None = None) -> SessionLookup:
     """Look up a session, the place that asks for it, and the inbound with an identity."""
     lane = None if new.address is None or new.key_of is None else lane_text(new.address)
-    known, tied, session, generation = c.execute(_LOOK, (identity, new.agent, lane, new.key)).fetchone()
+    known, tied, session, generation = c.execute(_LOOK, (identity, identity, new.agent, lane, new.key)).fetchone()
     if session is None:
         return SessionLookup(None, tied, known)
     row = SessionRow(key=new.key, id=SessionId(session), generation=generation, created=False)
