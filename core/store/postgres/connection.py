@@ -192,7 +192,8 @@ class PgConnection:
         """Define ``own_place`` or ``own_lane`` in the database, by the answers for everything stored."""
         assert narg == 1
         # The answers may take longer than a transaction may be idle.
-        table = "SET LOCAL idle_in_transaction_session_timeout = 0;"
+        # An erasure before it in the transaction has left its own.
+        table = f"SET LOCAL idle_in_transaction_session_timeout = 0; DROP TABLE IF EXISTS pg_temp.{name};"
         table += f" CREATE TEMP TABLE {name} (value text) ON COMMIT DROP"
         self._run(lambda raw: raw.execute(table.encode()))
         asked = self._run(lambda raw: raw.execute("SELECT * FROM own_candidates($1)", [name])).fetchall()
