@@ -211,6 +211,10 @@ async def test_the_lease_of_a_frozen_holder_ends_by_the_servers_clock(server: Se
         await anyio.sleep(1.1)
         found = await second.store.claim(clock, 60.0)
         assert (found.taken, found.reason) == (True, Reason.LEASE_EXPIRED)
+        # It has the lock as well, so that its own death can be proven at once.
+        assert await second.store.read(ReadSql(op=lambda c: c.execute("SELECT lock FROM lease").fetchone())) == (
+            "session",
+        )
         with pytest.raises(LeaseLost):
             await first.add(1)
         await first.ended.wait()
