@@ -125,7 +125,7 @@ async def _storm(blows: Blows, folder: Path, people: int, seed: int) -> ChatsRep
     over_socket = [person(n, groups=False) for n in range(people // 2, people)]
 
     def answered() -> int:
-        return sum(len(one.answers) + len(one.seen) for one in (*over_http, *over_socket))
+        return sum(len(who.answers) + len(who.seen) for who in (*over_http, *over_socket))
 
     with server_and_proxy() as (server, proxy, url):
         configs = twin_configs(_configured(folder), blows)
@@ -134,10 +134,10 @@ async def _storm(blows: Blows, folder: Path, people: int, seed: int) -> ChatsRep
         async with twins.running(), front.open():
             chats = Chats(front.base, (folder / "token").read_text(), seed, lambda: over)
             async with anyio.create_task_group() as group:
-                for one in over_http:
-                    group.start_soon(chats.over_http, one)
-                for one in over_socket:
-                    group.start_soon(chats.over_socket, one)
+                for who in over_http:
+                    group.start_soon(chats.over_http, who)
+                for who in over_socket:
+                    group.start_soon(chats.over_socket, who)
                 for kind in blows.drawn(dice):
                     await twins.blow(kind, lambda: asyncio.sleep(dice.uniform(*_LIFE)))
                 over = True
@@ -147,8 +147,8 @@ async def _storm(blows: Blows, folder: Path, people: int, seed: int) -> ChatsRep
     everybody = [*over_http, *over_socket]
     return ChatsReport(
         seconds=time.monotonic() - began,
-        messages=sum(len(one.said) for one in everybody),
-        repeats=sum(one.tries for one in everybody),
+        messages=sum(len(who.said) for who in everybody),
+        repeats=sum(who.tries for who in everybody),
         findings=findings,
         outages=twins.outages,
         replaced=twins.replaced,
