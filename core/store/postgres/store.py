@@ -179,7 +179,13 @@ class PostgresStore(SqliteStore):
         except StoreError as error:
             self._not_renewed = error.facts
             raise
-        await super().renew(now, lasts)
+        try:
+            await super().renew(now, lasts)
+        except LeaseLost:
+            raise
+        except StoreError:
+            # Who takes the store ends the session of its holder, which then asks over another one.
+            await super().renew(now, lasts)
 
     async def scrub(self) -> None:
         """See the port. Copies that the server has elsewhere (WAL, standbys, backups) are its administrator's."""
