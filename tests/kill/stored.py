@@ -62,7 +62,8 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @contextlib.contextmanager
-def _reading(store: str | Path) -> Iterator[sqlite3.Connection]:
+def reading(store: str | Path) -> Iterator[sqlite3.Connection]:
+    """A connection to a store that a gateway may be working on: a file, or an address."""
     if is_address(str(store)):
         with contextlib.closing(PgConnection(server_address(str(store)))) as other:
             yield cast("sqlite3.Connection", other)
@@ -75,7 +76,7 @@ def _reading(store: str | Path) -> Iterator[sqlite3.Connection]:
 def at_rest(path: str | Path) -> bool:
     """Whether nothing is open in a store that a gateway may be working on."""
     # One statement: between two of them a task may time out, whose report would then be in neither count.
-    with _reading(path) as c:
+    with reading(path) as c:
         (is_open,) = c.execute(
             "SELECT EXISTS (SELECT 1 FROM inbox WHERE state = 'pending')"
             " OR EXISTS (SELECT 1 FROM intents WHERE state IN ('prepared', 'sending'))"
@@ -87,13 +88,13 @@ def at_rest(path: str | Path) -> bool:
 
 def dump(path: str | Path) -> str:
     """All that a store holds, as SQL."""
-    with _reading(path) as c:
+    with reading(path) as c:
         return "\n".join(c.iterdump())
 
 
 def read_store(path: str | Path) -> Stored:
     """Read a store."""
-    with _reading(path) as c:
+    with reading(path) as c:
         intents = c.execute("SELECT n, id, kind, state, address, chunks, receipts FROM intents ORDER BY n")
         tasks = c.execute("SELECT id, task, state, callback FROM delegations ORDER BY n")
         lines = c.execute("SELECT role, text, ref, partial FROM transcript ORDER BY n")

@@ -16,13 +16,13 @@ from tests.kill.platform import Point
 from tests.kill.stage import Setting
 from tests.support.cutting_proxy import cutting
 from tests.support.postgres import Server, running
-from tests.support.scale import scaled
+from tests.support.scale import run_nightly, scaled
 
 SEED = 11
 #: of the store, seconds
 LEASE = 3.0
 WHOLE = 600.0
-KILLS, RESTARTS, CUTS = scaled(24, 6), scaled(4, 2), scaled(12, 5)
+KILLS, RESTARTS, CUTS = (200, 30, 50) if run_nightly() else (scaled(24, 6), scaled(4, 2), scaled(12, 5))
 
 
 @pytest.fixture(scope="module")

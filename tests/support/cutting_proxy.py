@@ -33,7 +33,12 @@ class CuttingProxy:
             if self.shut:
                 client.close()
                 continue
-            server = socket.create_connection(("127.0.0.1", self._server))
+            try:
+                server = socket.create_connection(("127.0.0.1", self._server))
+            except OSError:
+                # It is started again.
+                client.close()
+                continue
             self._open += [client, server]
             threading.Thread(target=self._forward, args=(client, server), daemon=True).start()
             threading.Thread(target=self._pump, args=(server, client), daemon=True).start()

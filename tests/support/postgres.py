@@ -93,8 +93,12 @@ class Server:
 
     def kill(self) -> None:
         """End the server at once, as a crash of its machine does."""
-        pid = int((self._data / "postmaster.pid").read_text("ascii").split()[0])
-        os.kill(pid, signal.SIGQUIT)
+        os.kill(self.pid, signal.SIGQUIT)
+
+    @property
+    def pid(self) -> int:
+        """The first process, whose children are all others."""
+        return int((self._data / "postmaster.pid").read_text("ascii").split()[0])
 
     def url(self, schema: str | None = None, *, port: int | None = None) -> str:
         """The address of a store; without a schema, of a new one."""

@@ -24,7 +24,7 @@ _SERVER = 150_000
 #: seconds that a connection, a lock, a statement and a silent peer are waited for
 _CONNECT, _LOCK, _STATEMENT, _SILENT = 5, 10, 60, 10
 #: a frozen process must not keep the row of the lease locked: its transaction ends without it (seconds)
-_IDLE = 2
+IDLE = 2
 #: looks for what became of a commit before the caller gets `CommitInDoubt`, and the seconds between them
 _LOOKS, _BETWEEN = 4, 0.05
 #: errors that any other statement would get too: no right, a server that only reads, no such table
@@ -69,7 +69,7 @@ class PgConnection:
             # A pooler forgets parameters of the start, so they are set.
             settings = (
                 f"SET search_path = {self.address.schema}; SET lock_timeout = '{_LOCK}s';"
-                f" SET statement_timeout = '{_STATEMENT}s'; SET idle_in_transaction_session_timeout = '{_IDLE}s';"
+                f" SET statement_timeout = '{_STATEMENT}s'; SET idle_in_transaction_session_timeout = '{IDLE}s';"
                 " SELECT set_config('synchronous_commit', replace(current_setting('synchronous_commit'), 'off', 'on'),"
                 " false), current_setting('server_encoding'), current_setting('server_version_num')::integer"
             )
@@ -192,7 +192,8 @@ class PgConnection:
         """Define ``own_place`` or ``own_lane`` in the database, by the answers for everything stored."""
         assert narg == 1
         # The answers may take longer than a transaction may be idle.
-        table = "SET LOCAL idle_in_transaction_session_timeout = 0;"
+        # An erasure before it in the transaction has left its own.
+        table = f"SET LOCAL idle_in_transaction_session_timeout = 0; DROP TABLE IF EXISTS pg_temp.{name};"
         table += f" CREATE TEMP TABLE {name} (value text) ON COMMIT DROP"
         self._run(lambda raw: raw.execute(table.encode()))
         asked = self._run(lambda raw: raw.execute("SELECT * FROM own_candidates($1)", [name])).fetchall()

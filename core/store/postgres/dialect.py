@@ -20,6 +20,8 @@ _WORDS = (
     ("json_array_length(", "sl_array_length("),
     ("json(?)", "?"),
     ("LIMIT ?", "LIMIT nullif(?, -1)"),
+    # A list without an element.
+    (" IN ()", " IN (NULL)"),
     # A number is no condition.
     (" WHERE role = excluded.role", " WHERE transcript.role = excluded.role"),
     (" AND transcript.partial ", " AND transcript.partial <> 0 "),

@@ -66,12 +66,13 @@ CREATE OR REPLACE FUNCTION own_place(text) RETURNS boolean LANGUAGE plpgsql AS
 CREATE OR REPLACE FUNCTION own_lane(text) RETURNS boolean LANGUAGE plpgsql AS
     $$ BEGIN RETURN EXISTS (SELECT 1 FROM pg_temp.own_lane WHERE value = $1); END $$;
 
--- Numbers as SQLite gives them: one more than the largest; of a table in `sqlite_sequence`, than any that ever was.
+-- Numbers as SQLite gives them: one more than the largest; of a table in `sqlite_sequence`, than any that ever was, also
+-- for a row that was there already.
 CREATE TABLE IF NOT EXISTS sqlite_sequence (name text COLLATE "C" PRIMARY KEY, seq bigint NOT NULL);
 CREATE OR REPLACE FUNCTION note_number() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO sqlite_sequence VALUES (TG_TABLE_NAME, NEW.n) ON CONFLICT (name) DO UPDATE SET seq = excluded.seq;
-    RETURN NULL;
+    RETURN NEW;
 END $$;
 DO $$
 DECLARE
@@ -83,7 +84,7 @@ BEGIN
         more := '0';
         IF found IN ('mailbox', 'hand_posts') THEN
             more := format('coalesce((SELECT seq FROM %I.sqlite_sequence WHERE name = %L), 0)', current_schema(), found);
-            EXECUTE format('CREATE OR REPLACE TRIGGER note_number AFTER INSERT ON %I FOR EACH ROW EXECUTE FUNCTION note_number()', found);
+            EXECUTE format('CREATE OR REPLACE TRIGGER note_number BEFORE INSERT ON %I FOR EACH ROW EXECUTE FUNCTION note_number()', found);
         END IF;
         EXECUTE format('CREATE OR REPLACE FUNCTION %I() RETURNS bigint LANGUAGE plpgsql AS $f$ BEGIN'
             ' RETURN (SELECT greatest(max(n), %s) + 1 FROM %I.%I); END $f$', 'next_' || found, more, current_schema(), found);

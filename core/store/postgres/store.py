@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import anyio
+from msgspec.structs import replace
 
 from trunkline.core.errors import LeaseLost, StoreError, StoreTooNew
 from trunkline.core.events.gateway import StoreFailed
 from trunkline.core.reasons import Reason
 from trunkline.core.store.lease import LeaseClaim
 from trunkline.core.store.postgres.address import ServerAddress, server_address
-from trunkline.core.store.postgres.connection import TIME, PgConnection
+from trunkline.core.store.postgres.connection import IDLE, TIME, PgConnection
 from trunkline.core.store.postgres.migrate import migrate
 from trunkline.core.store.sqlite.connection import Db, PendingWrite
 from trunkline.core.store.sqlite.store import SqliteStore
@@ -27,6 +28,16 @@ _ASK_AGAIN = 1.0
 #: of the store in this schema, among all locks of the database. 1414680139: "TRNK"
 _KEY = "(1414680139, to_regclass('lease')::oid::integer)"
 _IDENTITY = "session"
+#: ends the session of a holder whose lease has expired, and any that has had the lease's row for long: a frozen process
+#: must keep neither. In the middle of a pipeline no time limit of the server's ends it. 1000: milliseconds
+_END_HOLDER = (
+    "SELECT pg_terminate_backend(pid, 1000) FROM pg_locks JOIN lease ON owner <> '' AND until <= ?"
+    " WHERE granted AND pid <> pg_backend_pid()"
+    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    " AND (locktype = 'advisory' AND classid = 1414680139 AND objid = to_regclass('lease')"
+    " OR relation = to_regclass('lease') AND mode = 'RowShareLock' AND pid IN (SELECT pid FROM pg_stat_activity"
+    " WHERE xact_start < clock_timestamp() - make_interval(secs => ?)))"
+)
 
 
 class SessionLock:
@@ -151,7 +162,10 @@ class PostgresStore(SqliteStore):
     async def claim(self, now: float, lasts: float) -> LeaseClaim:
         while True:
             try:
-                return await super().claim(await self._server_time(now), lasts)
+                now = await self._server_time(now)
+                frozen = await self._at_start(lambda c, now=now: c.execute(_END_HOLDER, (now, IDLE)).fetchall())
+                claim = await super().claim(now, lasts)
+                return replace(claim, reason=Reason.LEASE_EXPIRED) if claim.taken and frozen else claim
             except (LeaseLost, StoreTooNew):
                 raise
             except StoreError as error:
@@ -165,7 +179,13 @@ class PostgresStore(SqliteStore):
         except StoreError as error:
             self._not_renewed = error.facts
             raise
-        await super().renew(now, lasts)
+        try:
+            await super().renew(now, lasts)
+        except LeaseLost:
+            raise
+        except StoreError:
+            # Who takes the store ends the session of its holder, which then asks over another one.
+            await super().renew(now, lasts)
 
     async def scrub(self) -> None:
         """See the port. Copies that the server has elsewhere (WAL, standbys, backups) are its administrator's."""

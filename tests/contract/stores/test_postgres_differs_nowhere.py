@@ -1,4 +1,4 @@
-"""What scenarios store and ask gives the same answers and the same rows on PostgreSQL as on SQLite."""
+"""What scenarios store and ask, and what is drawn at random, gives the same answers and rows on both databases."""
 
 import contextlib
 import sqlite3
@@ -9,17 +9,19 @@ from typing import Any, cast
 import msgspec
 import pytest
 
+from tests.support.contract.generated_calls import Corpus, Draws, recorded_calls
 from tests.support.paths import SCENARIO_FILES
 from tests.support.postgres import Server, running
 from tests.support.scenario.own_defects import FILES
 from trunkline.core.errors import StoreError
+from trunkline.core.store.commands import Write
 from trunkline.core.store.postgres.address import server_address
 from trunkline.core.store.postgres.connection import PgConnection
 from trunkline.core.store.postgres.migrate import migrate
 from trunkline.core.store.sqlite import connection as connection_module
 from trunkline.core.store.sqlite import store as store_module
 from trunkline.core.store.sqlite.connection import PendingWrite, pending
-from trunkline.core.store.sqlite.handlers import ReadSql, RunSql, ask
+from trunkline.core.store.sqlite.handlers import HANDLERS, QUERIES, ReadSql, RunSql, ask
 from trunkline.core.store.sqlite.migrate import migrate as migrate_file
 from trunkline.core.store.sqlite.sql.work import forget_begun
 from trunkline.sim import run_scenario
@@ -193,3 +195,50 @@ def test_a_difference_is_found(server: Server, monkeypatch: pytest.MonkeyPatch) 
         others = [recorded for recorded in recorder.calls if "Admit" not in recorded.words]
         assert any(plain(outcome_of(recorded, connection)) != plain(recorded.outcome) for recorded in others)
         assert rows_of(connection) != recorder.rows
+
+
+#: commands and queries that are drawn for each pair of stores, and pairs: 20,000 at night
+DRAWN, PAIRS = 500, 40
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    with pytest.MonkeyPatch.context() as patched:
+        return recorded_calls(patched)
+
+
+def drawn_outcome(c: Any, call: tuple[Any, ...]) -> Any:
+    try:
+        if not isinstance(call[0], Write):
+            return ask(c, call[0])
+        return _together(c, [pending(command, lambda answer: answer) for command in call], None)
+    except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001 -- compared; a check may expect not to be asked
+        return error
+
+
+@pytest.mark.slow
+def test_every_command_and_query_is_drawn(corpus: Corpus) -> None:
+    missing = {*HANDLERS, *QUERIES} - corpus.of_kind.keys()
+    assert missing <= {RunSql, ReadSql}
+
+
+@pytest.mark.slow
+@pytest.mark.nightly(every=10)
+@pytest.mark.parametrize("seed", range(PAIRS))
+def test_drawn_commands_and_queries(seed: int, corpus: Corpus, server: Server) -> None:
+    with (
+        contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as file,
+        contextlib.closing(PgConnection(server_address(server.url()))) as connection,
+    ):
+        migrate_file(file)
+        migrate(connection)
+        refused = count = 0
+        for n, call in enumerate(Draws(corpus, seed).calls(DRAWN)):
+            ours, theirs = drawn_outcome(file, call), drawn_outcome(connection, call)
+            assert plain(theirs) == plain(ours), call
+            count, refused = count + len(call), refused + isinstance(ours, Exception)
+            if n % 25 == 0:
+                assert rows_of(connection) == rows_of(file), call
+        assert rows_of(connection) == rows_of(file)
+        # Most of it does something.
+        assert count >= DRAWN > refused * 3, refused

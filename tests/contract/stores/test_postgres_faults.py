@@ -211,18 +211,30 @@ async def test_the_lease_of_a_frozen_holder_ends_by_the_servers_clock(server: Se
         await anyio.sleep(1.1)
         found = await second.store.claim(clock, 60.0)
         assert (found.taken, found.reason) == (True, Reason.LEASE_EXPIRED)
+        # It has the lock as well, so that its own death can be proven at once.
+        assert await second.store.read(ReadSql(op=lambda c: c.execute("SELECT lock FROM lease").fetchone())) == (
+            "session",
+        )
         with pytest.raises(LeaseLost):
             await first.add(1)
         await first.ended.wait()
         assert await second.added() == []
 
 
-async def test_a_holder_that_freezes_in_a_transaction_holds_up_nobody(server: Server) -> None:
+@pytest.mark.parametrize("piped", [False, True])
+async def test_a_holder_that_freezes_in_a_transaction_holds_up_nobody(server: Server, *, piped: bool) -> None:
     url = server.url()
     thawed = anyio.Event()
 
     def freeze(c: sqlite3.Connection) -> None:
         c.execute("INSERT INTO added (number) VALUES (1)")
+        if piped:
+            # As `executemany` does it: the server waits for more, and takes that for no idleness.
+            raw = cast("PgConnection", c).raw.pgconn
+            raw.enter_pipeline_mode()
+            raw.send_query_params(b"SELECT 1", None)
+            raw.send_flush_request()
+            raw.flush()
         time.sleep(4.0)
 
     async with owner(url) as first, owner(url) as second, anyio.create_task_group() as group:

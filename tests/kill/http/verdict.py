@@ -1,15 +1,14 @@
 """What people saw, and what the store has, against what was promised: nothing lost, doubled or misplaced."""
 
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from pathlib import Path
 
 from tests.kill.http.people import Person
+from tests.kill.stored import reading
 
 
-def judge(over_http: Sequence[Person], over_socket: Sequence[Person], store: Path) -> list[str]:
+def judge(over_http: Sequence[Person], over_socket: Sequence[Person], store: str | Path) -> list[str]:
     """What is wrong, a sentence each."""
     findings = [said for one in (*over_http, *over_socket) for said in one.wrong]
     findings += [said for one in over_http for said in _over_http(one)]
@@ -49,18 +48,18 @@ def _ids(one: Person) -> Iterator[str]:
             yield f"{message} has several ids: {inbounds}"
 
 
-def _stored(everybody: Sequence[Person], store: Path) -> Iterator[str]:
+def _stored(everybody: Sequence[Person], store: str | Path) -> Iterator[str]:
     """The store believes the same: each message is there once, and each answer, in its own conversation."""
     wanted: Counter[tuple[str, str]] = Counter()
     for one in everybody:
         wanted.update((one.conversation, one.expected(text)) for text in one.said.values())
-    with closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True)) as raw:
+    with reading(store) as raw:
         found = Counter(
             (row[0], row[1])
             for row in raw.execute("SELECT conversation, json_extract(message, '$.text') FROM mailbox").fetchall()
         )
         (inbounds, undone), (intents, undelivered) = (
-            raw.execute(f"SELECT count(*), coalesce(sum(state <> '{end}'), 0) FROM {table}").fetchone()
+            raw.execute(f"SELECT count(*), count(CASE WHEN state <> '{end}' THEN 1 END) FROM {table}").fetchone()
             for table, end in (("inbox", "done"), ("intents", "delivered"))
         )
         lines = Counter(dict(raw.execute("SELECT role, count(*) FROM transcript GROUP BY role").fetchall()))

@@ -88,6 +88,8 @@ class Observer:
         self.record = Record()
         self._world = world
         self._seen = seen
+        #: nobody hears the responses: they may come to a process that cannot store them any more
+        self.unheard = False
         #: those who wait for the answer to a mark
         self._waiting: dict[str, asyncio.Event] = {}
         world.log.subscribe(self._event, WireAccepted, PlatformPushed)
@@ -98,6 +100,13 @@ class Observer:
     def alive(self) -> bool:
         """Whether a process of the gateway lives."""
         return bool(self.record.processes) and self.record.processes[-1].killed is None
+
+    def struck(self, begins: bool) -> None:
+        """A process, or what it needs, is struck, and another may go on; or it is over and somebody is served again."""
+        if begins:
+            self.record.processes[-1].killed = self.now()
+            self.record.processes.append(Process(began=self.now()))
+        self.unheard = begins
 
     def now(self) -> float:
         """The world's clock."""
@@ -154,7 +163,7 @@ class Observer:
         platform.pushes.ack = watched_ack  # type: ignore[method-assign] -- watched from outside
 
     def _responded(self, sent: Sent, done: asyncio.Future[Any]) -> None:
-        if done.cancelled() or not self.alive or sent.process != len(self.record.processes) - 1:
+        if self.unheard or done.cancelled() or not self.alive or sent.process != len(self.record.processes) - 1:
             return
         if done.exception() is None:
             sent.answered = self.now()

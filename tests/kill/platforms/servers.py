@@ -46,9 +46,13 @@ class PromptServers:
 
     def reap(self) -> None:
         """Wait until the killed server has ended."""
-        status = self._ask("wait")
-        assert status == str(-signal.SIGKILL), f"the server ended by itself: {status}"
-        self.pid = 0
+        status = self.wait()
+        assert status == -signal.SIGKILL, f"the server ended by itself: {status}"
+
+    def wait(self) -> int:
+        """Wait until the server has ended; how it did."""
+        self.pid, status = 0, int(self._ask("wait"))
+        return status
 
     def close(self) -> None:
         """End the forking process, and with it the server."""

@@ -178,7 +178,7 @@ async def _storm(loop: RealTimeLoop, plan: PlatformPlan, folder: Path) -> Platfo
     epoch = system_env().now() - world.now()
     struck, armed = Counter[str](), 0
     try:
-        async with listening(world.platforms, world, Attribution(), epoch=epoch) as listeners, _open(model.server):
+        async with listening(world.platforms, world, Attribution(), epoch=epoch) as listeners, opened(model.server):
             config = configured(folder, listeners, model.server.url)
             servers = striker.servers = PromptServers(config, plan.defect)
             try:
@@ -198,7 +198,7 @@ async def _storm(loop: RealTimeLoop, plan: PlatformPlan, folder: Path) -> Platfo
                 observer.record.processes.append(Process(began=observer.now()))
                 over = True
                 await asyncio.gather(*people)
-                late = await _rest(observer, folder / "gateway.db", plan.rest)
+                late = await rest(observer, folder / "gateway.db", plan.rest)
                 servers.strike()
                 servers.reap()
             finally:
@@ -221,7 +221,7 @@ async def _storm(loop: RealTimeLoop, plan: PlatformPlan, folder: Path) -> Platfo
     )
 
 
-async def _rest(observer: Observer, store: Path, seconds: float) -> list[str]:
+async def rest(observer: Observer, store: str | Path, seconds: float) -> list[str]:
     """Wait until every question is answered or parked, and nothing is in work."""
     end, last = observer.now() + seconds, (0, 0, 0)
     while observer.now() < end:
@@ -236,7 +236,8 @@ async def _rest(observer: Observer, store: Path, seconds: float) -> list[str]:
 
 
 @asynccontextmanager
-async def _open(server: ModelServer) -> AsyncGenerator[None]:
+async def opened(server: ModelServer) -> AsyncGenerator[None]:
+    """A model that listens."""
     await server.open()
     try:
         yield

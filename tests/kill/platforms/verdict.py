@@ -1,10 +1,8 @@
 """What people saw on four platforms, and what the store has, against what was promised."""
 
 import json
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -12,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from tests.kill.platforms.record import MARK, Record, mark_of
+from tests.kill.stored import reading
 from trunkline.core.values import Address
 
 #: the platforms that recognise a repeat by its key, so that nothing is ever in doubt for good
@@ -157,9 +156,9 @@ def _why(record: Record, mark: str) -> tuple[Why, float] | None:
     return (Why.NEVER_ARRIVED, 0.0) if on_its_way else None
 
 
-def stored(store: Path) -> tuple[list[Stored], Counter[str], int, int]:
+def stored(store: str | Path) -> tuple[list[Stored], Counter[str], int, int]:
     """Messages to people, messages of people by mark, turns that have not ended, and messages that have not."""
-    with closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True)) as raw:
+    with reading(store) as raw:
         rows = raw.execute("SELECT id, state, address, chunks, coalesce(reason, '') FROM intents").fetchall()
         works = raw.execute("SELECT work, state FROM inbox").fetchall()
     intents = [

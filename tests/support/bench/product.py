@@ -39,6 +39,7 @@ from trunkline.core.events import Event
 from trunkline.core.events.delivery import AttemptStarted, HookSent, IntentPrepared, IntentSettled
 from trunkline.core.events.gateway import ProcessRecovered
 from trunkline.core.gc_tuning import fewer_collections
+from trunkline.core.store.postgres.store import PostgresStore, connect_server
 from trunkline.core.store.sqlite.connection import Db
 from trunkline.core.values import IntentState
 
@@ -205,9 +206,13 @@ class SlowCommits:
         return getattr(self._connection, name)
 
 
-def connected(path: Path, slow: float) -> Db:
+#: a store: its file, or its address on a PostgreSQL server
+Where = Path | str
+
+
+def connected(path: Where, slow: float) -> Db:
     """The connection of a store, durable in full; its commits take `slow` seconds longer."""
-    db = connect_file(path)
+    db = connect_server(path) if isinstance(path, str) else connect_file(path)
     if slow:
         connect = db._connector
         db._connector = lambda: SlowCommits(connect(), slow)  # pyright: ignore[reportAttributeAccessIssue]
@@ -271,13 +276,14 @@ def tuned() -> Generator[None]:
 class Running:
     """A gateway that serves."""
 
-    def __init__(self, path: Path, *, slow: float = 0.0, agent: Agent | None = None, **delivery: Any) -> None:
+    def __init__(self, path: Where, *, slow: float = 0.0, agent: Agent | None = None, **delivery: Any) -> None:
         env = system_env()
         log = EventLog(env.now, keep=False)
         self.path = path
         self.witness = Witness(log)
         self.platform = Platform()
-        self.store = SqliteStore(lambda: connected(path, slow), log.recorder("gateway"))
+        kind = PostgresStore if isinstance(path, str) else SqliteStore
+        self.store = kind(lambda: connected(path, slow), log.recorder("gateway"))
         self.gateway = Gateway(
             config=GatewayConfig.model_validate({"delivery": {"lanes": LANES, **delivery}}),
             store=self.store,
@@ -292,6 +298,8 @@ class Running:
     @property
     def wal_resets(self) -> int:
         """How often the write-ahead log was begun anew after a checkpoint: a number in its header counts them."""
+        if isinstance(self.path, str):
+            return 0
         try:
             with self.path.with_name(f"{self.path.name}-wal").open("rb") as file:
                 header = file.read(16)
@@ -351,7 +359,7 @@ class Running:
 
 @asynccontextmanager
 async def serving(
-    path: Path, *, slow: float = 0.0, agent: Agent | None = None, **delivery: Any
+    path: Where, *, slow: float = 0.0, agent: Agent | None = None, **delivery: Any
 ) -> AsyncGenerator[Running]:
     """A gateway on a store file, until the block ends."""
     running = Running(path, slow=slow, agent=agent, **delivery)
@@ -366,7 +374,7 @@ def intents_of(load: Load, salt: str = "") -> dict[str, int]:
     return {f"send:{key(number, salt)}": number % load.conversations for number in range(load.messages)}
 
 
-async def deliver(path: Path, load: Load, *, salt: str = "") -> Took:
+async def deliver(path: Where, load: Load, *, salt: str = "") -> Took:
     """Deliver messages through a gateway, as fast as it goes; their order is checked afterwards."""
     async with serving(path, slow=load.slow) as running:
         await running.up()
@@ -388,7 +396,7 @@ async def deliver(path: Path, load: Load, *, salt: str = "") -> Took:
     return took
 
 
-async def answer(path: Path, load: Load) -> float:
+async def answer(path: Where, load: Load) -> float:
     """CPU seconds of a message that people write, until its answer is delivered."""
     async with serving(path, agent=Answering()) as running:
         await running.up()
@@ -399,7 +407,7 @@ async def answer(path: Path, load: Load) -> float:
         return (time.process_time() - before) / load.messages
 
 
-async def lone(path: Path, count: int, *, slow: float = 0.0) -> tuple[float, float]:
+async def lone(path: Where, count: int, *, slow: float = 0.0) -> tuple[float, float]:
     """Median seconds until a message is durable while nothing else goes on, and CPU seconds until then."""
     seconds: list[float] = []
     spent: list[float] = []
@@ -414,7 +422,7 @@ async def lone(path: Path, count: int, *, slow: float = 0.0) -> tuple[float, flo
     return statistics.median(seconds), statistics.median(spent)
 
 
-async def prepare(path: Path, conversations: int) -> None:
+async def prepare(path: Where, conversations: int) -> None:
     """Make a store in which each conversation has its session, as those have that were spoken in before."""
     load = Load(messages=conversations, conversations=conversations)
     async with serving(path) as running:

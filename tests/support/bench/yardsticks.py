@@ -16,12 +16,14 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import aiosqlite
 import anyio
 
-from tests.support.bench.product import Load, Platform, SlowCommits, key, serving
+from tests.support.bench.product import Load, Platform, SlowCommits, Where, key, serving
+from trunkline.core.store.postgres.address import server_address
+from trunkline.core.store.postgres.connection import PgConnection
 
 Row = tuple[Any, ...]
 #: messages of a transaction of `raw`
@@ -37,8 +39,21 @@ _MARK = "UPDATE intents SET state = 'sending' WHERE id = ?"
 class Step:
     """A statement, and its rows in the order of the messages."""
 
-    sql: str
+    table: str
+    #: the columns that it sets, and those of the key by which it finds its row; an INSERT has no key, a DELETE no sets
+    sets: tuple[str, ...]
+    keys: tuple[str, ...]
     rows: list[Row]
+
+    @property
+    def sql(self) -> str:
+        """The statement for one row."""
+        if not self.keys:
+            return f"INSERT INTO {self.table} ({', '.join(self.sets)}) VALUES ({', '.join('?' * len(self.sets))})"
+        where = " AND ".join(f"{name} = ?" for name in self.keys)
+        if not self.sets:
+            return f"DELETE FROM {self.table} WHERE {where}"
+        return f"UPDATE {self.table} SET {', '.join(f'{name} = ?' for name in self.sets)} WHERE {where}"
 
     def part(self, start: int, end: int, messages: int) -> list[Row]:
         """The rows of the messages from `start` to before `end`, of so many."""
@@ -64,57 +79,87 @@ class Written:
     cpu: float
 
 
-Table = dict[Row, Row]
+Rows = dict[Row, Row]
 
 
-def _tables(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
+class Table(NamedTuple):
+    """A table of messages."""
+
+    name: str
+    keys: tuple[str, ...]
+    columns: tuple[str, ...]
+
+
+def _tables(connection: sqlite3.Connection) -> Iterator[Table]:
     """The tables of messages, each with the columns of its key."""
     for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").fetchall():
         if name not in _OTHERS:
-            keys = [row[1] for row in connection.execute(f"PRAGMA table_info({name})") if row[5]]
-            yield name, ", ".join(keys) or "rowid"
+            found = connection.execute(f"PRAGMA table_info({name})").fetchall()
+            keys = tuple(row[1] for row in found if row[5])
+            yield Table(name, keys or ("rowid",), tuple(row[1] for row in found))
 
 
-def _snapshot(path: Path) -> dict[str, Table]:
-    """All rows by their keys."""
+_SERVER_TABLES = """
+    SELECT c.relname::text, (SELECT array_agg(a.attname::text ORDER BY a.attnum) FROM pg_attribute a
+        WHERE a.attrelid = c.oid AND a.attnum = ANY (i.indkey)), (SELECT array_agg(a.attname::text ORDER BY a.attnum)
+        FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0)
+    FROM pg_class c JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
+    WHERE c.relnamespace = current_schema()::regnamespace AND c.relname <> ALL ($1::text[]) ORDER BY 1
+"""
+
+
+@contextlib.contextmanager
+def reading(path: Where) -> Iterator[tuple[Any, list[Table]]]:
+    """A connection to a store, and its tables of messages."""
+    if isinstance(path, str):
+        with contextlib.closing(PgConnection(server_address(path))) as other:
+            rows = other.raw.execute(_SERVER_TABLES.encode(), [list(_OTHERS)]).fetchall()
+            yield (
+                other,
+                [Table(name, tuple(keys), tuple(columns)) for name, keys, columns in rows if name not in _OTHERS],
+            )
+        return
     with contextlib.closing(sqlite3.connect(path)) as connection:
-        found: dict[str, Table] = {}
-        for name, keys in _tables(connection):
-            width = keys.count(",") + 1
-            rows = connection.execute(f"SELECT {keys}, * FROM {name} ORDER BY {keys}").fetchall()
-            found[name] = {row[:width]: row[width:] for row in rows}
+        yield connection, list(_tables(connection))
+
+
+def _snapshot(path: Where) -> dict[Table, Rows]:
+    """All rows by their keys."""
+    with reading(path) as (connection, tables):
+        found: dict[Table, Rows] = {}
+        for table in tables:
+            keys, width = ", ".join(table.keys), len(table.keys)
+            sql = f"SELECT {keys}, {', '.join(table.columns)} FROM {table.name} ORDER BY {keys}"
+            found[table] = {row[:width]: row[width:] for row in connection.execute(sql).fetchall()}
         return found
 
 
-def _steps(path: Path, before: dict[str, Table], after: dict[str, Table], order: dict[Any, int]) -> list[Step]:
+def _steps(before: dict[Table, Rows], after: dict[Table, Rows], order: dict[Any, int]) -> list[Step]:
     """The statements that lead from one snapshot to the other."""
     steps: list[Step] = []
-    with contextlib.closing(sqlite3.connect(path)) as connection:
-        for name, keys in _tables(connection):
-            columns = [row[1] for row in connection.execute(f"PRAGMA table_info({name})")]
-            where = " AND ".join(f"{one} = ?" for one in keys.split(", "))
-            old, new = before[name], after[name]
-            # A row belongs to the message whose id it names.
-            place = {k: min((order[v] for v in row if v in order), default=0) for k, row in new.items()}
-            ids = sorted(new, key=lambda k: place[k])
-            made = [new[k] for k in ids if k not in old]
-            if made:
-                steps.append(Step(f"INSERT INTO {name} VALUES ({', '.join('?' * len(columns))})", made))
-            changed: dict[tuple[int, ...], list[Row]] = defaultdict(list)
-            for k in ids:
-                if k in old and old[k] != new[k]:
-                    which = tuple(n for n, (a, b) in enumerate(zip(old[k], new[k], strict=True)) if a != b)
-                    changed[which].append((*(new[k][n] for n in which), *k))
-            for which, rows in changed.items():
-                sets = ", ".join(f"{columns[n]} = ?" for n in which)
-                steps.append(Step(f"UPDATE {name} SET {sets} WHERE {where}", rows))
-            gone = [k for k in old if k not in new]
-            if gone:
-                steps.append(Step(f"DELETE FROM {name} WHERE {where}", gone))
+    for table, new in after.items():
+        name, keys, columns = table
+        old = before[table]
+        # A row belongs to the message whose id it names.
+        place = {k: min((order[v] for v in row if v in order), default=0) for k, row in new.items()}
+        ids = sorted(new, key=lambda k: place[k])
+        made = [new[k] for k in ids if k not in old]
+        if made:
+            steps.append(Step(name, columns, (), made))
+        changed: dict[tuple[int, ...], list[Row]] = defaultdict(list)
+        for k in ids:
+            if k in old and old[k] != new[k]:
+                which = tuple(n for n, (a, b) in enumerate(zip(old[k], new[k], strict=True)) if a != b)
+                changed[which].append((*(new[k][n] for n in which), *k))
+        for which, rows in changed.items():
+            steps.append(Step(name, tuple(columns[n] for n in which), keys, rows))
+        gone = [k for k in old if k not in new]
+        if gone:
+            steps.append(Step(name, (), keys, gone))
     return steps
 
 
-async def record(path: Path, load: Load) -> Script:
+async def record(path: Where, load: Load) -> Script:
     """Have the product deliver messages, and read what it writes for them."""
     intents = [f"send:{key(number)}" for number in range(load.messages)]
     order: dict[Any, int] = {intent: number for number, intent in enumerate(intents)}
@@ -129,7 +174,7 @@ async def record(path: Path, load: Load) -> Script:
         platform.open.set()
         await running.settled(load.messages)
         over = _snapshot(path)
-    enqueue, ack = _steps(path, empty, durable, order), _steps(path, durable, over, order)
+    enqueue, ack = _steps(empty, durable, order), _steps(durable, over, order)
     return Script(messages=load.messages, intents=intents, enqueue=enqueue, ack=ack)
 
 
@@ -194,11 +239,10 @@ async def naive(path: Path, script: Script, messages: int, conversations: int, *
         return messages / (time.perf_counter() - before)
 
 
-def contents(path: Path) -> dict[str, int]:
+def contents(path: Where) -> dict[str, int]:
     """Rows of each table of a store, with those of intents that are delivered."""
-    with contextlib.closing(sqlite3.connect(path)) as connection:
-        named = {name: name for name, _ in _tables(connection)}
-        counted = {**named, "delivered": "intents WHERE state = 'delivered'"}
+    with reading(path) as (connection, tables):
+        counted = {**{table.name: table.name for table in tables}, "delivered": "intents WHERE state = 'delivered'"}
         return {
             name: connection.execute(f"SELECT count(*) FROM {what}").fetchone()[0] for name, what in counted.items()
         }

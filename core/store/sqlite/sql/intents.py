@@ -58,7 +58,8 @@ def change_line(c: sqlite3.Connection, after: IntentRow) -> ChangedLine | None:
     if change is None or not found:
         return None
     _, message, receipts = found[0]
-    line = c.execute(_LINE, _where(c, message, receipts)).fetchone()
+    # The oldest, if there are several.
+    line = min(c.execute(_LINE, _where(c, message, receipts)), default=None)
     if line is not None:
         return _apply(c, change, message, line)
     c.execute(

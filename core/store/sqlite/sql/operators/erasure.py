@@ -87,7 +87,7 @@ _THEIRS = {
 
 def erase(c: sqlite3.Connection, command: ErasePerson) -> Erasure:
     found = _find(c, command)
-    there = [f"{what} {name}" for what, sql in _OPEN.items() for (name,) in c.execute(sql, found)]
+    there = [f"{what} {name}" for what, sql in _OPEN.items() for (name,) in sorted(c.execute(sql, found))]
     if there:
         more = f" and {len(there) - _NAMED} more" if len(there) > _NAMED else ""
         raise IllegalTransition(

@@ -29,7 +29,7 @@ _LINES = (
 )
 _SESSIONS = (
     "SELECT session_key, session_id, agent_id, generation, CAST(address AS BLOB) FROM session_map"
-    " WHERE session_id IN (SELECT value FROM json_each(?))"
+    " WHERE session_id IN (SELECT value FROM json_each(?)) ORDER BY session_id"
 )
 _OPEN = "SELECT id FROM intents WHERE state IN ('prepared', 'sending') ORDER BY n LIMIT ?"
 _PARKED = (

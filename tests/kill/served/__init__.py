@@ -1,0 +1,1 @@
+"""Storms over ``trunkline serve`` and its standby with a store on a PostgreSQL server."""
