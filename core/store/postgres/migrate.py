@@ -6,6 +6,7 @@ from pathlib import Path
 import psycopg
 
 from trunkline.core.errors import StoreError, StoreTooNew
+from trunkline.core.store.postgres.address import ServerAddress
 from trunkline.core.store.postgres.connection import PgConnection
 from trunkline.core.store.sqlite.migrate import newest
 
@@ -42,3 +43,17 @@ def migrate(connection: PgConnection) -> None:
     except (sqlite3.Error, psycopg.Error) as error:
         said = connection.in_words(error) if isinstance(error, psycopg.Error) else error
         raise StoreError(f"{connection.address.shown}: {said}") from error
+
+
+def open_migrated(address: ServerAddress) -> PgConnection:
+    """A connection to a store of the newest version, which is created if there is none. Raises `StoreError`."""
+    try:
+        connection = PgConnection(address)
+    except sqlite3.Error as error:
+        raise StoreError(f"{address.shown}: {error}") from error
+    try:
+        migrate(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection

@@ -7,7 +7,7 @@ from typing import cast
 
 from trunkline.core.errors import StoreError
 from trunkline.core.store.postgres.address import server_address
-from trunkline.core.store.postgres.connection import TIME, PgConnection
+from trunkline.core.store.postgres.connection import PgConnection
 from trunkline.core.store.postgres.migrate import version_of
 from trunkline.core.store.sqlite.migrate import newest
 
@@ -30,4 +30,4 @@ def open_server(url: str) -> Generator[sqlite3.Connection, None, None]:
 def server_time(url: str) -> float:
     """The time on the server's clock, by which leases are judged."""
     with open_server(url) as connection:
-        return connection.execute(TIME).fetchone()[0]
+        return cast("PgConnection", connection).time()
