@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from trunkline.core.errors import StoreError
 from trunkline.core.store.commands import Write
+from trunkline.core.store.delegations import TakeTask
 from trunkline.core.store.queries import Read
 from trunkline.core.store.sqlite.handlers import ask, execute
 from trunkline.sim.store.disk import Disk
@@ -23,8 +24,9 @@ class OutsideStore:
 
     def write(self, command: Write[A]) -> A:
         """Commit a command. Raises what the command raises, and `StoreError` when the disk refuses it: try again."""
-        connection = self._disk.open()
+        connection = None
         try:
+            connection = self._disk.open_outside()
             connection.execute("BEGIN IMMEDIATE")
             answer = execute(connection, self._changed(command))
             connection.execute("COMMIT")
@@ -32,8 +34,10 @@ class OutsideStore:
             raise StoreError(str(error)) from error
         finally:
             # Of a command that was refused, or whose commit failed.
-            if connection.in_transaction:
+            if connection is not None and connection.in_transaction:
                 connection.execute("ROLLBACK")
+        if not isinstance(command, TakeTask):
+            self._disk.notify()
         return answer
 
     def read(self, query: Read[Any]) -> Any:

@@ -12,6 +12,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import anyio
+
 from trunkline.core.errors import StoreError
 from trunkline.core.store.sqlite.connection import CommitInDoubt, Db, PendingWrite
 
@@ -190,6 +192,10 @@ class PgDb(Db):
 
     #: the server, for people; without secrets
     shown = ""
+
+    async def heard(self) -> None:
+        """Wait for a notification that another process has left something. Raises `sqlite3.Error` or `OSError`."""
+        await anyio.sleep_forever()
 
     async def transact(self, writes: Sequence[PendingWrite]) -> list[Any]:
         """See `Db.transact`. If the last commit was in doubt, `writes` begins with those of it."""

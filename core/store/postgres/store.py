@@ -4,6 +4,7 @@ The server's clock judges the lease. A COMMIT whose answer is lost is looked up,
 """
 
 import sqlite3
+from collections.abc import Callable
 from typing import Any, cast
 
 import anyio
@@ -71,6 +72,16 @@ class PostgresStore(SqliteStore):
             self._not_renewed = error.facts
             raise
         await super().renew(now, lasts)
+
+    async def listen(self, heard: Callable[[], None]) -> None:
+        assert isinstance(self._db, PgDb)
+        while True:
+            try:
+                await self._db.heard()
+            except (sqlite3.Error, OSError):
+                await anyio.sleep(_ASK_AGAIN)
+            # Also after a lost connection: something may have been left meanwhile.
+            heard()
 
     async def scrub(self) -> None:
         """See the port. Copies that the server has elsewhere (WAL, standbys, backups) are its administrator's."""
