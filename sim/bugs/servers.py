@@ -1,7 +1,7 @@
 """Defects of a store on a server: what lies between a process and its server is taken for nothing."""
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from trunkline.core.reasons import Reason
@@ -9,8 +9,6 @@ from trunkline.core.store.delegations import HasPosts
 from trunkline.core.store.lease import Lease, LeaseClaim
 from trunkline.core.store.postgres.store import PostgresStore
 from trunkline.core.store.queries import Read
-from trunkline.core.store.sqlite.connection import PendingWrite
-from trunkline.core.store.sqlite.group_commit import Writer
 from trunkline.sim.bugs.base import Installer, bug
 from trunkline.sim.bugs.wiring import Wiring
 
@@ -28,72 +26,43 @@ def _served(make: type[PostgresStore]) -> Installer:
     return install
 
 
-class _Changed(PostgresStore):
-    """A store whose connection has a defect."""
+def _connection(defect: Callable[[Any], None]) -> Installer:
+    """An installer of a connection to the server that has a defect."""
 
-    defect: Callable[[Any], None]
+    class Changed(PostgresStore):
+        async def open(self) -> None:
+            await super().open()
+            await self._db.run(defect)
 
-    async def open(self) -> None:
-        await super().open()
-        await self._db.run(type(self).defect)
-
-
-class _EarlyDb:
-    """Compares the token first, and then begins the transaction."""
-
-    def __init__(self, db: Any) -> None:
-        self._db = db
-
-    async def transact(self, writes: Sequence[PendingWrite]) -> list[Any]:
-        await self._db.run(_look)
-        return await self._db.transact(writes)
+    return _served(Changed)
 
 
-def _look(connection: Any) -> None:
-    (connection.looked,) = connection.execute(_TOKEN).fetchone()
+@bug("token-checked-before", _connection, caught_by=("V1",))
+def _trust_a_look(connection: Any) -> None:
+    """The token is checked in front of the transaction: who is held up between them commits after another's claim."""
+    run, leave = connection.execute, connection.leave
 
-
-def _trust_the_look(connection: Any) -> None:
-    run = connection.execute
+    def look() -> None:
+        connection.looked = connection.server.open().execute(_TOKEN).fetchone()
+        leave()
 
     def execute(sql: str, parameters: Any = (), /) -> Any:
         early = sql == _TOKEN and connection.in_transaction
-        return run("SELECT ?", (connection.looked,)) if early else run(sql, parameters)
+        return run("SELECT ?", connection.looked) if early else run(sql, parameters)
 
-    connection.execute = execute
-
-
-@bug("token-checked-before", _served, caught_by=("V1",))
-class CheckedBefore(_Changed):
-    """The token is checked in front of the transaction: who is held up between them commits after another's claim."""
-
-    defect = staticmethod(_trust_the_look)
-
-    def _make_writer(self) -> Writer:
-        found: Any = _EarlyDb(self._db)
-        return Writer(found, self._events)
+    connection.leave, connection.execute = look, execute
 
 
+@bug("commit-repeated-blindly", _connection, caught_by=("V1",))
 def _repeat(connection: Any) -> None:
+    """A commit whose answer is lost counts as not made, and its batch is committed again."""
     connection.was_committed = lambda: setattr(connection, "doubt", "")
 
 
-@bug("commit-repeated-blindly", _served, caught_by=("V1",))
-class RepeatedStore(_Changed):
-    """A commit whose answer is lost counts as not made, and its batch is committed again."""
-
-    defect = staticmethod(_repeat)
-
-
+@bug("standby-is-behind", _connection, caught_by=("D5", "L1", "W3"))
 def _run_ahead(connection: Any) -> None:
-    connection.awaits_standby = False
-
-
-@bug("standby-is-behind", _served, caught_by=("D5", "L1", "W3"))
-class AheadStore(_Changed):
     """A commit is acknowledged before the standby has it, so a failover loses it, and the token goes back."""
-
-    defect = staticmethod(_run_ahead)
+    connection.awaits_standby = False
 
 
 @bug("notified-or-never", _served, caught_by=("C6",))
@@ -127,10 +96,10 @@ class LockedStore(PostgresStore):
     async def claim(self, now: float, lasts: float) -> LeaseClaim:
         """Takes the lock, and neither lease nor token."""
 
-        def take(c: sqlite3.Connection) -> bool:
-            return bool(c) and bool(self._db.process_lock.take())
+        def take(_: sqlite3.Connection) -> str:
+            return self._db.process_lock.take()
 
-        taken = await self._db.run(take)
+        taken = bool(await self._db.run(take))
         found = Lease(owner=self._db.process_lock.name, token=int(now), until=now + lasts)
         return LeaseClaim(taken=taken, lease=found, reason=Reason.LEASE_FREE if taken else Reason.LEASE_HELD)
 

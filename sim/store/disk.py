@@ -143,15 +143,11 @@ class Disk:
         make_inline(db, latency=lambda: LATENCY)
         return db
 
-    def open_outside(self) -> sqlite3.Connection:
-        """The raw connection, for a process that is no gateway. Raises `sqlite3.OperationalError`."""
-        return self.open()
+    def reach(self) -> None:
+        """A process that is no gateway is about to use it. Raises `sqlite3.OperationalError`."""
 
     def notify(self) -> None:
         """Nobody hears that a process that is no gateway has committed."""
-
-    def strike_at_once(self, fault: str, lasts: float) -> None:
-        """Only a server is struck by a step."""
 
     @property
     def outside(self) -> int:

@@ -24,9 +24,9 @@ class OutsideStore:
 
     def write(self, command: Write[A]) -> A:
         """Commit a command. Raises what the command raises, and `StoreError` when the disk refuses it: try again."""
-        connection = None
+        connection = self._disk.open()
         try:
-            connection = self._disk.open_outside()
+            self._disk.reach()
             connection.execute("BEGIN IMMEDIATE")
             answer = execute(connection, self._changed(command))
             connection.execute("COMMIT")
@@ -34,7 +34,7 @@ class OutsideStore:
             raise StoreError(str(error)) from error
         finally:
             # Of a command that was refused, or whose commit failed.
-            if connection is not None and connection.in_transaction:
+            if connection.in_transaction:
                 connection.execute("ROLLBACK")
         if not isinstance(command, TakeTask):
             self._disk.notify()

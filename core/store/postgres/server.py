@@ -8,7 +8,6 @@ import os
 import platform
 import sqlite3
 import threading
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,12 +16,12 @@ import anyio
 from trunkline.core.errors import StoreError
 from trunkline.core.store.sqlite.connection import CommitInDoubt, Db, PendingWrite
 
-#: looks for what became of a commit before the caller gets `CommitInDoubt`, and the seconds between them
-_LOOKS, _BETWEEN = 4, 0.05
+#: looks for what became of a commit before the caller gets `CommitInDoubt`
+_LOOKS = 4
 _IDENTITY = "session"
 
 
-class ServerConnection(ABC):
+class ServerConnection:
     """A connection with the methods of `sqlite3.Connection` for handlers, and with errors of `sqlite3`.
 
     A COMMIT without an answer is looked up by the number of its transaction, and never repeated blindly.
@@ -40,40 +39,25 @@ class ServerConnection(ABC):
     again = False
     on_again: Callable[[], None] | None = None
 
+    #: seconds between two looks for what became of a commit
+    between = 0.05
+    #: begins a session, raises `sqlite3.OperationalError`; and ends it
+    connect: Callable[[], None]
+    end_session: Callable[[], None]
+    #: runs a statement for SQLite
+    execute: Callable[..., Any]
+    #: sends a COMMIT, for its answer; asks what became of a transaction, None: the server does not know it
+    send_commit: Callable[[], str]
+    fate: Callable[[str], str | None]
+    #: asks for the time on the server's clock
+    time: Callable[[], float]
+    #: takes the lock of the store for the session, unless another one has it; and frees it
+    try_lock: Callable[[], bool]
+    unlock: Callable[[], None]
+
     @property
-    @abstractmethod
     def session(self) -> object | None:
         """The session on the server; None: it has ended."""
-
-    @abstractmethod
-    def connect(self) -> None:
-        """Begin a session. Raises `sqlite3.OperationalError`."""
-
-    @abstractmethod
-    def end_session(self) -> None: ...
-
-    @abstractmethod
-    def execute(self, sql: str, parameters: Any = (), /) -> Any:
-        """Run a statement for SQLite."""
-
-    @abstractmethod
-    def send_commit(self) -> str:
-        """Send a COMMIT; its answer."""
-
-    @abstractmethod
-    def fate(self, number: str) -> str | None:
-        """Ask what became of a transaction; None: the server does not know it."""
-
-    @abstractmethod
-    def time(self) -> float:
-        """Ask for the time on the server's clock, by which leases are judged."""
-
-    @abstractmethod
-    def try_lock(self) -> bool:
-        """Take the lock of the store for the session, unless another one has it."""
-
-    @abstractmethod
-    def unlock(self) -> None: ...
 
     def reach(self) -> None:
         """Begin another session if the last one is lost, outside of a transaction."""
@@ -123,12 +107,8 @@ class ServerConnection(ABC):
             if found in ("committed", "aborted"):
                 self.doubt = ""
                 return found == "committed"
-            self.pause(_BETWEEN)
+            threading.Event().wait(self.between)
         raise CommitInDoubt(f"whether the last commit was stored is not known yet: {found}", self._note)
-
-    def pause(self, seconds: float) -> None:
-        """Wait between two looks, in the thread of the connection."""
-        threading.Event().wait(seconds)
 
     def _note(self, writes: Sequence[PendingWrite], answers: list[Any]) -> None:
         self.doubtful = writes, answers
