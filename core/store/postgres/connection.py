@@ -153,6 +153,18 @@ class PgConnection(ServerConnection):
     def time(self) -> float:
         return self._run(lambda raw: raw.execute(_TIME)).fetchone()[0]
 
+    def listen(self) -> "PgConnection":
+        """Have the session notified when another process leaves something for the gateway."""
+        self.execute("LISTEN trunkline")
+        return self
+
+    def heard(self) -> bool:
+        """Read the notifications that have come; whether one is about this store."""
+        try:
+            return self.address.schema in [notice.payload for notice in self.raw.notifies(timeout=0)]
+        except psycopg.Error as error:
+            raise self.in_words(error) from None
+
     def try_lock(self) -> bool:
         return self.execute(f"SELECT pg_try_advisory_lock{_KEY}").fetchone()[0]
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import anyio
+import anyio.to_thread
 
 from trunkline.core.errors import StoreError
 from trunkline.core.store.sqlite.connection import CommitInDoubt, Db, PendingWrite
@@ -173,9 +174,27 @@ class PgDb(Db):
     #: the server, for people; without secrets
     shown = ""
 
+    #: opens another connection, to which notifications come
+    open_ear: Callable[[], Any]
+    _ear: Any = None
+
     async def heard(self) -> None:
-        """Wait for a notification that another process has left something. Raises `sqlite3.Error` or `OSError`."""
-        await anyio.sleep_forever()
+        """Wait for a notification that another process has left something, or until there is a new connection for them.
+
+        Raises `sqlite3.Error`.
+        """
+        if self._ear is None or self._ear.session is None:
+            await anyio.to_thread.run_sync(lambda: setattr(self, "_ear", self.open_ear()))
+            return
+        heard = False
+        while not heard:
+            await anyio.wait_readable(self._ear.raw)
+            heard = self._ear.heard()
+
+    async def close(self) -> None:
+        await super().close()
+        if self._ear is not None:
+            self._ear.close()
 
     async def transact(self, writes: Sequence[PendingWrite]) -> list[Any]:
         """See `Db.transact`. If the last commit was in doubt, `writes` begins with those of it."""

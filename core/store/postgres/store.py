@@ -26,6 +26,7 @@ def connect_server(url: str) -> PgDb:
 
     Raises `UsageError` for an address that is none, and without the driver.
     """
+    from trunkline.core.store.postgres.connection import PgConnection
     from trunkline.core.store.postgres.migrate import open_migrated
 
     address, lock = server_address(url), SessionLock()
@@ -36,7 +37,7 @@ def connect_server(url: str) -> PgDb:
         return connection
 
     db = PgDb(connect, 64)
-    db.process_lock, db.shown = lock, address.shown
+    db.process_lock, db.shown, db.open_ear = lock, address.shown, lambda: PgConnection(address).listen()
     return db
 
 
@@ -78,7 +79,7 @@ class PostgresStore(SqliteStore):
         while True:
             try:
                 await self._db.heard()
-            except (sqlite3.Error, OSError):
+            except sqlite3.Error:
                 await anyio.sleep(_ASK_AGAIN)
             # Also after a lost connection: something may have been left meanwhile.
             heard()
