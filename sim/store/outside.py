@@ -6,7 +6,6 @@ from typing import Any, TypeVar
 
 from trunkline.core.errors import StoreError
 from trunkline.core.store.commands import Write
-from trunkline.core.store.delegations import TakeTask
 from trunkline.core.store.queries import Read
 from trunkline.core.store.sqlite.handlers import ask, execute
 from trunkline.sim.store.disk import Disk
@@ -36,7 +35,8 @@ class OutsideStore:
             # Of a command that was refused, or whose commit failed.
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
-        if not isinstance(command, TakeTask):
+        # A worker that finds no task leaves nothing.
+        if answer is not None:
             self._disk.notify()
         return answer
 
