@@ -67,7 +67,7 @@ def _run_ahead(connection: Any) -> None:
 
 @bug("notified-or-never", _served, caught_by=("C6",))
 class DeafStore(PostgresStore):
-    """What a worker leaves is looked for when a notification comes, and a lost one is never made good."""
+    """An answer of a worker is looked for when a notification comes, and a lost one is never made good."""
 
     _left = True
 
@@ -91,7 +91,7 @@ class DeafStore(PostgresStore):
 
 @bug("lock-without-lease", _served, caught_by=("D5",))
 class LockedStore(PostgresStore):
-    """Whoever has the lock of a session works the store; one whose session has ended goes on without it."""
+    """The lock of a session alone says who works the store; a process whose session has ended goes on without it."""
 
     async def claim(self, now: float, lasts: float) -> LeaseClaim:
         """Takes the lock, and neither lease nor token."""

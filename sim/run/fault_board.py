@@ -21,7 +21,7 @@ from trunkline.sim.scenario.model.steps import PLACES
 from trunkline.sim.scenario.text_pattern import text_matches
 from trunkline.sim.store.disk import Disk
 from trunkline.sim.store.preloaded import damage
-from trunkline.sim.store.server import Server
+from trunkline.sim.store.server import StoreServer
 
 #: a connection that goes silent: this strikes a connection, and not the account for a period
 DEAD = "dead"
@@ -230,7 +230,7 @@ class WorldFaults(ABC):
         if fault.on == "queue":
             self._damage(fault)
             return
-        if fault.do in AT_ONCE and isinstance(self.disk, Server):
+        if fault.do in AT_ONCE and isinstance(self.disk, StoreServer):
             self.reached.note(fault)
             self._strike(fault, "every session ends")
             self.disk.strike_at_once(fault.do, fault.for_)

@@ -36,7 +36,7 @@ from trunkline.sim.scenario import PlaceRef, ScenarioFile
 from trunkline.sim.scenario.names import PluginError, plugin_of
 from trunkline.sim.store.disk import Disk
 from trunkline.sim.store.preloaded import write_stored
-from trunkline.sim.store.server import Server
+from trunkline.sim.store.server import StoreServer
 from trunkline.sim.store.store_reuse import ReusableStore
 
 # Tracks open work from the events, to decide when a run is at rest.
@@ -240,7 +240,7 @@ class World(WorldFaults):
         self.log.subscribe(self._session_known, gateway.SessionCreated, gateway.SessionReset)
         faults = [step.fault for step in file.scenario.script if step.fault is not None]
         served = file.scenario.world.store == "server"
-        kind = partial(Server, strike=self._server_fault, now=self.now) if served else Disk
+        kind = partial(StoreServer, strike=self._server_fault, now=self.now) if served else Disk
         self.disk = kind(
             self._fail_commit,
             self._notify_commit,

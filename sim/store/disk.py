@@ -147,7 +147,7 @@ class Disk:
         """A process that is no gateway is about to use it. Raises `sqlite3.OperationalError`."""
 
     def notify(self) -> None:
-        """Nobody hears that a process that is no gateway has committed."""
+        """A process that is no gateway has committed: with a file, no gateway hears of it."""
 
     @property
     def outside(self) -> int:

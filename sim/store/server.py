@@ -31,7 +31,7 @@ class SimServerConnection(ServerConnection):
     awaits_standby = True
     _leaving = False
 
-    def __init__(self, server: "Server", node: Node) -> None:
+    def __init__(self, server: "StoreServer", node: Node) -> None:
         self.server, self._node = server, node
         self._session = object()
 
@@ -134,7 +134,7 @@ class SimPgDb(PgDb):
         return await super().transact(writes)
 
 
-class Server(Disk):
+class StoreServer(Disk):
     """A disk that processes reach over a network. `strike`: for how long a fault of a kind strikes a process now."""
 
     def __init__(

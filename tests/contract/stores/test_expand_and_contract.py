@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import anyio
 import pytest
+from anyio.abc import TaskGroup
 
 from tests.support.factories import session, work
 from tests.support.postgres import PASSWORD, Server, running
@@ -76,19 +77,26 @@ class Process:
         else:
             self.store = SqliteStore(lambda: connect_file(Path(store)), events)
 
+    async def begin(self, group: TaskGroup) -> None:
+        await self.store.open()
+        self.scope = anyio.CancelScope()
+
+        async def run() -> None:
+            with self.scope:
+                await self.store.run()
+
+        group.start_soon(run)
+
+    async def end(self) -> None:
+        self.scope.cancel()
+        await anyio.sleep(0.01)
+        await self.store.close()
+
     async def claims(self) -> bool:
-        """Whether it gets the store, with a writer that runs."""
-        async with anyio.create_task_group() as group:
-            group.start_soon(self.store.run)
-            claim = await self.store.claim(0.0, 60.0)
-            group.cancel_scope.cancel()
-        return claim.taken
+        return (await self.store.claim(0.0, 60.0)).taken
 
     async def admits(self, name: str) -> None:
-        async with anyio.create_task_group() as group:
-            group.start_soon(self.store.run)
-            await self.store.write(Admit(work=work(name), identity=name, session=session(), now=1.0), answer)
-            group.cancel_scope.cancel()
+        await self.store.write(Admit(work=work(name), identity=name, session=session(), now=1.0), answer)
 
     async def admitted(self) -> list[str]:
         sql = "SELECT id FROM inbox ORDER BY n"
@@ -111,38 +119,39 @@ async def test_two_releases_run_on_one_store_until_it_is_contracted(
 ) -> None:
     store = server.url() if kind == "server" else str(tmp_path / "store.db")
     old, new = Process(store), Process(store)
-    await old.store.open()
-    assert await old.claims()
-    await old.admits("one")
-    with next_release():
-        await new.store.open()
-        assert not await new.claims()
-    # A server expands at the start of the first process, a file when its holder changes.
-    assert numbers(store) == ((AFTER if kind == "server" else BEFORE), BEFORE)
-    await old.admits("two")
-    await old.store.close()
-    with next_release():
-        assert await new.claims()
-        await new.admits("three")
-    assert numbers(store) == (AFTER, BEFORE)
-    back = Process(store)
-    await back.store.open()
-    assert not await back.claims()
-    await new.store.close()
-    assert await back.claims()
-    await back.admits("four")
-    await back.store.close()
-    # The release before knows no contraction.
-    assert (migrate_(store), numbers(store)) == (0, (AFTER, BEFORE))
-    with next_release():
-        assert (migrate_(store), numbers(store)) == (0, (AFTER, AFTER))
-        assert migrate_(store) == 0
-        last = Process(store)
-        await last.store.open()
-        assert await last.claims()
-        await last.admits("five")
-        assert await last.admitted() == ["one", "two", "three", "four", "five"]
-        await last.store.close()
+    async with anyio.create_task_group() as group:
+        await old.begin(group)
+        assert await old.claims()
+        await old.admits("one")
+        with next_release():
+            await new.begin(group)
+            assert not await new.claims()
+        # A server expands at the start of the first process, a file when its holder changes.
+        assert numbers(store) == ((AFTER if kind == "server" else BEFORE), BEFORE)
+        await old.admits("two")
+        await old.end()
+        with next_release():
+            assert await new.claims()
+            await new.admits("three")
+        assert numbers(store) == (AFTER, BEFORE)
+        back = Process(store)
+        await back.begin(group)
+        assert not await back.claims()
+        await new.end()
+        assert await back.claims()
+        await back.admits("four")
+        await back.end()
+        # The release before knows no contraction.
+        assert (migrate_(store), numbers(store)) == (0, (AFTER, BEFORE))
+        with next_release():
+            assert (migrate_(store), numbers(store)) == (0, (AFTER, AFTER))
+            assert migrate_(store) == 0
+            last = Process(store)
+            await last.begin(group)
+            assert await last.claims()
+            await last.admits("five")
+            assert await last.admitted() == ["one", "two", "three", "four", "five"]
+            await last.end()
     printed = capsys.readouterr().out.splitlines()
     assert [line.partition(":")[0] for line in printed] == ["nothing to migrate", "migrated", "nothing to migrate"]
     assert PASSWORD not in "".join(printed) and "a%20pass" not in "".join(printed)
