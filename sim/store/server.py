@@ -124,7 +124,7 @@ class SimPgDb(PgDb):
         super().__init__(connect, 64)
         self._network = connection
 
-    async def heard(self) -> None:
+    async def hear(self) -> None:
         ear: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._network.server.ears.append(ear)
         await ear

@@ -158,7 +158,7 @@ class PgConnection(ServerConnection):
         self.execute("LISTEN trunkline")
         return self
 
-    def heard(self) -> bool:
+    def hear(self) -> bool:
         """Read the notifications that have come; whether one is about this store."""
         try:
             return self.address.schema in [notice.payload for notice in self.raw.notifies(timeout=0)]

@@ -178,7 +178,7 @@ class PgDb(Db):
     open_ear: Callable[[], Any]
     _ear: Any = None
 
-    async def heard(self) -> None:
+    async def hear(self) -> None:
         """Wait for a notification that another process has left something, or until there is a new connection for them.
 
         Raises `sqlite3.Error`.
@@ -189,7 +189,7 @@ class PgDb(Db):
         heard = False
         while not heard:
             await anyio.wait_readable(self._ear.raw)
-            heard = self._ear.heard()
+            heard = self._ear.hear()
 
     async def close(self) -> None:
         await super().close()

@@ -78,7 +78,7 @@ class PostgresStore(SqliteStore):
         assert isinstance(self._db, PgDb)
         while True:
             try:
-                await self._db.heard()
+                await self._db.hear()
             except sqlite3.Error:
                 await anyio.sleep(_ASK_AGAIN)
             # Also after a lost connection: something may have been left meanwhile.
