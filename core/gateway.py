@@ -211,6 +211,7 @@ class Gateway:
                 ctx.up.set()
                 self._group = group
                 group.start_soon(self.queue.run, name="upkeep")
+                group.start_soon(ctx.store.listen, self.queue.look, name="notifications")
                 group.start_soon(self._posts.watch, self._delegations.open.wait_for_worker, name="answers of workers")
                 self._expiry_notice.start(group)
                 group.start_soon(self.bindings.run, name="bindings")

@@ -137,7 +137,7 @@ class FileGateway(QueueAdmin):
         try:
             from trunkline.core.store.sqlite.offline.hand_worker import HandWorker
 
-            return HandWorker(self._store, name=worker, opened=lambda: self._opened(change=True)).take(hand)
+            return HandWorker(self._store, name=worker).take(hand)
         except errors.StoreError as error:
             raise _refused(error) from error
 

@@ -190,6 +190,9 @@ class ServeConfig(Model):
 
     Or a schema on a PostgreSQL server, `postgresql://USER@HOST/DATABASE?schema=NAME`; with the password in it, where
     that address is: `{env: NAME}` or `{file: PATH}`."""
+    newer_store: Literal["end", "wait"] = "end"
+    """What a server does whose store was contracted for a newer Trunkline (`trunkline store migrate`): `end` with code
+    2, or `wait`, unready, until the store is one that it knows."""
     http: HttpConfig = HttpConfig()
     gateway: GatewayConfig = GatewayConfig()
     """The configuration of the gateway, as in scenario files. Agents of `agents` need not be named in it."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
+import anyio.to_thread
 from starlette.routing import BaseRoute
 
 from trunkline.app.serve.config import LISTEN
@@ -33,7 +34,7 @@ from trunkline.core.agent import Agent
 from trunkline.core.agents.factory import prepare, running
 from trunkline.core.config.base import is_loopback
 from trunkline.core.env import Env, system_env
-from trunkline.core.errors import ConfigError, UsageError
+from trunkline.core.errors import ConfigError, StoreError, StoreTooNew, UsageError
 from trunkline.core.events import Body, Event, EventLog, EventSink, delivery, gateway, leases, trace
 from trunkline.core.events.adapters import AdapterConnected, DeliveryFailed, UpdateDropped, WebhookRefused
 from trunkline.core.gateway import Gateway
@@ -263,6 +264,8 @@ def _split(text: str) -> tuple[str, int]:
     return host, int(port)
 
 
+#: seconds between two looks at a store that this version does not know
+_LOOK_AGAIN = 5.0
 #: seconds in which those who have waited in vain get their answer
 _ANSWER = 1.0
 #: seconds between two looks
@@ -365,7 +368,7 @@ async def serving(
         group = await stack.enter_async_context(anyio.create_task_group())
         await group.start(server.run, [listening], name="http")
         opened = _opened(log)
-        group.start_soon(made.gateway.run, name="gateway")
+        group.start_soon(_run, settings, made.gateway, name="gateway")
         try:
             await opened.wait()
             # Not before: it would hold up the start.
@@ -377,6 +380,21 @@ async def serving(
             raise
         await _stop(server, progress, made)
         group.cancel_scope.cancel()
+
+
+async def _run(settings: Settings, gateway: Gateway) -> None:
+    """Run a gateway, once its store is one that it knows, if that is to be waited for."""
+    while settings.config.newer_store == "wait":
+        try:
+            await anyio.to_thread.run_sync(settings.look_at_store)
+            break
+        except StoreTooNew as error:
+            LOGGER.warning("waiting for a store that this version knows: %s", error.facts)
+        except StoreError:
+            # The start says what it is.
+            break
+        await anyio.sleep(_LOOK_AGAIN)
+    await gateway.run()
 
 
 def _opened(log: EventLog) -> anyio.Event:

@@ -16,6 +16,7 @@ from trunkline.core.config.files.yaml_reader import parse, read_text
 from trunkline.core.config.secrets import Secret
 from trunkline.core.errors import ConfigError
 from trunkline.core.store.postgres.address import is_address, server_address
+from trunkline.core.store.sqlite.offline.opening import reading
 
 KIND = FileKind(model=ServeConfig, name="the configuration")
 _BEGIN = "a configuration begins with one of its fields, such as `agents:`"
@@ -69,6 +70,17 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         if server_address(given).has_password:
             raise ConfigError("`store` has a password: move the address to where `store: {env: NAME}` names it")
         return given
+
+    def look_at_store(self) -> None:
+        """Open the store to read. Raises `StoreError`."""
+        url = self.server
+        if url is None:
+            with reading(self.store):
+                return
+        from trunkline.core.store.postgres.offline import open_server
+
+        with open_server(url):
+            pass
 
     @property
     def store_name(self) -> str:

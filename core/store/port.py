@@ -81,6 +81,13 @@ class Store(Protocol):
         """Answer a query. Raises what the query documents, and `StoreError` once the store is closed."""
         ...
 
+    async def listen(self, heard: Callable[[], None]) -> None:
+        """Call `heard` whenever another process has left something, where the store is notified of it.
+
+        Notifications may be lost: who listens also looks from time to time.
+        """
+        ...
+
     async def scrub(self) -> None:
         """Remove what was deleted from the bytes on the disk, too. Holds up all writes. Raises `StoreError`."""
         ...

@@ -1,6 +1,7 @@
-"""A worker: it takes tasks of the hand `archive` from the store file of a gateway, and answers there.
+"""A worker: it takes tasks of the hand `archive` from the store of a gateway, and answers there.
 
     python docs/examples/worker.py FOLDER/trunkline.db
+    python docs/examples/worker.py postgresql://trunkline@db.example.org/chat
 
 The gateway is `docs/examples/hands.py`; it need not run while the worker works. Ctrl-C ends the worker. One whose tasks
 take long also writes the ticket of each task to a file, so that it can still answer after a restart of its own.
@@ -32,7 +33,7 @@ def serve_one(worker: HandWorker) -> bool:
     return True
 
 
-def main(store: Path, tasks: float = math.inf) -> None:
+def main(store: Path | str, tasks: float = math.inf) -> None:
     """Work until that many tasks are answered."""
     worker, done = HandWorker(store, name="archive-1"), 0
     while done < tasks:
@@ -47,4 +48,4 @@ def main(store: Path, tasks: float = math.inf) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(sys.argv[1])

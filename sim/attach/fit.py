@@ -48,6 +48,7 @@ _FAULTS_INSIDE = {
     "lookup": "the look-up of a send",
     "hand": "a hand",
     "store": "the store",
+    "server": "the server of its store",
     "queue": "the stored queue",
     "mirror": "the transcript",
     "ready": "the readiness of an account",

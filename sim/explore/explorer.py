@@ -22,6 +22,7 @@ from trunkline.sim.run.runner import MAX_STEPS, PlayedRun, bugs_of, play
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario import ScenarioFile
 from trunkline.sim.scenario.names import PluginError
+from trunkline.sim.store.server import AWAY
 from trunkline.sim.store.store_reuse import ReusableStore
 
 #: checks beside the invariants, and what each of them promises
@@ -196,5 +197,6 @@ class Explorer:
         ]
 
     def _is_scripted(self, crashed: ProcessCrashed) -> bool:
-        """Whether the cast of the scenario ends the process from inside, as it should."""
-        return self.file.scenario.cast.takes_gateway_down and crashed.why.endswith(CANCELLED_FROM_OUTSIDE)
+        """Whether the cast of the scenario ends the process from inside, or it started while its server was away."""
+        inside = self.file.scenario.cast.takes_gateway_down and crashed.why.endswith(CANCELLED_FROM_OUTSIDE)
+        return inside or crashed.why.endswith(AWAY)

@@ -79,7 +79,7 @@ class RunProcesses(Projection):
         self._stops.append(event.at)
 
     def on_struck(self, event: Event, body: script.FaultFired) -> None:
-        if body.fault.startswith(("store", "disk", "clock")):
+        if body.fault.startswith(("store", "server", "disk", "clock")):
             self._stops.append(event.at)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from trunkline.core.action_names import Action
-from trunkline.core.events import Body, Recorder
+from trunkline.core.events import Body, EventLog, Recorder
 from trunkline.core.values import Address, Transport
 from trunkline.sim.events.script import FaultFired
 from trunkline.sim.platforms import FakePlatform
@@ -21,6 +21,7 @@ from trunkline.sim.scenario.model.steps import PLACES
 from trunkline.sim.scenario.text_pattern import text_matches
 from trunkline.sim.store.disk import Disk
 from trunkline.sim.store.preloaded import damage
+from trunkline.sim.store.server import StoreServer
 
 #: a connection that goes silent: this strikes a connection, and not the account for a period
 DEAD = "dead"
@@ -35,7 +36,11 @@ def where(body: Body) -> Address | None:
 
 
 #: faults that hold for a while
-_LASTING = ("boot", "connect", "mirror", "ready")
+_LASTING = ("boot", "connect", "mirror", "ready", "server")
+#: seconds after which a refused write is surely tried again
+_RETRIED = 6.0
+#: faults of a server that strike when they are armed
+AT_ONCE = ("restart", "failover")
 
 
 @dataclass(slots=True)
@@ -192,12 +197,25 @@ class WorldFaults(ABC):
     """The part of a world that strikes requests, pushes, accounts and the disk."""
 
     faults: FaultBoard
+    log: EventLog
     events: Recorder
     platforms: dict[str, FakePlatform]
     disk: Disk
     #: only the wire is known of this run
     wire_side: bool = False
     reached: ReachedParts
+
+    #: the run is not at rest before
+    held_until: float = 0.0
+
+    @abstractmethod
+    def now(self) -> float: ...
+
+    @abstractmethod
+    def call_at(self, when: float, call: Callable[..., object], *args: object) -> None: ...
+
+    @abstractmethod
+    def poke(self) -> None: ...
 
     @abstractmethod
     def place(self, text: str) -> PlaceRef:
@@ -208,9 +226,15 @@ class WorldFaults(ABC):
         """Whether an address is a place of the scenario."""
 
     def arm(self, fault: Fault) -> None:
-        """Arm a fault; one on `queue` strikes at once."""
+        """Arm a fault; one on `queue` strikes at once, and so does the end of a server."""
         if fault.on == "queue":
             self._damage(fault)
+            return
+        if fault.do in AT_ONCE and isinstance(self.disk, StoreServer):
+            self.reached.note(fault)
+            self._strike(fault, "every session ends")
+            self.disk.strike_at_once(fault.do, fault.for_)
+            self._hold(fault.for_)
             return
         self.faults.arm(fault)
         if fault.on == "connect":
@@ -323,3 +347,18 @@ class WorldFaults(ABC):
     def _fail_commit(self) -> str | None:
         struck = self._strike(self.faults.take_fault("store", carries=self.disk.carries), "commit refused")
         return None if struck is None else struck[0]
+
+    def _server_fault(self, do: str, process: int) -> float | None:
+        """For how long a fault of the network strikes a process, or the notification to it; None: it does not."""
+        found = self.faults.take_fault("server", do=do, carries=self.disk.carries)
+        if found is None:
+            return None
+        struck = FaultFired(fault=f"server/{do}", detail="", lasts=found.for_)
+        self.log.recorder("sim", process).record(struck)
+        self._hold(found.for_)
+        return found.for_
+
+    def _hold(self, lasts: float) -> None:
+        """Keep the run from its rest while a server cannot be reached: what waits for it is nowhere recorded."""
+        self.held_until = max(self.held_until, self.now() + lasts + _RETRIED)
+        self.call_at(self.held_until, self.poke)

@@ -18,6 +18,8 @@ from trunkline.core.records.delegations import DelegationRow, HandResult
 from trunkline.core.routing.scopes import place_key
 from trunkline.core.sends.api import SendMessage, Target
 from trunkline.core.store.commands import Write
+from trunkline.core.store.postgres.store import PostgresStore
+from trunkline.core.store.sqlite.store import SqliteStore
 from trunkline.core.values import Address
 from trunkline.sim.bugs.wiring import Wiring
 from trunkline.sim.cast import clients
@@ -324,7 +326,8 @@ class GatewayProcess:
 
 def wired(world: World, generation: int) -> Wiring:
     """The parts of a process with the defects of the run."""
-    wiring = Wiring(generation=generation, errors=world.plugin_errors)
+    kind = PostgresStore if world.scenario.world.store == "server" else SqliteStore
+    wiring = Wiring(generation=generation, errors=world.plugin_errors, make_store=kind)
     for bug in world.bugs.values():
         bug.install(wiring)
     return wiring

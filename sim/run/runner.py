@@ -105,7 +105,13 @@ class ScenarioRun:
     def _at_rest(self) -> bool:
         # Cheap checks first: this runs whenever anything ends.
         world = self.world
-        if self.player.left or self.workers.busy or not world.progress.empty or not self.processes.serving:
+        if (
+            world.now() < world.held_until
+            or self.player.left
+            or self.workers.busy
+            or not world.progress.empty
+            or not self.processes.serving
+        ):
             return False
         return not any(platform.busy for platform in world.platforms.values())
 

@@ -7,6 +7,7 @@ import asyncio
 import contextvars
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from trunkline.core.config import GatewayConfig
@@ -35,6 +36,7 @@ from trunkline.sim.scenario import PlaceRef, ScenarioFile
 from trunkline.sim.scenario.names import PluginError, plugin_of
 from trunkline.sim.store.disk import Disk
 from trunkline.sim.store.preloaded import write_stored
+from trunkline.sim.store.server import StoreServer
 from trunkline.sim.store.store_reuse import ReusableStore
 
 # Tracks open work from the events, to decide when a run is at rest.
@@ -237,7 +239,9 @@ class World(WorldFaults):
         self.ids = SimIds(lambda parts: self.message_names.get((parts[0], *parts[2:])))
         self.log.subscribe(self._session_known, gateway.SessionCreated, gateway.SessionReset)
         faults = [step.fault for step in file.scenario.script if step.fault is not None]
-        self.disk = Disk(
+        served = file.scenario.world.store == "server"
+        kind = partial(StoreServer, strike=self._server_fault, now=self.now) if served else Disk
+        self.disk = kind(
             self._fail_commit,
             self._notify_commit,
             looks=any(fault.carries for fault in faults),

@@ -95,6 +95,7 @@ FAULTS: dict[str, tuple[str, ...]] = {
     "push": ("slow", "duplicate", "drop"),
     "hand": ("error", "drop", "slow"),
     "store": ("error", "write-error"),
+    "server": ("slow", "reset-before", "lose-response", "drop", "restart", "failover"),
     "queue": ("damage",),
     "mirror": ("refuse",),
     "ready": ("error",),
@@ -114,10 +115,10 @@ _SELECTORS = {
     "transport": ("send",),
     "action": ("act",),
     "reason": ("ready",),
-    "carries": ("store",),
+    "carries": ("store", "server"),
     "status": ("model",),
-    "nth": ("send", "act", "lookup", "thread", "push", "hand", "store", "boot", "model"),
-    "times": ("send", "act", "lookup", "thread", "push", "hand", "store", "boot", "model"),
+    "nth": ("send", "act", "lookup", "thread", "push", "hand", "store", "server", "boot", "model"),
+    "times": ("send", "act", "lookup", "thread", "push", "hand", "store", "server", "boot", "model"),
 }
 
 

@@ -131,7 +131,7 @@ class Disk:
 
     def _new_one(self) -> SimConnection:
         made = sqlite3.connect(":memory:", isolation_level=None, factory=SimConnection, cached_statements=256)
-        _make_empty_store(made)
+        fill(made, _empty_store())
         if self._spare is not None:
             self._spare.note(made)
         return made
@@ -140,8 +140,14 @@ class Disk:
         """A connection of a process, as in production but running inline in the simulated loop."""
         db = Db(self.open, 64)
         db.process_lock = SimLock(self, node)
-        make_inline(db, latency=_latency)
+        make_inline(db, latency=lambda: LATENCY)
         return db
+
+    def reach(self) -> None:
+        """A process that is no gateway is about to use it. Raises `sqlite3.OperationalError`."""
+
+    def notify(self) -> None:
+        """A process that is no gateway has committed: with a file, no gateway hears of it."""
 
     @property
     def outside(self) -> int:
@@ -176,6 +182,8 @@ class Disk:
             connection.discard()
 
 
+#: virtual seconds that one statement or transaction takes
+LATENCY = 0.0005
 #: a store with more lines than this is left out: the trace would be as large again
 _MOST_LINES = 2_000
 #: what the invariants are shown of the disk; statements of their own, not those of the gateway
@@ -214,16 +222,11 @@ def _empty_store() -> bytes:
         return made.serialize()
 
 
-def _make_empty_store(connection: sqlite3.Connection) -> None:
-    """Copy an empty store into a connection: a tenth of the cost of the migrations, and a sweep does it often."""
-    with contextlib.closing(sqlite3.connect(":memory:")) as image:
-        image.deserialize(_empty_store())
-        image.backup(connection)
-
-
-def _latency() -> float:
-    """Virtual seconds that one statement or transaction takes."""
-    return 0.0005
+def fill(connection: sqlite3.Connection, image: bytes) -> None:
+    """Copy a database into a connection: a tenth of the cost of the migrations, and a sweep does it often."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as source:
+        source.deserialize(image)
+        source.backup(connection)
 
 
 def stored_rows(connection: sqlite3.Connection) -> StoredRows | None:

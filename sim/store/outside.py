@@ -25,6 +25,7 @@ class OutsideStore:
         """Commit a command. Raises what the command raises, and `StoreError` when the disk refuses it: try again."""
         connection = self._disk.open()
         try:
+            self._disk.reach()
             connection.execute("BEGIN IMMEDIATE")
             answer = execute(connection, self._changed(command))
             connection.execute("COMMIT")
@@ -34,6 +35,9 @@ class OutsideStore:
             # Of a command that was refused, or whose commit failed.
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
+        # A worker that finds no task leaves nothing.
+        if answer is not None:
+            self._disk.notify()
         return answer
 
     def read(self, query: Read[Any]) -> Any:

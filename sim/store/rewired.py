@@ -58,6 +58,9 @@ class RewiredStore:
     async def scrub(self) -> None:
         await self.inner.scrub()
 
+    async def listen(self, heard: Callable[[], None]) -> None:
+        await self.inner.listen(heard)
+
     async def run(self) -> None:
         await self.inner.run()
 

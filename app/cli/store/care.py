@@ -10,8 +10,11 @@ from trunkline.app.report.explain import fields_json
 from trunkline.app.terminal.output import print_error
 from trunkline.app.text.cells import count
 from trunkline.core.errors import StoreError, UsageError
+from trunkline.core.store.postgres.address import is_address, server_address
 from trunkline.core.store.sqlite.copies import NotOverwritten, StoreFacts, back_up, check_store, restore
 from trunkline.core.store.sqlite.damage import damaged
+from trunkline.core.store.sqlite.migrate import contract, migrate
+from trunkline.core.store.sqlite.offline.opening import open_to_change
 
 T = TypeVar("T")
 app = operators_app("store", "Check, back up and restore the store file of a gateway, or copy it to a server.")
@@ -92,6 +95,34 @@ def copy(store: Path, server: str, /, *, json: Json = False) -> int:
     return print_answer("store", {"verb": "copy", **fields_json(made)}, [line], json=json)
 
 
+@app.command(name="migrate")
+@or_exit
+def migrate_(store: str, /, *, json: Json = False) -> int:
+    """Bring a store to this version, and remove what only earlier versions needed.
+
+    A start does the first part alone, so that gateways of the version before go on working. Run this when none of them
+    is left, and none will come back: they refuse the store from then on. A gateway of this version may be running.
+
+    Parameters
+    ----------
+    store:
+        The store file, or `postgresql://USER@HOST/DATABASE?schema=NAME`.
+    """
+    ran = _in_words(lambda: _migrated(store))
+    shown = server_address(store).shown if is_address(store) else store
+    line = f"migrated: {shown}, {count(ran, 'migration')}" if ran else f"nothing to migrate: {shown}"
+    return print_answer("store", {"verb": "migrate", "store": shown, "ran": ran}, [line], json=json)
+
+
+def _migrated(store: str) -> int:
+    if is_address(store):
+        from trunkline.core.store.postgres.migrate import migrate_server
+
+        return migrate_server(store)
+    with open_to_change(Path(store), today=False) as connection:
+        return migrate(connection) + contract(connection)
+
+
 def _asked(work: Callable[[], StoreFacts], *files: Path) -> StoreFacts:
     # A path has one slash of the two.
     if any(str(file).startswith(("postgresql:/", "postgres:/")) for file in files):
@@ -112,5 +143,5 @@ def _in_words(work: Callable[[], T]) -> T:
 
 def _line(done: str, facts: StoreFacts) -> str:
     due = facts.newest - facts.version
-    today = f"; the next start migrates it to {facts.newest} ({count(due, 'migration')})" if due else ""
+    today = f"; the next start migrates it to {facts.newest} ({count(due, 'migration')})" if due > 0 else ""
     return f"{done}: {facts.path}, {count(facts.bytes, 'byte')}, version {facts.version}{today}"

@@ -4,14 +4,13 @@ It is used in the thread of a `Db`. If it is lost, the next statement outside of
 """
 
 import sqlite3
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from trunkline.core.errors import StoreError, UsageError
 from trunkline.core.store.postgres.address import ServerAddress
 from trunkline.core.store.postgres.dialect import translated
-from trunkline.core.store.sqlite.connection import CommitInDoubt, PendingWrite
+from trunkline.core.store.postgres.server import ServerConnection
 
 try:
     import psycopg
@@ -24,14 +23,24 @@ _SERVER = 150_000
 #: seconds that a connection, a lock, a statement and a silent peer are waited for
 _CONNECT, _LOCK, _STATEMENT, _SILENT = 5, 10, 60, 10
 #: a frozen process must not keep the row of the lease locked: its transaction ends without it (seconds)
-IDLE = 2
-#: looks for what became of a commit before the caller gets `CommitInDoubt`, and the seconds between them
-_LOOKS, _BETWEEN = 4, 0.05
+_IDLE = 2
 #: errors that any other statement would get too: no right, a server that only reads, no such table
 _ANY_WRITE = frozenset({"42501", "25006", "42P01"})
 #: a limit that only this statement is beyond
 _TOO_LARGE = "54"
-TIME = "SELECT extract(epoch FROM clock_timestamp())::double precision"
+_TIME = b"SELECT extract(epoch FROM clock_timestamp())::double precision"
+#: of the store in this schema, among all locks of the database. 1414680139: "TRNK"
+_KEY = "(1414680139, to_regclass('lease')::oid::integer)"
+#: ends the session of a holder whose lease has expired, and any that has had the lease's row for long: a frozen process
+#: must keep neither. In the middle of a pipeline no time limit of the server's ends it. 1000: milliseconds
+_END_HOLDER = (
+    "SELECT pg_terminate_backend(pid, 1000) FROM pg_locks JOIN lease ON owner <> '' AND until <= ?"
+    " WHERE granted AND pid <> pg_backend_pid()"
+    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    " AND (locktype = 'advisory' AND classid = 1414680139 AND objid = to_regclass('lease')"
+    " OR relation = to_regclass('lease') AND mode = 'RowShareLock' AND pid IN (SELECT pid FROM pg_stat_activity"
+    " WHERE xact_start < clock_timestamp() - make_interval(secs => ?)))"
+)
 #: what became of a transaction; a session that still has it is ended, since its client is gone
 _FATE = (
     "SELECT pg_xact_status($1::xid8), (SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
@@ -39,20 +48,22 @@ _FATE = (
 )
 
 
-class PgConnection:
-    """A connection with the methods of `sqlite3.Connection` for handlers, and with errors of `sqlite3`."""
+class PgConnection(ServerConnection):
+    """A connection over psycopg."""
 
     def __init__(self, address: ServerAddress) -> None:
-        self.address = address
-        self.in_transaction = False
-        self._xid = ""
-        #: the transaction whose COMMIT had no answer, its writes, and their answers
-        self.doubt = ""
-        self.doubtful: tuple[Sequence[PendingWrite], list[Any]] = (), []
-        #: whether the connection was lost before, and what is to be done when there is a new one
-        self.again = False
-        self.on_again: Callable[[], None] | None = None
+        self.address, self.shown = address, address.shown
+        self.connect()
+
+    @property
+    def session(self) -> object | None:
+        return None if self.raw.closed else self.raw
+
+    def connect(self) -> None:
         self.raw = self._connect()
+
+    def end_session(self) -> None:
+        self.raw.close()
 
     def _connect(self) -> "psycopg.Connection[Any]":
         try:
@@ -69,7 +80,7 @@ class PgConnection:
             # A pooler forgets parameters of the start, so they are set.
             settings = (
                 f"SET search_path = {self.address.schema}; SET lock_timeout = '{_LOCK}s';"
-                f" SET statement_timeout = '{_STATEMENT}s'; SET idle_in_transaction_session_timeout = '{IDLE}s';"
+                f" SET statement_timeout = '{_STATEMENT}s'; SET idle_in_transaction_session_timeout = '{_IDLE}s';"
                 " SELECT set_config('synchronous_commit', replace(current_setting('synchronous_commit'), 'off', 'on'),"
                 " false), current_setting('server_encoding'), current_setting('server_version_num')::integer"
             )
@@ -107,7 +118,7 @@ class PgConnection:
     def execute(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = (), /) -> Any:
         """Run a statement for SQLite."""
         if sql == "COMMIT":
-            return self._commit()
+            return self.commit()
         statement = translated(sql)
         named = [parameters[name] for name in statement.names] if isinstance(parameters, Mapping) else parameters
         values = [stored_value(value) for value in named]
@@ -118,7 +129,7 @@ class PgConnection:
             return None if self.raw.closed else self._run(lambda raw: raw.execute(b"ROLLBACK"))
         begun = self._run(lambda raw: raw.execute(statement.text))
         self.in_transaction = True
-        self._xid = begun.fetchone()[0] if begun.nextset() else ""
+        self.number = begun.fetchone()[0] if begun.nextset() else ""
         return begun
 
     def executemany(self, sql: str, parameters: Iterable[Sequence[Any]], /) -> Any:
@@ -134,59 +145,44 @@ class PgConnection:
         return self._run(run)
 
     def _run(self, work: Callable[["psycopg.Connection[Any]"], Any]) -> Any:
-        if self.raw.closed and not self.in_transaction:
-            self.raw, self.again = self._connect(), True
-            if self.on_again is not None:
-                self.on_again()
+        self.reach()
         try:
             return work(self.raw)
         except psycopg.Error as error:
             raise self.in_words(error) from None
 
-    def _commit(self) -> None:
-        self.in_transaction = False
+    def send_commit(self) -> str:
         try:
-            # The answer to the COMMIT of a transaction that has failed is ROLLBACK, and no error.
-            said = self.raw.execute("COMMIT", prepare=False).statusmessage
+            return self.raw.execute("COMMIT", prepare=False).statusmessage or ""
         except psycopg.Error as error:
-            if isinstance(error, psycopg.IntegrityError):
-                raise self.in_words(error) from None
-            # Also where the server says that it ends: it may have committed before.
-            self.raw.close()
-            self.doubt = self._xid
-            try:
-                committed = self.was_committed()
-            except StoreError as unknown:
-                # Asked again by the next call, which raises it: here it would be taken for the fault of a write.
-                raise CommitInDoubt(unknown.facts, self._note) from unknown
-            if not committed:
-                raise self.in_words(error) from None
-        else:
-            if said != "COMMIT":
-                raise sqlite3.IntegrityError("a statement of the transaction had failed, so nothing was committed")
+            raise self.in_words(error) from None
 
-    def was_committed(self) -> bool:
-        """Look up what became of the transaction in doubt, over a new connection.
+    def fate(self, number: str) -> str | None:
+        return self._run(lambda raw: raw.execute(_FATE, [number])).fetchone()[0]
 
-        Raises `CommitInDoubt`: not known yet. Raises `StoreError` where the server does not know of it: one that was
-        restored, or a standby that was behind.
-        """
-        found = "in progress"
-        for _ in range(_LOOKS):
-            try:
-                found = self._run(lambda raw: raw.execute(_FATE, [self.doubt])).fetchone()[0] or "unknown"
-            except sqlite3.OperationalError as error:
-                found = "unknown" if error.sqlite_errorcode == sqlite3.SQLITE_ERROR else str(error)
-            if found == "unknown":
-                raise StoreError(f"{self.address.shown}: the server does not know the last commit")
-            if found in ("committed", "aborted"):
-                self.doubt = ""
-                return found == "committed"
-            threading.Event().wait(_BETWEEN)
-        raise CommitInDoubt(f"whether the last commit was stored is not known yet: {found}", self._note)
+    def time(self) -> float:
+        return self._run(lambda raw: raw.execute(_TIME)).fetchone()[0]
 
-    def _note(self, writes: Sequence[PendingWrite], answers: list[Any]) -> None:
-        self.doubtful = writes, answers
+    def listen(self) -> "PgConnection":
+        """Have the session notified when another process leaves something for the gateway."""
+        self.execute("LISTEN trunkline")
+        return self
+
+    def hear(self) -> bool:
+        """Read the notifications that have come; whether one is about this store."""
+        try:
+            return self.address.schema in [notice.payload for notice in self.raw.notifies(timeout=0)]
+        except psycopg.Error as error:
+            raise self.in_words(error) from None
+
+    def try_lock(self) -> bool:
+        return self.execute(f"SELECT pg_try_advisory_lock{_KEY}").fetchone()[0]
+
+    def unlock(self) -> None:
+        self.execute(f"SELECT pg_advisory_unlock{_KEY}")
+
+    def end_holder(self, now: float) -> bool:
+        return bool(self.execute(_END_HOLDER, (now, _IDLE)).fetchall())
 
     def create_function(self, name: str, narg: int, func: Callable[[str], bool], /) -> None:
         """Define ``own_place`` or ``own_lane`` in the database, by the answers for everything stored."""

@@ -14,7 +14,7 @@ import psycopg
 from trunkline.core.errors import StoreError
 from trunkline.core.store.postgres.address import server_address
 from trunkline.core.store.postgres.connection import PgConnection, stored_value
-from trunkline.core.store.postgres.store import open_migrated
+from trunkline.core.store.postgres.migrate import open_migrated
 from trunkline.core.store.sqlite.copies import NotOverwritten, back_up
 from trunkline.core.store.sqlite.file_watch import beside
 from trunkline.core.store.sqlite.migrate import migrate

@@ -66,6 +66,12 @@ CREATE OR REPLACE FUNCTION own_place(text) RETURNS boolean LANGUAGE plpgsql AS
 CREATE OR REPLACE FUNCTION own_lane(text) RETURNS boolean LANGUAGE plpgsql AS
     $$ BEGIN RETURN EXISTS (SELECT 1 FROM pg_temp.own_lane WHERE value = $1); END $$;
 
+-- What other processes leave for the gateway: it hears of it, once for each transaction, and looks.
+CREATE OR REPLACE FUNCTION notify_gateway() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN PERFORM pg_notify('trunkline', TG_TABLE_SCHEMA); RETURN NULL; END $$;
+CREATE OR REPLACE TRIGGER notify_gateway AFTER INSERT ON hand_posts FOR EACH STATEMENT EXECUTE FUNCTION notify_gateway();
+CREATE OR REPLACE TRIGGER notify_gateway AFTER INSERT ON nudges FOR EACH STATEMENT EXECUTE FUNCTION notify_gateway();
+
 -- Numbers as SQLite gives them: one more than the largest; of a table in `sqlite_sequence`, than any that ever was, also
 -- for a row that was there already.
 CREATE TABLE IF NOT EXISTS sqlite_sequence (name text COLLATE "C" PRIMARY KEY, seq bigint NOT NULL);

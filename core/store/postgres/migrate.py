@@ -1,44 +1,82 @@
 """Numbered migrations of a store on a server: the number is the same as in SQLite, for the same tables."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import psycopg
 
 from trunkline.core.errors import StoreError, StoreTooNew
+from trunkline.core.store.postgres.address import ServerAddress, server_address
 from trunkline.core.store.postgres.connection import PgConnection
-from trunkline.core.store.sqlite.migrate import newest
+from trunkline.core.store.sqlite.migrate import check_number, contracting, expanded, newest, parts_of, scripts
+
+FOLDER = Path(__file__).with_name("migrations")
 
 
-def version_of(connection: PgConnection) -> int:
-    """The version of a store; 0: there is none yet. Raises `StoreTooNew`."""
+def number_in(connection: PgConnection) -> int:
+    """The number of a store, see `parts_of`; 0: there is none yet. Raises `StoreTooNew`."""
     known = connection.execute("SELECT to_regclass('store_version') IS NOT NULL").fetchone()[0]
-    version = connection.execute("SELECT max(version) FROM store_version").fetchone()[0] if known else 0
-    if version > newest():
-        raise StoreTooNew(
-            f"{connection.address.shown}: it has version {version}, this Trunkline knows up to {newest()}: upgrade it"
-        )
-    return version
+    number = connection.execute("SELECT max(version) FROM store_version").fetchone()[0] if known else 0
+    try:
+        check_number(number)
+    except StoreTooNew as error:
+        raise StoreTooNew(f"{connection.shown}: {error.facts}") from None
+    return number
 
 
-def migrate(connection: PgConnection) -> None:
-    """Bring a store to the newest version, or create a new store. Raises `StoreTooNew`."""
-    if version_of(connection) == newest():
-        return
-    raw, schema = connection.raw, connection.address.schema
+def migrate(connection: PgConnection, *, contracts: bool = False) -> int:
+    """Expand a store, or create a new one, and with `contracts` remove what only earlier versions needed.
+
+    Returns how many migrations ran. Raises `StoreTooNew`.
+    """
+    if parts_of(number_in(connection))[0] >= newest() and not contracts:
+        return 0
+    raw, schema, ran = connection.raw, connection.address.schema, 0
     try:
         # Two processes may start at once: the second waits, and finds it done.
         with raw.transaction():
             raw.execute("SELECT pg_advisory_xact_lock(1414680139, 0)")
             if raw.execute("SELECT to_regnamespace($1) IS NULL", [schema]).fetchone() == (True,):
                 raw.execute(f"CREATE SCHEMA {schema}".encode())
-            version = version_of(connection)
-            for path in sorted(Path(__file__).with_name("migrations").glob("*.sql")):
-                if int(path.name.partition("_")[0]) > version:
-                    raw.execute(path.read_bytes())
+            number = number_in(connection)
+            for migration, sql in scripts(FOLDER):
+                if migration > parts_of(number)[0]:
+                    raw.execute(sql.encode())
+                    number, ran = expanded(number, migration), ran + 1
+            for _, sql, after in contracting(number, FOLDER) if contracts else ():
+                raw.execute(sql.encode())
+                number, ran = after, ran + 1
             raw.execute(Path(__file__).with_name("functions.sql").read_bytes())
             raw.execute("DELETE FROM store_version")
-            raw.execute("INSERT INTO store_version VALUES ($1)", [newest()])
+            raw.execute("INSERT INTO store_version VALUES ($1)", [number])
     except (sqlite3.Error, psycopg.Error) as error:
         said = connection.in_words(error) if isinstance(error, psycopg.Error) else error
-        raise StoreError(f"{connection.address.shown}: {said}") from error
+        raise StoreError(f"{connection.shown}: {said}") from error
+    return ran
+
+
+def open_migrated(address: ServerAddress) -> PgConnection:
+    """A connection to a store of the newest version, which is created if there is none. Raises `StoreError`."""
+    try:
+        connection = PgConnection(address)
+    except sqlite3.Error as error:
+        raise StoreError(f"{address.shown}: {error}") from error
+    try:
+        migrate(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def migrate_server(url: str) -> int:
+    """Migrate a store that is there, contractions too; returns how many migrations ran. Raises `StoreError`."""
+    address = server_address(url)
+    try:
+        with closing(PgConnection(address)) as connection:
+            if number_in(connection) == 0:
+                raise StoreError(f"{address.shown}: no gateway has used it")
+            return migrate(connection, contracts=True)
+    except sqlite3.Error as error:
+        raise StoreError(f"{address.shown}: {error}") from error

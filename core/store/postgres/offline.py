@@ -7,9 +7,9 @@ from typing import cast
 
 from trunkline.core.errors import StoreError
 from trunkline.core.store.postgres.address import server_address
-from trunkline.core.store.postgres.connection import TIME, PgConnection
-from trunkline.core.store.postgres.migrate import version_of
-from trunkline.core.store.sqlite.migrate import newest
+from trunkline.core.store.postgres.connection import PgConnection
+from trunkline.core.store.postgres.migrate import number_in
+from trunkline.core.store.sqlite.migrate import newest, parts_of
 
 
 @contextmanager
@@ -18,8 +18,8 @@ def open_server(url: str) -> Generator[sqlite3.Connection, None, None]:
     address = server_address(url)
     try:
         with closing(PgConnection(address)) as connection:
-            version = version_of(connection)
-            if version != newest():
+            version, _ = parts_of(number_in(connection))
+            if version < newest():
                 facts = f"it has version {version}, and today's is {newest()}" if version else "no gateway has used it"
                 raise StoreError(f"{address.shown}: {facts}: a gateway that starts brings it up to date")
             yield cast("sqlite3.Connection", connection)
@@ -30,4 +30,4 @@ def open_server(url: str) -> Generator[sqlite3.Connection, None, None]:
 def server_time(url: str) -> float:
     """The time on the server's clock, by which leases are judged."""
     with open_server(url) as connection:
-        return connection.execute(TIME).fetchone()[0]
+        return cast("PgConnection", connection).time()

@@ -3,12 +3,9 @@
 The server's clock judges the lease. A COMMIT whose answer is lost is looked up, and never repeated blindly.
 """
 
-import contextlib
-import os
-import platform
 import sqlite3
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 import anyio
 from msgspec.structs import replace
@@ -17,107 +14,22 @@ from trunkline.core.errors import LeaseLost, StoreError, StoreTooNew
 from trunkline.core.events.gateway import StoreFailed
 from trunkline.core.reasons import Reason
 from trunkline.core.store.lease import LeaseClaim
-from trunkline.core.store.postgres.address import ServerAddress, server_address
-from trunkline.core.store.postgres.connection import IDLE, TIME, PgConnection
-from trunkline.core.store.postgres.migrate import migrate
-from trunkline.core.store.sqlite.connection import Db, PendingWrite
+from trunkline.core.store.postgres.address import server_address
+from trunkline.core.store.postgres.server import PgDb, ServerConnection, SessionLock
 from trunkline.core.store.sqlite.store import SqliteStore
 
 #: seconds before a process that waits for the store asks a server again that could not be reached
 _ASK_AGAIN = 1.0
-#: of the store in this schema, among all locks of the database. 1414680139: "TRNK"
-_KEY = "(1414680139, to_regclass('lease')::oid::integer)"
-_IDENTITY = "session"
-#: ends the session of a holder whose lease has expired, and any that has had the lease's row for long: a frozen process
-#: must keep neither. In the middle of a pipeline no time limit of the server's ends it. 1000: milliseconds
-_END_HOLDER = (
-    "SELECT pg_terminate_backend(pid, 1000) FROM pg_locks JOIN lease ON owner <> '' AND until <= ?"
-    " WHERE granted AND pid <> pg_backend_pid()"
-    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-    " AND (locktype = 'advisory' AND classid = 1414680139 AND objid = to_regclass('lease')"
-    " OR relation = to_regclass('lease') AND mode = 'RowShareLock' AND pid IN (SELECT pid FROM pg_stat_activity"
-    " WHERE xact_start < clock_timestamp() - make_interval(secs => ?)))"
-)
-
-
-class SessionLock:
-    """The `ProcessLock` of a process that works a store on a server."""
-
-    def __init__(self) -> None:
-        self.connection: PgConnection | None = None
-        #: the session that holds the lock
-        self._held: Any = None
-        #: the lease as it was when this process was back after it was cut off
-        self._seen: Any = None
-
-    @property
-    def name(self) -> str:
-        return f"{platform.node()}:{os.getpid()}"
-
-    def take(self) -> str:
-        """Take the lock, or keep it; see `ProcessLock.take`.
-
-        A process that was cut off itself proves nobody dead until the lease is renewed or expires: the holder may have
-        been cut off too, and come back.
-        """
-        connection = self.connection
-        if connection is None:
-            return ""
-        if self._held is connection.raw and not connection.raw.closed:
-            return _IDENTITY
-        if connection.again and self._held is None:
-            row = connection.execute("SELECT token, until FROM lease").fetchone()
-            self._seen = self._seen or row
-            if row == self._seen:
-                return ""
-            # The holder has come back since.
-            connection.again, self._seen = False, None
-        (got,) = connection.execute(f"SELECT pg_try_advisory_lock{_KEY}").fetchone()
-        self._held = connection.raw if got else self._held
-        return _IDENTITY if got else ""
-
-    def take_again(self) -> None:
-        """Take the lock of a holder that was cut off, before others see that it is free."""
-        if self._held is not None:
-            self.take()
-
-    def drop(self) -> None:
-        """Free the lock. If the session is lost, its end has freed it."""
-        connection, held, self._held = self.connection, self._held, None
-        if connection is not None and held is connection.raw and not held.closed:
-            with contextlib.suppress(sqlite3.Error):
-                connection.execute(f"SELECT pg_advisory_unlock{_KEY}")
-
-
-class PgDb(Db):
-    """A connection to a server, whose commits are looked up when their answer is lost."""
-
-    #: the server, for people; without secrets
-    shown = ""
-
-    async def transact(self, writes: Sequence[PendingWrite]) -> list[Any]:
-        """See `Db.transact`. If the last commit was in doubt, `writes` begins with those of it."""
-        connection: Any = self._conn  # pyright: ignore[reportUnknownMemberType]
-        if connection.doubt:
-            known = await self.run(lambda _: _settled(connection))
-            if known:
-                return known
-        return await super().transact(writes)
-
-
-def _settled(connection: PgConnection) -> list[Any]:
-    """The results of the stories of writes whose commit was in doubt; none: it was not made."""
-    if not connection.was_committed():
-        return []
-    writes, answers = connection.doubtful
-    return [write.story(answer) for write, answer in zip(writes, answers, strict=True)]
 
 
 def connect_server(url: str) -> PgDb:
     """A connection to the store at ``postgresql://USER@HOST/DATABASE?schema=NAME``, which is created if there is none.
 
-    Raises `UsageError` for an address that is none.
+    Raises `UsageError` for an address that is none, and without the driver.
     """
+    from trunkline.core.store.postgres.connection import PgConnection
+    from trunkline.core.store.postgres.migrate import open_migrated
+
     address, lock = server_address(url), SessionLock()
 
     def connect() -> Any:
@@ -126,22 +38,8 @@ def connect_server(url: str) -> PgDb:
         return connection
 
     db = PgDb(connect, 64)
-    db.process_lock, db.shown = lock, address.shown
+    db.process_lock, db.shown, db.open_ear = lock, address.shown, lambda: PgConnection(address).listen()
     return db
-
-
-def open_migrated(address: ServerAddress) -> PgConnection:
-    """A connection to a store of the newest version, which is created if there is none. Raises `StoreError`."""
-    try:
-        connection = PgConnection(address)
-    except sqlite3.Error as error:
-        raise StoreError(f"{address.shown}: {error}") from error
-    try:
-        migrate(connection)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
 
 
 class PostgresStore(SqliteStore):
@@ -156,14 +54,13 @@ class PostgresStore(SqliteStore):
 
     async def _server_time(self, _now: float) -> float:
         """The time on the server's clock, which every process that claims or renews the lease goes by."""
-        (now,) = await self._at_start(lambda c: c.execute(TIME).fetchone())
-        return now
+        return await self._at_start(lambda c: cast("ServerConnection", c).time())
 
     async def claim(self, now: float, lasts: float) -> LeaseClaim:
         while True:
             try:
                 now = await self._server_time(now)
-                frozen = await self._at_start(lambda c, now=now: c.execute(_END_HOLDER, (now, IDLE)).fetchall())
+                frozen = await self._at_start(lambda c, now=now: cast("ServerConnection", c).end_holder(now))
                 claim = await super().claim(now, lasts)
                 return replace(claim, reason=Reason.LEASE_EXPIRED) if claim.taken and frozen else claim
             except (LeaseLost, StoreTooNew):
@@ -186,6 +83,16 @@ class PostgresStore(SqliteStore):
         except StoreError:
             # Who takes the store ends the session of its holder, which then asks over another one.
             await super().renew(now, lasts)
+
+    async def listen(self, heard: Callable[[], None]) -> None:
+        assert isinstance(self._db, PgDb)
+        while True:
+            try:
+                await self._db.hear()
+            except sqlite3.Error:
+                await anyio.sleep(_ASK_AGAIN)
+            # Also after a lost connection: something may have been left meanwhile.
+            heard()
 
     async def scrub(self) -> None:
         """See the port. Copies that the server has elsewhere (WAL, standbys, backups) are its administrator's."""

@@ -1,4 +1,9 @@
-"""Numbered migrations: ``migrations/NNNN_name.sql``, each in one transaction with the number that it reaches."""
+"""Numbered migrations: ``migrations/NNNN_name.sql``, each in one transaction with the number that it reaches.
+
+A migration expands: the release before goes on working with the store. What only that one needed is removed a release
+later by ``migrations/contract/NNNN_name.sql``, of the same number, when an operator says so (`contract`). So the number
+that a store keeps says two things: its version, and the oldest Trunkline that works with it.
+"""
 
 import sqlite3
 from functools import cache
@@ -6,6 +11,11 @@ from pathlib import Path
 
 from trunkline.core.errors import StoreError, StoreTooNew
 
+FOLDER = Path(__file__).with_name("migrations")
+#: the oldest version is in the millions of a number; without them it is the version itself
+_STEP = 1_000_000
+#: migrations up to this one came before the rule, and did not only expand
+_STRICT = 10
 #: "TRNK": marks a SQLite file as ours
 APPLICATION_ID = 0x54524E4B
 #: in one statement: another process may be creating the store at this moment
@@ -16,13 +26,16 @@ _LOOK = (
 
 
 @cache
-def migrations() -> tuple[tuple[int, str], ...]:
-    """Number and SQL of every migration, in order."""
-    found: list[tuple[int, str]] = []
+def scripts(folder: Path) -> tuple[tuple[int, str], ...]:
+    """Number and SQL of every migration of a folder, in order."""
     # `importlib.resources` would load `tempfile` and `zipfile`, for which an operator at a prompt waits.
-    for entry in Path(__file__).with_name("migrations").glob("*.sql"):
-        found.append((int(entry.name.split("_", 1)[0]), entry.read_text(encoding="utf-8")))
+    found = [(int(entry.name.split("_", 1)[0]), entry.read_text(encoding="utf-8")) for entry in folder.glob("*.sql")]
     return tuple(sorted(found))
+
+
+def migrations() -> tuple[tuple[int, str], ...]:
+    """Number and SQL of every expanding migration."""
+    return scripts(FOLDER)
 
 
 def newest() -> int:
@@ -30,14 +43,44 @@ def newest() -> int:
     return migrations()[-1][0]
 
 
-def check_ours(connection: sqlite3.Connection) -> int:
-    """Read the version of a database.
+def parts_of(number: int) -> tuple[int, int]:
+    """The version of a store, and the oldest Trunkline, by its newest migration, that works with it."""
+    oldest, version = divmod(number, _STEP)
+    return (version, oldest) if oldest else (number, number)
 
-    Raises `StoreTooNew` for one of a newer version and `StoreError` for the file of another program.
-    """
-    version, owner, has_tables = connection.execute(_LOOK).fetchone()
-    if version > newest():
+
+def number_of(version: int, oldest: int) -> int:
+    """The number that a store keeps; the opposite of `parts_of`."""
+    return version if version == oldest else oldest * _STEP + version
+
+
+def expanded(number: int, migration: int) -> int:
+    """The number of a store after a migration: who worked with it before goes on."""
+    return number_of(migration, max(parts_of(number)[1], min(migration, _STRICT)))
+
+
+def contracting(number: int, folder: Path) -> list[tuple[int, str, int]]:
+    """The contractions that are due: the migration whose forerunner each removes, its SQL, and the number after it."""
+    version, oldest = parts_of(number)
+    due = [(of, sql) for of, sql in scripts(folder / "contract") if oldest < of <= version]
+    return [(of, sql, number_of(version, of)) for of, sql in due]
+
+
+def check_number(number: int) -> int:
+    """The version of a store by its number. Raises `StoreTooNew` if it was contracted beyond what this one knows."""
+    version, oldest = parts_of(number)
+    if oldest > newest():
         raise StoreTooNew(f"it has version {version}, this Trunkline knows up to {newest()}: upgrade Trunkline")
+    return version
+
+
+def check_ours(connection: sqlite3.Connection) -> int:
+    """Read the version of a database; one that is newer by expansions only is taken.
+
+    Raises `StoreTooNew` for another newer one and `StoreError` for the file of another program.
+    """
+    number, owner, has_tables = connection.execute(_LOOK).fetchone()
+    version = check_number(number)
     if owner not in (0, APPLICATION_ID) or (owner == 0 and has_tables):
         raise StoreError("the file is a SQLite database of another program: choose another path")
     return version
@@ -52,23 +95,38 @@ def check_file(path: Path, connection: sqlite3.Connection) -> int:
 
 
 def migrate(connection: sqlite3.Connection) -> int:
-    """Migrate a database; returns how many migrations ran.
+    """Expand a database; returns how many migrations ran.
 
     Raises `StoreTooNew` for one of a newer version and `StoreError` for the file of another program; both are left
     untouched.
     """
     version = check_ours(connection)
-    due, ran = [(number, sql) for number, sql in migrations() if number > version], 0
-    for number, sql in due:
-        script = f"BEGIN IMMEDIATE;{sql};PRAGMA user_version={number};PRAGMA application_id={APPLICATION_ID};COMMIT;"
-        try:
-            connection.executescript(script)
-        except sqlite3.Error as error:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            if check_ours(connection) >= number:
-                # Another process opened the store at the same time, and was faster.
-                continue
-            raise StoreError(f"migration {number} failed and was undone: {error}") from error
-        ran += 1
-    return ran
+    return sum(_ran(connection, number, sql, None) for number, sql in migrations() if number > version)
+
+
+def contract(connection: sqlite3.Connection) -> int:
+    """Remove what only earlier versions needed; returns how many migrations ran. Raises as `migrate`."""
+    check_ours(connection)
+    due = contracting(_number(connection), FOLDER)
+    return sum(_ran(connection, of, sql, after) for of, sql, after in due)
+
+
+def _number(connection: sqlite3.Connection) -> int:
+    return connection.execute(_LOOK).fetchone()[0]
+
+
+def _ran(connection: sqlite3.Connection, migration: int, sql: str, after: int | None) -> bool:
+    """Run a migration; false if another process was faster. `after`: the number then, of a contraction."""
+    number = expanded(_number(connection), migration) if after is None else after
+    script = f"BEGIN IMMEDIATE;{sql};PRAGMA user_version={number};PRAGMA application_id={APPLICATION_ID};COMMIT;"
+    try:
+        connection.executescript(script)
+    except sqlite3.Error as error:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        version, oldest = parts_of(_number(connection))
+        if (version if after is None else oldest) >= migration:
+            # Another process opened the store at the same time, and was faster.
+            return False
+        raise StoreError(f"migration {migration} failed and was undone: {error}") from error
+    return True

@@ -268,6 +268,9 @@ class SqliteStore:
             await anyio.sleep(wait)
         raise AssertionError("the last try returns or raises")
 
+    async def listen(self, heard: Callable[[], None]) -> None:
+        """See the port. Nothing notifies of a change of a file."""
+
     async def scrub(self) -> None:
         try:
             await self._db.run(scrub)

@@ -3,6 +3,7 @@
 from trunkline.core.events import Event, delivery, hands, leases
 from trunkline.core.reasons import Reason
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
+from trunkline.sim.events.script import FaultFired
 from trunkline.sim.invariants.base import Checker, cited
 
 #: renewals are not recorded; a frozen process had renewed within this part of its lease
@@ -26,6 +27,8 @@ class SingleClaim(Checker):
     _claims: dict[int, Event] = {}
     #: process -> when it froze, and when it resumed, if it did
     _still: dict[int, tuple[float, float | None]] = {}
+    #: process -> until when its server takes it for dead; 0: all processes
+    _cut: dict[int, float] = {}
     #: claims made while another process still held the store
     _wrong: set[int] = set()
     #: attempts in progress by intent
@@ -46,6 +49,13 @@ class SingleClaim(Checker):
         since, _ = self._still.get(event.generation, (event.at, None))
         self._still[event.generation] = (since, event.at)
 
+    def on_struck(self, event: Event, body: FaultFired) -> None:
+        """A process that cannot reach the server of its store has lost its lock there, and does not renew its lease."""
+        if body.fault == "server/slow":
+            self._still[event.generation] = (event.at, event.at + (body.lasts or 0.0))
+        elif body.fault.startswith("server/"):
+            self._cut[event.generation] = event.at + (body.lasts or 0.0) + _AWAKE
+
     def _still_since(self, process: int, now: float) -> float | None:
         """Since when a process cannot have renewed its lease; none if it is awake."""
         since, awake = self._still.get(process, (None, 0.0))
@@ -63,6 +73,9 @@ class SingleClaim(Checker):
         self.exercised += 1
         before, self._claim = self._claim, event
         self._claims[event.generation] = event
+        if before is not None and isinstance(before.body, leases.LeaseTaken) and body.token <= before.body.token:
+            expected = f"a token after {before.body.token}, so that the store refuses what {_who(before)} still brings"
+            self.accuse(event, f"the token went back to {body.token}", expected, before)
         if before is None or self.run.processes.gone(before.generation):
             return
         # A process that releases the lease is about to stop; any further attempt of it is judged.
@@ -77,6 +90,8 @@ class SingleClaim(Checker):
 
     def _had_run_out(self, before: Event, event: Event) -> bool:
         """Whether the lease of a live process can have expired: it must have been frozen for long enough."""
+        if event.at <= max(self._cut.get(before.generation, 0.0), self._cut.get(0, 0.0)):
+            return True
         since = self._still_since(before.generation, event.at)
         # Each process takes the lease for as long as it was configured then.
         lasts = min(e.body.until - e.at for e in (before, event) if isinstance(e.body, leases.LeaseTaken))

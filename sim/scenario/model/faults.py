@@ -23,6 +23,7 @@ class Fault(Model):
         "push",
         "hand",
         "store",
+        "server",
         "queue",
         "mirror",
         "ready",
@@ -32,10 +33,11 @@ class Fault(Model):
     ]
     """What fails. `send`: a send. `act`: any other action, such as an edit or a question. `lookup`: asking the platform
     about an earlier send. `thread`: opening a thread. `push`: delivering a person's message to the gateway. `hand`: the
-    work of a hand: a function, a worker, or an agent that is given a task. `store`: a write to the store. `queue`: the
-    stored rows of messages to send. `mirror`: mirroring what was sent into the transcript. `ready`: the readiness of an
-    account. `connect`: the connection of an account. `boot`: the start of a process. `model`: a question to the model,
-    which only `trunkline attach` has."""
+    work of a hand: a function, a worker, or an agent that is given a task. `store`: a write to the store. `server`: the
+    server of the store, or the network to it, in a world with `store: server`. `queue`: the stored rows of messages to
+    send. `mirror`: mirroring what was sent into the transcript. `ready`: the readiness of an account. `connect`: the
+    connection of an account. `boot`: the start of a process. `model`: a question to the model, which only `trunkline
+    attach` has."""
     do: (
         Literal[
             "lose-response",
@@ -57,6 +59,8 @@ class Fault(Model):
             "html",
             "duplicate",
             "dead",
+            "restart",
+            "failover",
         ]
         | None
     ) = None
@@ -73,17 +77,20 @@ class Fault(Model):
     the response is lost. For `push`: `slow`: the message arrives `for` later, and later messages overtake it;
     `duplicate`: it arrives twice; `drop`: it never arrives. For `hand`: `error`: it fails; `drop`: it does not answer
     before its deadline; `slow`: it takes `for` longer. For `store`: `error`: the disk is full; `write-error`: the write
-    fails. For `queue`: `damage`: at once, the rows of open messages become unreadable; a process that has them in
-    memory continues with its copy. For `mirror`: `refuse`: for `for`, the store rejects the transcript lines of what
-    was sent, and accepts everything else. For `ready`: `error`: the account is not ready for `for`. For `connect`:
-    `error`: the connection breaks and stays down for `for`; requests that need it fail before they are sent; `dead`:
-    the connection, or the next one if there is none, goes silent without closing, and breaks after `for`. A new
-    connection before that works. `refuse-connection`, only with `trunkline attach`: the socket of the whole platform is
-    closed for `for`, with all connections. For `boot`: `missing`: the adapter is missing when the process starts, and
-    is installed after `for`; at 0s this strikes the first process. For `model`: `error`: it fails with `status`;
-    `refuse`: the same, with 400; `rate-limit`: it fails with 429 and asks to wait for `for`; `slow`: its answer begins
-    `for` later; `drop`: it never answers; `reset-before`: the connection is reset before an answer; `half-answer`: its
-    answer breaks off in the middle."""
+    fails. For `server`: `reset-before`: the connection breaks before a commit arrives; `lose-response`: it breaks after
+    the commit, before the answer. The process cannot reach the server for `for` then. `slow`: a transaction arrives
+    `for` later, and all behind it; `drop`: a notification is lost; `restart`: at once, all connections break, and there
+    is no server for `for`; `failover`: the same, and then a standby takes its place. For `queue`: `damage`: at once,
+    the rows of open messages become unreadable; a process that has them in memory continues with its copy. For
+    `mirror`: `refuse`: for `for`, the store rejects the transcript lines of what was sent, and accepts everything else.
+    For `ready`: `error`: the account is not ready for `for`. For `connect`: `error`: the connection breaks and stays
+    down for `for`; requests that need it fail before they are sent; `dead`: the connection, or the next one if there is
+    none, goes silent without closing, and breaks after `for`. A new connection before that works. `refuse-connection`,
+    only with `trunkline attach`: the socket of the whole platform is closed for `for`, with all connections. For
+    `boot`: `missing`: the adapter is missing when the process starts, and is installed after `for`; at 0s this strikes
+    the first process. For `model`: `error`: it fails with `status`; `refuse`: the same, with 400; `rate-limit`: it
+    fails with 429 and asks to wait for `for`; `slow`: its answer begins `for` later; `drop`: it never answers;
+    `reset-before`: the connection is reset before an answer; `half-answer`: its answer breaks off in the middle."""
     as_: Refusal | None = Field(default=None, validation_alias="as")
     """With `refuse` of a `send` or `act`: in which words, those of the real platform: `blocked` by the person,
     `chat-not-found`, `kicked`, `no-rights` (the default), `cant-parse` its markup, `too-long`."""
@@ -108,13 +115,14 @@ class Fault(Model):
     action: Annotated[str | None, Field(json_schema_extra={"enum": [*map(str, Action), None]})] = None
     """Only this action, e.g. `react`."""
     carries: Literal["inbound", "intent", "ack"] | None = None
-    """Only writes to the store that contain an admitted message, a prepared intent, or a receipt."""
+    """Only writes to the store, or commits on their way to its server, that contain an admitted message, a prepared
+    intent, or a receipt."""
     nth: int = Field(default=1, gt=0)
     """Strikes from the Nth match on."""
     times: int = Field(default=1, gt=0)
     """How many times it strikes."""
     for_: Duration = Field(default=5.0, validation_alias="for")
-    """The duration for `rate-limit`, `slow`, `slow-loris`, `mirror`, `ready`, `connect` and `boot`."""
+    """The duration for `rate-limit`, `slow`, `slow-loris`, `mirror`, `ready`, `connect`, `boot` and `server`."""
 
     @property
     def way(self) -> str:

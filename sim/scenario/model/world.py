@@ -1,7 +1,7 @@
 """The models of a scenario's `world` (people and platforms) and `stored` (what the store holds before the run)."""
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, PrivateAttr
 
@@ -169,6 +169,8 @@ class WorldSpec(Model):
     """A list of names, or name -> settings."""
     crowd: Annotated[CrowdSpec, BeforeValidator(as_crowd, json_schema_input_type=int | CrowdSpec)] = CrowdSpec()
     """Additional people, `p1`, `p2`, ..., with made-up names: their number, or settings."""
+    store: Literal["file", "server"] = "file"
+    """Where the gateway's store is: in a file, or on a server, which faults on `server` strike."""
     files: dict[str, str] = Field(default_factory=dict)
     """Files on the gateway's machine, such as `HEARTBEAT.md`: path -> text."""
     discord: PlatformSpec | None = None

@@ -15,7 +15,7 @@ from trunkline.core.errors import StoreError
 from trunkline.core.store.postgres import copy as copying
 from trunkline.core.store.postgres.address import server_address
 from trunkline.core.store.postgres.copy import copy_to_server
-from trunkline.core.store.postgres.store import open_migrated
+from trunkline.core.store.postgres.migrate import open_migrated
 from trunkline.core.store.sqlite.copies import NotOverwritten, restore
 from trunkline.core.store.sqlite.migrate import migrate
 from trunkline.core.store.sqlite.process_lock import FileLock

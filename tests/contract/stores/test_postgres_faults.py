@@ -13,17 +13,23 @@ import pytest
 
 from tests.contract.store_kit.bench import all_at_once
 from tests.support.cutting_proxy import Cut, CuttingProxy, cutting
+from tests.support.factories import delegation
 from tests.support.postgres import PASSWORD, URL_PASSWORD, Server, running
 from trunkline.core.errors import LeaseLost, StoreError, StoreTooNew, UsageError
 from trunkline.core.events import EventLog
 from trunkline.core.events.gateway import StoreFailed
 from trunkline.core.reasons import Reason
+from trunkline.core.records.delegations import HandKind
+from trunkline.core.store.delegations import AcceptDelegation, ReadPosts
 from trunkline.core.store.port import answer
 from trunkline.core.store.postgres.address import server_address
 from trunkline.core.store.postgres.connection import PgConnection
+from trunkline.core.store.postgres.offline import open_server
 from trunkline.core.store.postgres.store import PostgresStore, connect_server
 from trunkline.core.store.queries import HasNudges
 from trunkline.core.store.sqlite.handlers import ReadSql, RunSql
+from trunkline.core.store.sqlite.offline.hand_worker import HandWorker
+from trunkline.core.store.sqlite.offline.opening import in_transaction
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -349,3 +355,69 @@ async def test_two_gateways_that_start_at_once_make_one_store(server: Server) ->
     for store in stores:
         await store.close()
     assert answers == [None] * 4
+
+
+async def test_what_another_process_leaves_is_heard_once_a_transaction(server: Server) -> None:
+    """Also after the connection to which notifications come was lost; what is left in another schema is not heard."""
+    url, other = server.url(), server.url()
+    calls: list[float] = []
+
+    def leave(where: str, table: str, times: int) -> None:
+        with open_server(where) as c, in_transaction(c):
+            for number in range(times):
+                if table == "nudges":
+                    c.execute("INSERT INTO nudges (intent_id, verb, before) VALUES (?, 'retry', '')", (str(number),))
+                else:
+                    c.execute(
+                        "INSERT INTO hand_posts (delegation_id, verb, text, by, at) VALUES (?, 'answer', '', '', 0)",
+                        (str(number),),
+                    )
+
+    async def heard(times: int) -> None:
+        await until(lambda: len(calls) >= times)
+        await anyio.sleep(0.2)
+        assert len(calls) == times
+
+    async with owner(other), owner(url) as it, anyio.create_task_group() as group:
+        group.start_soon(it.store.listen, lambda: calls.append(time.monotonic()))
+        await heard(1)
+        began = time.monotonic()
+        await anyio.to_thread.run_sync(leave, url, "nudges", 3)
+        await until(lambda: len(calls) == 2)
+        assert calls[-1] - began < 1.0
+        await anyio.to_thread.run_sync(leave, other, "nudges", 1)
+        await anyio.to_thread.run_sync(leave, url, "hand_posts", 2)
+        await heard(3)
+        with open_server(url) as c:
+            c.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'")
+        await until(lambda: len(calls) >= 5)
+        before = len(calls)
+        await anyio.to_thread.run_sync(leave, url, "nudges", 1)
+        await heard(before + 1)
+        group.cancel_scope.cancel()
+
+
+async def test_a_worker_takes_a_task_from_a_server_and_answers_there(server: Server) -> None:
+    url = server.url()
+    async with owner(url) as it:
+        await it.store.write(AcceptDelegation(row=delegation(kind=HandKind.WORKER)), answer)
+        calls: list[int] = []
+        async with anyio.create_task_group() as group:
+            group.start_soon(it.store.listen, lambda: calls.append(1))
+            await until(lambda: len(calls) == 1)
+
+            def work() -> list[bool]:
+                worker = HandWorker(url, name="w1")
+                task = worker.take("clerk")
+                assert task is not None and worker.take("clerk") is None
+                worker.progress(task.delegation, task.ticket or "", "half")
+                return [worker.answer(task.delegation, task.ticket, text) for text in ("three", "four")]
+
+            assert await anyio.to_thread.run_sync(work) == [True, False]
+            # Not for the take that found nothing.
+            await until(lambda: len(calls) >= 2)
+            group.cancel_scope.cancel()
+        left = [post.text for post in await it.store.read(ReadPosts())]
+        assert left == ["", "half", "three", "four"]
+    with pytest.raises(StoreError, match="no gateway has used it"):
+        await anyio.to_thread.run_sync(HandWorker(server.url()).take, "clerk")

@@ -187,7 +187,7 @@ def test_a_right_command_passes(line: str) -> None:
 COPYING = re.compile(r"\bpip install (?![^`\n]*(?:--editable|-e) )(?:[^`\n]* )?['\"]?\.(?:\[|['\"`\s]|$)", re.MULTILINE)
 
 
-@pytest.mark.parametrize("path", BY_NAME)
+@for_each("path", BY_NAME)
 def test_no_page_puts_a_copy_in_place_of_the_clone(path: Path) -> None:
     assert COPYING.findall(path.read_text("utf-8")) == []
 

@@ -1,4 +1,4 @@
-"""A worker in a process of its own: it takes tasks from the store file of a gateway, and answers there.
+"""A worker in a process of its own: it takes tasks from the store of a gateway, and answers there.
 
 It needs no gateway: an answer is stored when the call returns, and the gateway that works the store takes it; if none
 runs now, at the next start.
@@ -19,6 +19,7 @@ from trunkline.core.records.delegations import DelegationRow
 from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.store.delegations import HandPost, PostToGateway, PostVerb, TakeTask
 from trunkline.core.store.operators.hands import HandPosted
+from trunkline.core.store.postgres.address import is_address
 from trunkline.core.store.sqlite.handlers import execute
 from trunkline.core.store.sqlite.lease import holder_of
 from trunkline.core.store.sqlite.offline.opening import in_transaction, open_to_change
@@ -30,21 +31,25 @@ from trunkline.core.well_formed import plain_text, well_formed
 _OUTCOMES = (HandOutcome.OK, HandOutcome.ERROR)
 
 
-Opened = Callable[[], AbstractContextManager[sqlite3.Connection]]
+def _opening(store: Path | str) -> Callable[[], AbstractContextManager[sqlite3.Connection]]:
+    if isinstance(store, Path) or not is_address(store):
+        return partial(open_to_change, Path(store))
+    from trunkline.core.store.postgres.offline import open_server
+
+    return partial(open_server, store)
 
 
 class HandWorker:
     """Works on tasks of hands that are configured as workers (`hands.each.X.worker`).
 
-    Every method is one short transaction on the file, and blocks for it: in asynchronous code, call it in a thread.
-    Several workers, also in several processes, may share a store. Methods raise `StoreError` for a file that is not the
-    store of a gateway of this version, or cannot be written now. `opened` opens another store than a file.
+    The store is a file, or a schema on a server, `postgresql://USER@HOST/DATABASE?schema=NAME`. Every method is one
+    short transaction on it, and blocks for it: in asynchronous code, call it in a thread. Several workers, also in
+    several processes, may share a store. Methods raise `StoreError` for one that is not the store of a gateway of this
+    version, or cannot be written now.
     """
 
-    def __init__(
-        self, store: Path | str, *, name: str = "worker", env: Env | None = None, opened: Opened | None = None
-    ) -> None:
-        self._opened = opened or partial(open_to_change, Path(store))
+    def __init__(self, store: Path | str, *, name: str = "worker", env: Env | None = None) -> None:
+        self._opened = _opening(store)
         #: as it is shown to operators
         self.name = name
         self._env = system_env() if env is None else env

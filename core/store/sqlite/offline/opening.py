@@ -47,9 +47,12 @@ def open_to_read(path: Path) -> Generator[sqlite3.Connection, None, None]:
 
 
 @contextmanager
-def open_to_change(path: Path) -> Generator[sqlite3.Connection, None, None]:
-    """Open a store for changes. Raises as `open_to_read`; a file that is no store is left untouched."""
-    with open_to_read(path):
+def open_to_change(path: Path, *, today: bool = True) -> Generator[sqlite3.Connection, None, None]:
+    """Open a store for changes. Raises as `open_to_read`; a file that is no store is left untouched.
+
+    Without `today`, one of an earlier version is opened, too.
+    """
+    with (open_to_read if today else reading)(path):
         pass
     try:
         uri = f"{path.absolute().as_uri()}?mode=rw"
@@ -65,7 +68,7 @@ def _check(path: Path, connection: sqlite3.Connection, *, today: bool = False) -
     version = check_file(path, connection)
     if version == 0:
         raise StoreError(f"{path}: an empty database: no gateway has worked with it")
-    if today and version != newest():
+    if today and version < newest():
         facts = f"it has version {version}, and today's is {newest()}: a gateway that starts brings it up to date"
         raise StoreError(f"{path}: {facts}")
 
