@@ -12,6 +12,8 @@ from trunkline.core.store.postgres.connection import PgConnection
 from trunkline.core.store.sqlite.migrate import check_number, contracting, expanded, newest, parts_of, scripts
 
 FOLDER = Path(__file__).with_name("migrations")
+#: the table that a store has while it is copied into
+COPYING = "copying"
 
 
 def number_in(connection: PgConnection) -> int:
@@ -56,7 +58,12 @@ def migrate(connection: PgConnection, *, contracts: bool = False) -> int:
     return ran
 
 
-def open_migrated(address: ServerAddress) -> PgConnection:
+def is_copied_into(connection: PgConnection) -> bool:
+    """Whether a copy into a store is not whole."""
+    return connection.execute(f"SELECT to_regclass('{COPYING}') IS NOT NULL").fetchone()[0]
+
+
+def open_migrated(address: ServerAddress, *, copying: bool = False) -> PgConnection:
     """A connection to a store of the newest version, which is created if there is none. Raises `StoreError`."""
     try:
         connection = PgConnection(address)
@@ -64,6 +71,8 @@ def open_migrated(address: ServerAddress) -> PgConnection:
         raise StoreError(f"{address.shown}: {error}") from error
     try:
         migrate(connection)
+        if not copying and is_copied_into(connection):
+            raise StoreError(f"{address.shown}: a copy into it is not whole: repeat `trunkline store copy`")
     except BaseException:
         connection.close()
         raise

@@ -1,4 +1,4 @@
-"""A store file is copied to a PostgreSQL server: whole or not at all, and read back before it counts."""
+"""A store file is copied to a PostgreSQL server: whole or not at all, read back before it counts, and in parts."""
 
 import contextlib
 import gzip
@@ -14,6 +14,7 @@ from tests.support.postgres import Server, running
 from trunkline.core.errors import StoreError
 from trunkline.core.store.postgres import copy as copying
 from trunkline.core.store.postgres.address import server_address
+from trunkline.core.store.postgres.connection import PgConnection
 from trunkline.core.store.postgres.copy import copy_to_server
 from trunkline.core.store.postgres.migrate import open_migrated
 from trunkline.core.store.sqlite.copies import NotOverwritten, restore
@@ -109,24 +110,55 @@ def test_another_store_in_the_schema_is_left_alone(server: Server, tmp_path: Pat
 
 
 @pytest.mark.parametrize("cut", ["before", "after"])
-def test_a_copy_that_is_cut_off_at_its_commit_is_all_or_nothing(server: Server, cut: Cut, tmp_path: Path) -> None:
+@pytest.mark.parametrize("commits", [1, 7, None], ids=["the mark", "a part", "the end"])
+def test_a_copy_that_is_cut_off_at_a_commit_goes_on_from_there(
+    server: Server, cut: Cut, commits: int | None, tmp_path: Path, monkeypatch
+) -> None:
     store = old_store(9, tmp_path / "store.db")
+    monkeypatch.setattr(copying, "_PART", 5)
+    monkeypatch.setattr(copying, "_BATCH", 2)
+    sent: list[int] = []
+    compared, send_commit = copying._compared, PgConnection.send_commit
     with cutting(server.port) as proxy:
         url = server.url(port=proxy.port)
         # The tables have a commit of their own.
         open_migrated(server_address(url)).close()
-        proxy.next_cut = cut
+
+        def counted(connection: PgConnection) -> str:
+            sent.append(1)
+            if len(sent) == commits:
+                proxy.next_cut = cut
+            return send_commit(connection)
+
+        def at_the_end(*asked):
+            if commits is None and not proxy.cuts:
+                proxy.next_cut = cut
+            return compared(*asked)
+
+        monkeypatch.setattr(PgConnection, "send_commit", counted)
+        monkeypatch.setattr(copying, "_compared", at_the_end)
         if cut == "before":
-            with pytest.raises(StoreError, match="nothing was copied"):
+            with pytest.raises(StoreError, match="the copy is not whole: repeat it"):
                 copy_to_server(store, url)
+            if commits != 1:
+                with pytest.raises(StoreError, match="a copy into it is not whole: repeat `trunkline store copy`"):
+                    open_migrated(server_address(url))
+            first = len(sent)
+            assert not copy_to_server(store, url).before
+            # What arrived is not sent again: only the lease and the numbers are, and the end.
+            assert commits is not None or len(sent) - first < 5 < first
         else:
             # It asks what became of its commit.
             assert not copy_to_server(store, url).before
         assert proxy.cuts == 1
-        assert copy_to_server(store, url).before == (cut == "after")
+        assert copy_to_server(store, url).before
+        expected = migrated(store, tmp_path / "today.db")
+        found = on_server(url, list(expected))
+        for name, rows in expected.items():
+            assert sorted(map(repr, rows)) == sorted(map(repr, found[name])), name
 
 
-def test_what_the_server_gives_back_otherwise_is_not_committed(server: Server, tmp_path: Path, monkeypatch) -> None:
+def test_what_the_server_gives_back_otherwise_is_no_store(server: Server, tmp_path: Path, monkeypatch) -> None:
     store, url = old_store(9, tmp_path / "store.db"), server.url()
     send = copying._send
 
@@ -136,6 +168,7 @@ def test_what_the_server_gives_back_otherwise_is_not_committed(server: Server, t
             target.execute("UPDATE transcript SET text = text || '.' WHERE n = 1")
 
     monkeypatch.setattr(copying, "_send", changed)
-    with pytest.raises(NotOverwritten, match="the server gave back something else"):
+    with pytest.raises(NotOverwritten, match="the server gave back something else, transcript differs at row 1"):
         copy_to_server(store, url)
-    assert on_server(url, ["transcript", "intents"]) == {"transcript": [], "intents": []}
+    with pytest.raises(StoreError, match="a copy into it is not whole"):
+        open_migrated(server_address(url))
