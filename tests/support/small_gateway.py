@@ -185,8 +185,8 @@ def let_pass(path: Path, seconds: float) -> None:
     """Make all that is stored of delegations so much older, as if no gateway had run for so long."""
     with closing(sqlite3.connect(path)) as raw, raw:
         raw.execute(
-            "UPDATE delegations SET accepted_at = accepted_at - ?1, started_at = started_at - ?1,"
-            " deadline = deadline - ?1",
-            (seconds,),
+            "UPDATE delegations SET accepted_at = accepted_at - :past, started_at = started_at - :past,"
+            " deadline = deadline - :past",
+            {"past": seconds},
         )
         raw.execute("UPDATE hand_posts SET at = at - ?", (seconds,))

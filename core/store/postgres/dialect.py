@@ -56,7 +56,7 @@ _STATEMENTS = {
 }
 #: statements of which callers read the first rows only: all rows of an answer are in memory
 _FIRST = re.compile(r"SELECT (work FROM inbox WHERE .* ORDER BY n DESC|n, coalesce\(session_id, ''\), .*, n)")
-_PARAMETER = re.compile(r"'(?:[^']|'')*'|\?(\d*)|(?<!:):([a-z]+)")
+_PARAMETER = re.compile(r"'(?:[^']|'')*'|(\?)|(?<!:):([a-z]+)")
 
 
 class Statement(msgspec.Struct, frozen=True):
@@ -89,20 +89,20 @@ def _replacing(found: Match[str]) -> str:
 
 
 def _numbered(text: str) -> Statement:
-    """Give parameters numbers: ``?``, ``?2`` and ``:name`` become ``$1``."""
+    """Give parameters numbers: ``?`` and ``:name`` become ``$1``."""
     names: list[str] = []
     count = 0
 
     def numbered(found: Match[str]) -> str:
         nonlocal count
-        number, name = found.groups()
+        mark, name = found.groups()
         if name is not None:
             if name not in names:
                 names.append(name)
             return f"${names.index(name) + 1}"
-        if number is None:
+        if mark is None:
             return found[0]
         count += 1
-        return f"${number or count}"
+        return f"${count}"
 
     return Statement(_PARAMETER.sub(numbered, text).encode(), tuple(names))

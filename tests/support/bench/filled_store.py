@@ -36,8 +36,8 @@ def _number(connection: sqlite3.Connection, count: int, conversations: int, sess
     first = place(0).conversation
     names = [(place(number).conversation,) for number in range(conversations)]
     connection.executemany(
-        "INSERT INTO conversations SELECT ?1, session_id FROM session_map WHERE session_key = replace(?2, ?3, ?1)",
-        [(name, session_key, first) for (name,) in names],
+        "INSERT INTO conversations SELECT :name, session_id FROM session_map WHERE session_key = replace(:key, :first, :name)",
+        [{"name": name, "key": session_key, "first": first} for (name,) in names],
     )
     connection.execute(
         "INSERT INTO numbers WITH RECURSIVE up (x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM up WHERE x + 1 < ?)"

@@ -16,7 +16,6 @@ from trunkline.core.store.sqlite.migrate import newest
     ("sql", "text", "names"),
     [
         ("SELECT ? , '?', ':no' FROM t WHERE a = ?", "SELECT $1 , '?', ':no' FROM t WHERE a = $2", ()),
-        ("SELECT ?2, ?1, ?2", "SELECT $2, $1, $2", ()),
         ("SELECT :b, :a, :b", "SELECT $1, $2, $1", ("b", "a")),
         ("SELECT 1 FROM t WHERE 1 AND 1 LIMIT ?", "SELECT 1 FROM t WHERE true AND true LIMIT nullif($1, -1)", ()),
         ("INSERT OR IGNORE INTO t (a) VALUES (?)", "INSERT INTO t (a) VALUES ($1) ON CONFLICT DO NOTHING", ()),
