@@ -202,9 +202,9 @@ class StoreServer(Disk):
         if self.now() < max(cut_until, self._down_until):
             raise _lost(AWAY)
 
-    def notify(self) -> None:
+    def notify(self, *, left: bool) -> None:
         """Wake the gateways that listen, unless the notification is lost."""
-        if self.ears and self.strike("drop", 0) is None:
+        if left and self.ears and self.strike("drop", 0) is None:
             ears, self.ears = self.ears, []
             for ear in ears:
                 ear.set_result(None)

@@ -44,30 +44,30 @@ def newest() -> int:
 
 
 def parts_of(number: int) -> tuple[int, int]:
-    """The version of a store, and the oldest Trunkline, by its newest migration, that works with it."""
+    """The version of a store, and the oldest version whose Trunkline works with the store."""
     oldest, version = divmod(number, _STEP)
     return (version, oldest) if oldest else (number, number)
 
 
 def number_of(version: int, oldest: int) -> int:
-    """The number that a store keeps; the opposite of `parts_of`."""
+    """The number in a store; the opposite of `parts_of`."""
     return version if version == oldest else oldest * _STEP + version
 
 
 def expanded(number: int, migration: int) -> int:
-    """The number of a store after a migration: who worked with it before goes on."""
+    """The number of a store after an expansion: the oldest version stays."""
     return number_of(migration, max(parts_of(number)[1], min(migration, _STRICT)))
 
 
 def contracting(number: int, folder: Path) -> list[tuple[int, str, int]]:
-    """The contractions that are due: the migration whose forerunner each removes, its SQL, and the number after it."""
+    """The due contractions: the number of each, its SQL, and the number of the store afterwards."""
     version, oldest = parts_of(number)
     due = [(of, sql) for of, sql in scripts(folder / "contract") if oldest < of <= version]
     return [(of, sql, number_of(version, of)) for of, sql in due]
 
 
 def check_number(number: int) -> int:
-    """The version of a store by its number. Raises `StoreTooNew` if it was contracted beyond what this one knows."""
+    """Read the version in a store's number. Raises `StoreTooNew` after a contraction for a newer version."""
     version, oldest = parts_of(number)
     if oldest > newest():
         raise StoreTooNew(f"it has version {version}, this Trunkline knows up to {newest()}: upgrade Trunkline")
@@ -75,9 +75,9 @@ def check_number(number: int) -> int:
 
 
 def check_ours(connection: sqlite3.Connection) -> int:
-    """Read the version of a database; one that is newer by expansions only is taken.
+    """Read the version of a database. Expansions of a newer version are taken.
 
-    Raises `StoreTooNew` for another newer one and `StoreError` for the file of another program.
+    Raises `StoreTooNew` after its contractions and `StoreError` for the file of another program.
     """
     number, owner, has_tables = connection.execute(_LOOK).fetchone()
     version = check_number(number)
@@ -105,7 +105,7 @@ def migrate(connection: sqlite3.Connection) -> int:
 
 
 def contract(connection: sqlite3.Connection) -> int:
-    """Remove what only earlier versions needed; returns how many migrations ran. Raises as `migrate`."""
+    """Contract a database; returns the number of migrations. Raises as `migrate`."""
     check_ours(connection)
     due = contracting(_number(connection), FOLDER)
     return sum(_ran(connection, of, sql, after) for of, sql, after in due)
