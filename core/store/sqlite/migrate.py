@@ -24,6 +24,9 @@ _LOOK = (
     " EXISTS (SELECT 1 FROM sqlite_master)"
 )
 
+#: fails if another process has migrated the store since its number was read
+_UNCHANGED = "SELECT CASE WHEN (SELECT user_version FROM pragma_user_version) <> {} THEN json('') END"
+
 
 @cache
 def scripts(folder: Path) -> tuple[tuple[int, str], ...]:
@@ -101,32 +104,34 @@ def migrate(connection: sqlite3.Connection) -> int:
     untouched.
     """
     version = check_ours(connection)
-    return sum(_ran(connection, number, sql, None) for number, sql in migrations() if number > version)
+    return sum(_ran(connection, number, sql) for number, sql in migrations() if number > version)
 
 
 def contract(connection: sqlite3.Connection) -> int:
     """Contract a database; returns the number of migrations. Raises as `migrate`."""
     check_ours(connection)
     due = contracting(_number(connection), FOLDER)
-    return sum(_ran(connection, of, sql, after) for of, sql, after in due)
+    return sum(_ran(connection, of, sql, contracts=True) for of, sql, _ in due)
 
 
 def _number(connection: sqlite3.Connection) -> int:
     return connection.execute(_LOOK).fetchone()[0]
 
 
-def _ran(connection: sqlite3.Connection, migration: int, sql: str, after: int | None) -> bool:
-    """Run a migration; false if another process was faster. `after`: the number then, of a contraction."""
-    number = expanded(_number(connection), migration) if after is None else after
-    script = f"BEGIN IMMEDIATE;{sql};PRAGMA user_version={number};PRAGMA application_id={APPLICATION_ID};COMMIT;"
+def _ran(connection: sqlite3.Connection, migration: int, sql: str, *, contracts: bool = False) -> bool:
+    """Run a migration; false if another process was faster."""
+    before = _number(connection)
+    version, oldest = parts_of(before)
+    if (oldest if contracts else version) >= migration:
+        return False
+    number = number_of(version, migration) if contracts else expanded(before, migration)
+    script = f"{sql};PRAGMA user_version={number};PRAGMA application_id={APPLICATION_ID};COMMIT;"
     try:
-        connection.executescript(script)
+        connection.executescript(f"BEGIN IMMEDIATE;{_UNCHANGED.format(before)};{script}")
     except sqlite3.Error as error:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-        version, oldest = parts_of(_number(connection))
-        if (version if after is None else oldest) >= migration:
-            # Another process opened the store at the same time, and was faster.
-            return False
+        if _number(connection) != before:
+            return _ran(connection, migration, sql, contracts=contracts)
         raise StoreError(f"migration {migration} failed and was undone: {error}") from error
     return True
