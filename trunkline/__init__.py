@@ -71,9 +71,9 @@ if TYPE_CHECKING:
     from trunkline.core.states.delegation import CallbackState, HandOutcome, WorkState
     from trunkline.core.store import Store
     from trunkline.core.store.delegations import DelegationFilter
+    from trunkline.core.store.hand_worker import HandWorker
     from trunkline.core.store.queue_admin import QueueFilter, QueueVerdict
     from trunkline.core.store.sqlite.connection import connect_file
-    from trunkline.core.store.sqlite.offline.hand_worker import HandWorker
     from trunkline.core.store.sqlite.store import SqliteStore
     from trunkline.core.text.chunking.own_chunker import OwnChunker
     from trunkline.core.values import (
@@ -159,7 +159,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "trunkline.core.store.queue_admin": ("QueueFilter", "QueueVerdict"),
     "trunkline.core.store.sqlite.connection": ("connect_file",),
     "trunkline.core.store.sqlite.store": ("SqliteStore",),
-    "trunkline.core.store.sqlite.offline.hand_worker": ("HandWorker",),
+    "trunkline.core.store.hand_worker": ("HandWorker",),
     "trunkline.core.gc_tuning": ("fewer_collections",),
     "trunkline.core.values": (
         "Address",

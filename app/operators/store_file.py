@@ -106,7 +106,7 @@ class FileGateway(QueueAdmin):
             return bindings_file.unbind(connection, binding, now=self.now(), reason=reason)
 
     async def post(self, post: HandPost) -> HandPosted:
-        from trunkline.core.store.sqlite.offline.hand_worker import leave
+        from trunkline.core.store.hand_worker import leave
 
         with self._changing() as connection:
             return leave(connection, post)
@@ -135,7 +135,7 @@ class FileGateway(QueueAdmin):
 
     async def take(self, hand: str, worker: str) -> HandTask | None:
         try:
-            from trunkline.core.store.sqlite.offline.hand_worker import HandWorker
+            from trunkline.core.store.hand_worker import HandWorker
 
             return HandWorker(self._store, name=worker).take(hand)
         except errors.StoreError as error:

@@ -34,7 +34,7 @@ from trunkline.core.agent import Agent
 from trunkline.core.agents.factory import prepare, running
 from trunkline.core.config.base import is_loopback
 from trunkline.core.env import Env, system_env
-from trunkline.core.errors import ConfigError, StoreError, StoreTooNew, UsageError
+from trunkline.core.errors import ConfigError, UsageError
 from trunkline.core.events import Body, Event, EventLog, EventSink, delivery, gateway, leases, trace
 from trunkline.core.events.adapters import AdapterConnected, DeliveryFailed, UpdateDropped, WebhookRefused
 from trunkline.core.gateway import Gateway
@@ -384,15 +384,8 @@ async def serving(
 
 async def _run(settings: Settings, gateway: Gateway) -> None:
     """Run a gateway, once its store is one that it knows, if that is to be waited for."""
-    while settings.config.newer_store == "wait":
-        try:
-            await anyio.to_thread.run_sync(settings.look_at_store)
-            break
-        except StoreTooNew as error:
-            LOGGER.warning("waiting for a store that this version knows: %s", error.facts)
-        except StoreError:
-            # The start says what it is.
-            break
+    while settings.config.newer_store == "wait" and (why := await anyio.to_thread.run_sync(settings.newer_store)):
+        LOGGER.warning("waiting for a store that this version knows: %s", why)
         await anyio.sleep(_LOOK_AGAIN)
     await gateway.run()
 

@@ -146,8 +146,8 @@ class Disk:
     def reach(self) -> None:
         """A process that is no gateway is about to use it. Raises `sqlite3.OperationalError`."""
 
-    def notify(self) -> None:
-        """A process that is no gateway has committed: with a file, no gateway hears of it."""
+    def notify(self, *, left: bool) -> None:
+        """A process that is no gateway has committed. `left`: something is there; a file notifies no gateway."""
 
     @property
     def outside(self) -> int:

@@ -35,9 +35,7 @@ class OutsideStore:
             # Of a command that was refused, or whose commit failed.
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
-        # A worker that finds no task leaves nothing.
-        if answer is not None:
-            self._disk.notify()
+        self._disk.notify(left=answer is not None)
         return answer
 
     def read(self, query: Read[Any]) -> Any:

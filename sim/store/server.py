@@ -32,12 +32,8 @@ class SimServerConnection(ServerConnection):
     _leaving = False
 
     def __init__(self, server: "StoreServer", node: Node) -> None:
-        self.server, self._node = server, node
+        self.server, self.node = server, node
         self._session = object()
-
-    @property
-    def alive(self) -> bool:
-        return self._node.alive
 
     @property
     def session(self) -> object | None:
@@ -46,7 +42,7 @@ class SimServerConnection(ServerConnection):
     def connect(self) -> None:
         self.server.reach(self.cut_until)
         self._session = object()
-        self.server.sessions[self._session] = self._node
+        self.server.sessions[self._session] = self.node
 
     def end_session(self) -> None:
         self.server.sessions.pop(self._session, None)
@@ -73,7 +69,7 @@ class SimServerConnection(ServerConnection):
         struck = self._strike("reset-before")
         if struck is None:
             self.server.open().execute("COMMIT")
-            self.server.committed.add(int(self.number))
+            self.server.committed.add(self.number)
             struck = self._strike("lose-response")
         if struck is None:
             return "COMMIT"
@@ -83,7 +79,7 @@ class SimServerConnection(ServerConnection):
     def fate(self, number: str) -> str | None:
         self.reach()
         known = int(number) <= self.server.transactions
-        return ("committed" if self.server.has(number) else "aborted") if known else None
+        return ("committed" if number in self.server.committed else "aborted") if known else None
 
     def time(self) -> float:
         self.reach()
@@ -115,7 +111,7 @@ class SimServerConnection(ServerConnection):
 
     def _strike(self, fault: str) -> float | None:
         # Not a process that was killed with this commit.
-        return self.server.strike(fault, self._node.generation) if self.alive else None
+        return self.server.strike(fault, self.node.generation) if self.node.alive else None
 
 
 class SimPgDb(PgDb):
@@ -153,7 +149,7 @@ class StoreServer(Disk):
         self.locked: object | None = None
         self._down_until = 0.0
         #: number of the last transaction, and those that were committed
-        self.transactions, self.committed = 0, set[int]()
+        self.transactions, self.committed = 0, set[str]()
         #: what the standby has not yet: when it was begun, and the state before
         self._behind: list[tuple[float, bytes, int]] = []
         #: gateways that wait for a notification
@@ -173,13 +169,10 @@ class StoreServer(Disk):
     def crash(self) -> None:
         """Roll back, and record what a dead process had committed without ever knowing."""
         super().crash()
-        for dead in [connection for connection in self._connections if not connection.alive]:
+        for dead in [connection for connection in self._connections if not connection.node.alive]:
             self._connections.remove(dead)
-            for write, answer in zip(*dead.doubtful, strict=True) if dead.doubt and self.has(dead.doubt) else ():
+            for write, answer in zip(*dead.doubtful, strict=True) if dead.doubt in self.committed else ():
                 write.story(answer)
-
-    def has(self, number: str) -> bool:
-        return int(number) in self.committed
 
     def begin(self, awaited: bool) -> str:
         """Count a transaction. Unless its commit is awaited, the standby gets it later."""
@@ -199,7 +192,7 @@ class StoreServer(Disk):
         self._catch_up()
         if fault == "failover" and self._behind:
             _, state, self.transactions = self._behind[0]
-            self.committed = {number for number in self.committed if number <= self.transactions}
+            self.committed = {number for number in self.committed if int(number) <= self.transactions}
             fill(self.open(), state)
         self._behind.clear()
 
@@ -207,9 +200,9 @@ class StoreServer(Disk):
         if self.now() < max(cut_until, self._down_until):
             raise _lost(AWAY)
 
-    def notify(self) -> None:
+    def notify(self, *, left: bool) -> None:
         """Wake the gateways that listen, unless the notification is lost."""
-        if self.ears and self.strike("drop", 0) is None:
+        if left and self.ears and self.strike("drop", 0) is None:
             ears, self.ears = self.ears, []
             for ear in ears:
                 ear.set_result(None)

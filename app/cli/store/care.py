@@ -115,12 +115,12 @@ def migrate_(store: str, /, *, json: Json = False) -> int:
 
 
 def _migrated(store: str) -> int:
-    if is_address(store):
-        from trunkline.core.store.postgres.migrate import migrate_server
+    if not is_address(store):
+        with open_to_change(Path(store), today=False) as connection:
+            return migrate(connection) + contract(connection)
+    from trunkline.core.store.postgres.migrate import migrate_server
 
-        return migrate_server(store)
-    with open_to_change(Path(store), today=False) as connection:
-        return migrate(connection) + contract(connection)
+    return migrate_server(store)
 
 
 def _asked(work: Callable[[], StoreFacts], *files: Path) -> StoreFacts:

@@ -28,10 +28,7 @@ def number_in(connection: PgConnection) -> int:
 
 
 def migrate(connection: PgConnection, *, contracts: bool = False) -> int:
-    """Expand a store, or create a new one, and with `contracts` remove what only earlier versions needed.
-
-    Returns how many migrations ran. Raises `StoreTooNew`.
-    """
+    """Expand or create a store, and with `contracts` contract it; returns the number of migrations."""
     if parts_of(number_in(connection))[0] >= newest() and not contracts:
         return 0
     raw, schema, ran = connection.raw, connection.address.schema, 0
@@ -80,7 +77,7 @@ def open_migrated(address: ServerAddress, *, copying: bool = False) -> PgConnect
 
 
 def migrate_server(url: str) -> int:
-    """Migrate a store that is there, contractions too; returns how many migrations ran. Raises `StoreError`."""
+    """Expand and contract a store; returns the number of migrations. Raises `StoreError`."""
     address = server_address(url)
     try:
         with closing(PgConnection(address)) as connection:

@@ -1,4 +1,4 @@
-"""A connection of a process to its server, without a driver: commits in doubt, and the lock that proves a death.
+"""Connections to a server, without a driver: commits in doubt, and the lock of a session.
 
 The simulator has a server of its own behind the same rules.
 """
@@ -36,7 +36,7 @@ class ServerConnection:
     #: the transaction whose COMMIT had no answer, its writes, and their answers
     doubt = ""
     doubtful: tuple[Sequence[PendingWrite], list[Any]] = (), []
-    #: whether the connection was lost before, and what is to be done when there is a new one
+    #: whether the connection was lost before, and what follows on a new one
     again = False
     on_again: Callable[[], None] | None = None
 
@@ -71,7 +71,7 @@ class ServerConnection:
                 self.on_again()
 
     def commit(self) -> None:
-        """Commit, or find out what became of it. Raises `CommitInDoubt` as long as that is not known."""
+        """Commit. Raises `CommitInDoubt` as long as the outcome is not known."""
         self.in_transaction = False
         try:
             said = self.send_commit()
@@ -94,7 +94,7 @@ class ServerConnection:
                 raise sqlite3.IntegrityError("a statement of the transaction had failed, so nothing was committed")
 
     def was_committed(self) -> bool:
-        """Look up what became of the transaction in doubt, over a new connection.
+        """Look up the transaction in doubt, over a new connection.
 
         Raises `CommitInDoubt`: not known yet. Raises `StoreError` where the server does not know of it: one that was
         restored, or a standby that was behind.
@@ -117,7 +117,7 @@ class ServerConnection:
         self.doubtful = writes, answers
 
     def settled(self) -> list[Any]:
-        """The results of the stories of writes whose commit was in doubt; none: it was not made."""
+        """The results of the stories of writes whose commit was in doubt; empty without a commit."""
         if not self.was_committed():
             return []
         writes, answers = self.doubtful
@@ -181,10 +181,7 @@ class PgDb(Db):
     _ear: Any = None
 
     async def hear(self) -> None:
-        """Wait for a notification that another process has left something, or until there is a new connection for them.
-
-        Raises `sqlite3.Error`.
-        """
+        """Wait for a notification, or for a new connection to get them. Raises `sqlite3.Error`."""
         if self._ear is None or self._ear.session is None:
             await anyio.to_thread.run_sync(lambda: setattr(self, "_ear", self.open_ear()))
             return

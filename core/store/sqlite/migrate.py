@@ -24,6 +24,9 @@ _LOOK = (
     " EXISTS (SELECT 1 FROM sqlite_master)"
 )
 
+#: fails if another process has migrated the store since its number was read
+_UNCHANGED = "SELECT CASE WHEN (SELECT user_version FROM pragma_user_version) <> {} THEN json('') END"
+
 
 @cache
 def scripts(folder: Path) -> tuple[tuple[int, str], ...]:
@@ -44,30 +47,30 @@ def newest() -> int:
 
 
 def parts_of(number: int) -> tuple[int, int]:
-    """The version of a store, and the oldest Trunkline, by its newest migration, that works with it."""
+    """The version of a store, and the oldest version whose Trunkline works with the store."""
     oldest, version = divmod(number, _STEP)
     return (version, oldest) if oldest else (number, number)
 
 
 def number_of(version: int, oldest: int) -> int:
-    """The number that a store keeps; the opposite of `parts_of`."""
+    """The number in a store; the opposite of `parts_of`."""
     return version if version == oldest else oldest * _STEP + version
 
 
 def expanded(number: int, migration: int) -> int:
-    """The number of a store after a migration: who worked with it before goes on."""
+    """The number of a store after an expansion: the oldest version stays."""
     return number_of(migration, max(parts_of(number)[1], min(migration, _STRICT)))
 
 
 def contracting(number: int, folder: Path) -> list[tuple[int, str, int]]:
-    """The contractions that are due: the migration whose forerunner each removes, its SQL, and the number after it."""
+    """The due contractions: the number of each, its SQL, and the number of the store afterwards."""
     version, oldest = parts_of(number)
     due = [(of, sql) for of, sql in scripts(folder / "contract") if oldest < of <= version]
     return [(of, sql, number_of(version, of)) for of, sql in due]
 
 
 def check_number(number: int) -> int:
-    """The version of a store by its number. Raises `StoreTooNew` if it was contracted beyond what this one knows."""
+    """Read the version in a store's number. Raises `StoreTooNew` after a contraction for a newer version."""
     version, oldest = parts_of(number)
     if oldest > newest():
         raise StoreTooNew(f"it has version {version}, this Trunkline knows up to {newest()}: upgrade Trunkline")
@@ -75,9 +78,9 @@ def check_number(number: int) -> int:
 
 
 def check_ours(connection: sqlite3.Connection) -> int:
-    """Read the version of a database; one that is newer by expansions only is taken.
+    """Read the version of a database. Expansions of a newer version are taken.
 
-    Raises `StoreTooNew` for another newer one and `StoreError` for the file of another program.
+    Raises `StoreTooNew` after its contractions and `StoreError` for the file of another program.
     """
     number, owner, has_tables = connection.execute(_LOOK).fetchone()
     version = check_number(number)
@@ -101,32 +104,34 @@ def migrate(connection: sqlite3.Connection) -> int:
     untouched.
     """
     version = check_ours(connection)
-    return sum(_ran(connection, number, sql, None) for number, sql in migrations() if number > version)
+    return sum(_ran(connection, number, sql) for number, sql in migrations() if number > version)
 
 
 def contract(connection: sqlite3.Connection) -> int:
-    """Remove what only earlier versions needed; returns how many migrations ran. Raises as `migrate`."""
+    """Contract a database; returns the number of migrations. Raises as `migrate`."""
     check_ours(connection)
     due = contracting(_number(connection), FOLDER)
-    return sum(_ran(connection, of, sql, after) for of, sql, after in due)
+    return sum(_ran(connection, of, sql, contracts=True) for of, sql, _ in due)
 
 
 def _number(connection: sqlite3.Connection) -> int:
     return connection.execute(_LOOK).fetchone()[0]
 
 
-def _ran(connection: sqlite3.Connection, migration: int, sql: str, after: int | None) -> bool:
-    """Run a migration; false if another process was faster. `after`: the number then, of a contraction."""
-    number = expanded(_number(connection), migration) if after is None else after
-    script = f"BEGIN IMMEDIATE;{sql};PRAGMA user_version={number};PRAGMA application_id={APPLICATION_ID};COMMIT;"
+def _ran(connection: sqlite3.Connection, migration: int, sql: str, *, contracts: bool = False) -> bool:
+    """Run a migration; false if another process was faster."""
+    before = _number(connection)
+    version, oldest = parts_of(before)
+    if (oldest if contracts else version) >= migration:
+        return False
+    number = number_of(version, migration) if contracts else expanded(before, migration)
+    script = f"{sql};PRAGMA user_version={number};PRAGMA application_id={APPLICATION_ID};COMMIT;"
     try:
-        connection.executescript(script)
+        connection.executescript(f"BEGIN IMMEDIATE;{_UNCHANGED.format(before)};{script}")
     except sqlite3.Error as error:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-        version, oldest = parts_of(_number(connection))
-        if (version if after is None else oldest) >= migration:
-            # Another process opened the store at the same time, and was faster.
-            return False
+        if _number(connection) != before:
+            return _ran(connection, migration, sql, contracts=contracts)
         raise StoreError(f"migration {migration} failed and was undone: {error}") from error
     return True

@@ -173,6 +173,36 @@ async def test_a_contraction_that_fails_leaves_the_store_as_it_was(tmp_path: Pat
     assert numbers(store) == (AFTER, BEFORE)
 
 
+async def test_a_migration_that_waited_for_another_one_begins_again(tmp_path: Path, next_release: Release) -> None:
+    """Else it would write the number that it had read, and a contracted store would look as if it were not."""
+    store = tmp_path / "store.db"
+    with next_release():
+        it = Process(str(store))
+        await it.store.open()
+        await it.store.close()
+        assert migrate_(str(store)) == 0
+        assert numbers(str(store)) == (AFTER, AFTER)
+        (file_migrate.FOLDER / f"{AFTER + 1:04}_more.sql").write_text("CREATE TABLE more (n);")
+        file_migrate.scripts.cache_clear()
+        asked: list[int] = []
+
+        class Late(sqlite3.Connection):
+            """Reads the number as it was before the contraction, once."""
+
+            def execute(self, sql: str, parameters: Any = (), /) -> Any:
+                if "pragma_user_version" in sql and len(asked) < 2:
+                    asked.append(1)
+                    sql = sql.replace(
+                        "SELECT user_version FROM pragma_user_version", f"SELECT {number_of(AFTER, BEFORE)}"
+                    )
+                return super().execute(sql, parameters)
+
+        with contextlib.closing(sqlite3.connect(store, isolation_level=None, factory=Late)) as c:
+            assert file_migrate.migrate(c) == 1
+    file_migrate.scripts.cache_clear()
+    assert numbers(str(store)) == (AFTER + 1, AFTER)
+
+
 async def test_a_server_waits_for_a_store_that_it_knows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By `newer_store: wait`; otherwise it ends."""
     store = tmp_path / "gateway.db"

@@ -21,6 +21,7 @@ from trunkline.core.events.gateway import StoreFailed
 from trunkline.core.reasons import Reason
 from trunkline.core.records.delegations import HandKind
 from trunkline.core.store.delegations import AcceptDelegation, ReadPosts
+from trunkline.core.store.hand_worker import HandWorker
 from trunkline.core.store.port import answer
 from trunkline.core.store.postgres.address import server_address
 from trunkline.core.store.postgres.connection import PgConnection
@@ -28,7 +29,6 @@ from trunkline.core.store.postgres.offline import open_server
 from trunkline.core.store.postgres.store import PostgresStore, connect_server
 from trunkline.core.store.queries import HasNudges
 from trunkline.core.store.sqlite.handlers import ReadSql, RunSql
-from trunkline.core.store.sqlite.offline.hand_worker import HandWorker
 from trunkline.core.store.sqlite.offline.opening import in_transaction
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
