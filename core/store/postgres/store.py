@@ -66,11 +66,11 @@ class SessionLock:
         if self._held is connection.raw and not connection.raw.closed:
             return _IDENTITY
         if connection.again and self._held is None:
-            row = connection.execute("SELECT token, until FROM lease").fetchone()
+            row = connection.execute(f"SELECT token, until FROM lease WHERE until > ({TIME})").fetchone()  # noqa: S608 -- fixed
             self._seen = self._seen or row
-            if row == self._seen:
+            if row is not None and row == self._seen:
                 return ""
-            # The holder has come back since.
+            # The holder has come back since, or may be replaced anyway.
             connection.again, self._seen = False, None
         (got,) = connection.execute(f"SELECT pg_try_advisory_lock{_KEY}").fetchone()
         self._held = connection.raw if got else self._held
