@@ -147,11 +147,11 @@ class SessionLock:
         if self._held is not None and self._held is connection.session:
             return _IDENTITY
         if connection.again and self._held is None:
-            row = connection.execute("SELECT token, until FROM lease").fetchone()
+            row = connection.execute("SELECT token, until FROM lease WHERE until > ?", (connection.time(),)).fetchone()
             self._seen = self._seen or row
-            if row == self._seen:
+            if row is not None and row == self._seen:
                 return ""
-            # The holder has come back since.
+            # The holder has come back since, or may be replaced anyway.
             connection.again, self._seen = False, None
         got = connection.try_lock()
         self._held = connection.session if got else self._held
