@@ -36,7 +36,8 @@ def _number(connection: sqlite3.Connection, count: int, conversations: int, sess
     first = place(0).conversation
     names = [(place(number).conversation,) for number in range(conversations)]
     connection.executemany(
-        "INSERT INTO conversations SELECT :name, session_id FROM session_map WHERE session_key = replace(:key, :first, :name)",
+        "INSERT INTO conversations SELECT :name, session_id FROM session_map"
+        " WHERE session_key = replace(:key, :first, :name)",
         [{"name": name, "key": session_key, "first": first} for (name,) in names],
     )
     connection.execute(
