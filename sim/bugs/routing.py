@@ -1,19 +1,27 @@
-"""Defects in routing: stale configuration, captured routes, accounts and addresses of the wrong channel."""
+"""Defects of routing: captured routes, answers to the wrong place, and crossings that nobody decides on."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
+from trunkline.core.actions.catalogue import SPECS
+from trunkline.core.actions.result import ActionResult
+from trunkline.core.actions.spec import ActionKind
 from trunkline.core.channels import ChannelAdapter, Resolved
 from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import MirrorPlan, MirrorQuestion, ReplyPlan, plan_mirror, plan_reply
+from trunkline.core.errors import PlaceGone, PolicyDenied
+from trunkline.core.keys import parse_v1
+from trunkline.core.message_tool.policy import ContextDecision, ContextQuestion, decide_context
+from trunkline.core.reasons import Reason
 from trunkline.core.routing import RouteDecision, resolve_route
 from trunkline.core.routing.key_text import config_key
 from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
 from trunkline.core.sends.api import SendMessage, SendPlan, plan_send
-from trunkline.core.values import Address, Capabilities, Envelope, IntentKind, Receipt, SendRequest
+from trunkline.core.values import Address, Capabilities, ChatKind, Envelope, IntentKind, Receipt, SendRequest
 from trunkline.sim.bugs.base import bug, deciding
-from trunkline.sim.bugs.return_address import to_main_channel
+from trunkline.sim.bugs.turn_wrappers import TurnWrapper, each_turn
 from trunkline.sim.bugs.wiring import Wiring
 from trunkline.sim.bugs.wrappers import AdapterWrapper, changing_sends, wrapping
 
@@ -153,3 +161,149 @@ def _as_it_came(envelope: Envelope) -> Envelope:
 def _dedupe_without_account(envelope: Envelope, _can: Capabilities) -> str:
     """The dedupe key lacks the account: the second bot that gets a message drops it."""
     return f"id/{envelope.message_id}"
+
+
+def main_channel(place: Address) -> Address:
+    """The room that a thread or topic belongs to; the place itself if it is no thread."""
+    if place.thread is not None:
+        return msgspec.structs.replace(place, thread=None)
+    return msgspec.structs.replace(place, conversation=place.parent or place.conversation, parent=None)
+
+
+@bug(
+    "thread-only-when-opened",
+    deciding("plan_reply"),
+    reports=("B044",),
+    caught_by=("R1",),
+    sentence="The target is the thread only in the turn that opened it; later answers drift to the parent.",
+)
+@bug("reply-loses-thread", deciding("plan_reply"), reports=("B043",), caught_by=("R1",))
+def _reply_without_thread(envelope: Envelope, config: GatewayConfig) -> ReplyPlan:
+    """The delivery context has no thread: answers to a thread are posted in the main channel."""
+    plan = plan_reply(envelope, config)
+    return plan if plan.open_on is not None else msgspec.structs.replace(plan, address=main_channel(plan.address))
+
+
+@bug("answers-without-quote", changing_sends, caught_by=("R1",))
+def _without_quote(request: SendRequest) -> SendRequest:
+    """The operator wants answers to quote their message, and the request to the platform leaves the reference out."""
+    return msgspec.structs.replace(request, reply_to=None)
+
+
+def to_main_channel(request: SendRequest) -> SendRequest:
+    """A request for a thread or topic, as one for the room that this belongs to."""
+    return msgspec.structs.replace(request, address=main_channel(request.address))
+
+
+@bug("auto-reply-drops-topic", changing_sends, reports=("B050", "004-D09"), caught_by=("R1",))
+def _auto_reply_drops_topic(request: SendRequest) -> SendRequest:
+    """The auto-reply path calls the platform without the topic; explicit tool sends keep it."""
+    return to_main_channel(request) if request.intent.endswith(".reply") else request
+
+
+@bug("dead-thread-to-main", wrapping, caught_by=("R2",))
+class _DeadThreadToMain(AdapterWrapper):
+    """A thread that is archived or deleted silently becomes the main channel."""
+
+    async def send(self, request: SendRequest) -> Receipt:
+        try:
+            return await self.inner.send(request)
+        except PlaceGone:
+            return await self.inner.send(to_main_channel(request))
+
+
+@bug("mirror-only-at-home", deciding("plan_mirror"), reports=("B061",), caught_by=("M1",))
+def _mirror_only_at_home(question: MirrorQuestion, config: GatewayConfig) -> MirrorPlan:
+    """A send from one conversation to another is delivered, and is missing from the target's transcript."""
+    plan = plan_mirror(question, config)
+    return plan if plan.key == question.running else MirrorPlan(key=None)
+
+
+@bug("mirror-where-running", deciding("plan_mirror"), caught_by=("M1",))
+def _mirror_where_running(question: MirrorQuestion, _config: GatewayConfig) -> MirrorPlan:
+    """Every send is mirrored into the session that happens to run, not into the target's."""
+    return MirrorPlan(key=question.running)
+
+
+@bug("outbound-key-loses-account", deciding("plan_mirror"), caught_by=("S1",))
+def _key_without_account(question: MirrorQuestion, config: GatewayConfig) -> MirrorPlan:
+    """The session key of an outbound message leaves the account out: one conversation, two sessions."""
+    plan = plan_mirror(question, config)
+    if plan.key is None:
+        return plan
+    return MirrorPlan(key=str(msgspec.structs.replace(parse_v1(plan.key), account=None)))
+
+
+_WEB_CHAT = Address(channel="webchat", account="default", kind=ChatKind.DIRECT, conversation="main")
+_AT_HOME = ContextDecision(allowed=True, reason=Reason.SAME_CONVERSATION)
+
+
+@bug("platform-is-one-conversation", deciding("decide_context"), reports=("B161",), caught_by=("P3",))
+def _platform_is_home(question: ContextQuestion, config: GatewayConfig) -> ContextDecision:
+    """Every conversation of the turn's platform counts as its own, so nothing decides on the hop to another one."""
+    origin = question.origin
+    if origin is not None and origin.channel == question.target.channel:
+        return _AT_HOME
+    return decide_context(question, config)
+
+
+@bug("changes-are-not-guarded", deciding("decide_context"), reports=("B156",), caught_by=("P3",))
+def _changes_pass(question: ContextQuestion, config: GatewayConfig) -> ContextDecision:
+    """The policy judges messages, but not edits, deletions and pins."""
+    if SPECS[question.action].kind is ActionKind.CHANGE:
+        return ContextDecision(allowed=True, reason=Reason.NOT_GUARDED)
+    return decide_context(question, config)
+
+
+@bug("allowed-whatever-is-configured", deciding("decide_context"), caught_by=("P3",))
+def _always_allowed(question: ContextQuestion, config: GatewayConfig) -> ContextDecision:
+    """A denial of the policy is recorded as an allowance."""
+    decided = decide_context(question, config)
+    if decided.allowed:
+        return decided
+    across = question.origin is None or question.origin.channel != question.target.channel
+    return ContextDecision(allowed=True, reason=Reason.ACROSS_PROVIDERS if across else Reason.WITHIN_PROVIDER)
+
+
+@bug("nowhere-is-web-chat", deciding("decide_context"), reports=("B159",), caught_by=("P3",))
+def _nowhere_is_web_chat(question: ContextQuestion, config: GatewayConfig) -> ContextDecision:
+    """A turn without a conversation inherits the web chat of the gateway as its context: all it sends is denied."""
+    if question.origin is None:
+        question = msgspec.structs.replace(question, origin=_WEB_CHAT)
+    return decide_context(question, config)
+
+
+@bug("mark-is-left-out", deciding("decide_context"), caught_by=("P4",))
+def _unmarked(question: ContextQuestion, config: GatewayConfig) -> ContextDecision:
+    """What the message tool sends is never marked, wherever it comes from."""
+    return msgspec.structs.replace(decide_context(question, config), mark=None)
+
+
+@bug("denied-text-goes-home", each_turn, reports=("B158",), caught_by=("P5",))
+class _FallsBack(TurnWrapper):
+    """A text that may not go elsewhere is delivered in the conversation of its turn."""
+
+    async def send(self, text: str, to: Any = None, **options: Any) -> ActionResult:
+        """Send; a denied text is sent to the place of the turn. The agent gets the denial."""
+        try:
+            return await self.inner.send(text, to, **options)
+        except PolicyDenied:
+            await self.inner.send(text)
+            raise
+
+
+@bug("denial-holds-once", caught_by=("P5",))
+def _install_forgetful(wiring: Wiring) -> None:
+    """A denial is cached as an answer for its target, so a second try in the same conversation goes through."""
+    denied: set[tuple[Address | None, Address]] = set()
+
+    def decide(question: ContextQuestion, config: GatewayConfig) -> ContextDecision:
+        asked = (question.origin, question.target)
+        if asked in denied:
+            return _AT_HOME
+        decided = decide_context(question, config)
+        if not decided.allowed:
+            denied.add(asked)
+        return decided
+
+    wiring.replace(decide_context=decide)

@@ -20,7 +20,6 @@ MAX_MODULES = 16
 #: Folders that may hold more modules side by side, each with its reason.
 WIDE_FOLDERS = {
     "core/channels/platforms": "one module per channel",
-    "sim/bugs": "one module per family of bug switches",
 }
 
 #: Public classes that share a name, each with its reason. A name that is no longer shared must leave this table.
