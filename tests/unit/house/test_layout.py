@@ -18,9 +18,7 @@ MAX_LINES = 600
 MAX_MODULES = 16
 
 #: Folders that may hold more modules side by side, each with its reason.
-WIDE_FOLDERS = {
-    "core/channels/platforms": "one module per channel",
-}
+WIDE_FOLDERS = {"core/channels/platforms": "one module per channel"}
 
 #: Public classes that share a name, each with its reason. A name that is no longer shared must leave this table.
 SHARED_NAMES: dict[str, str] = {}
