@@ -70,6 +70,8 @@ async def test_restarts_of_the_server_lose_and_double_nothing(server: Server, tm
         processes = [working, await both.start()]
         for n in range(RESTARTS):
             await people.until_more(20)
+            # A process that starts while there is no server ends, and says so; this one stands by.
+            await anyio.sleep(1.0)
             await anyio.to_thread.run_sync(server.stop, ("immediate", "fast")[n % 2])
             await anyio.sleep(0.2)
             await anyio.to_thread.run_sync(server.start)
