@@ -204,7 +204,8 @@ class StoreServer(Disk):
         """Wake the gateways that listen, unless the notification is lost."""
         if left and self.ears and self.strike("drop", 0) is None:
             ears, self.ears = self.ears, []
-            for ear in ears:
+            # Those of processes that were stopped are cancelled.
+            for ear in [ear for ear in ears if not ear.done()]:
                 ear.set_result(None)
 
 

@@ -58,7 +58,7 @@ def typed(script: str, folder: Path, server: ServeProcess | None) -> str:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="it waits for the end of a process that is not its own, by /proc")
 def test_the_page_for_operators_is_followed(tmp_path: Path) -> None:
-    begin, waiting, copy, back = commands("operating.md", "trunkline ")
+    begin, waiting, contract, copy, back = commands("operating.md", "trunkline ")
     with serve(tmp_path, "--port", "0", "--state", "state") as server:
         url = server.ready().url
         for n in range(2):
@@ -70,6 +70,8 @@ def test_the_page_for_operators_is_followed(tmp_path: Path) -> None:
         assert "\ntrunkline_serving 1\n" in said
         assert "\n-u trunkline\n" in said
         assert "nothing was changed" in typed(places + waiting, tmp_path, server)
+        # Also while a gateway of this version works.
+        assert "nothing to migrate: " in typed(places + contract, tmp_path, server)
         said = typed(places + copy, tmp_path, server)
         assert re.search(r"^backed up: copy\.db, .*\nsound: copy\.db, ", said, re.MULTILINE)
         # What comes after the backup is not in it.

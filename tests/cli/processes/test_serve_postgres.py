@@ -149,7 +149,8 @@ def test_what_makes_no_sense_for_a_server_is_said(server: Server, tmp_path: Path
 def test_without_its_driver_nothing_else_needs_it() -> None:
     code = (
         "import sys; sys.modules['psycopg'] = None; import trunkline.core.errors, trunkline.app.cli\n"
-        "try:\n    import trunkline.core.store.postgres.store\n"
+        "from trunkline.core.store.postgres.store import connect_server\n"
+        "try:\n    connect_server('postgresql://db.example.org/chat')\n"
         "except trunkline.core.errors.UsageError as error:\n    print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=PATIENCE)
