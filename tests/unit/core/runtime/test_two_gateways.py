@@ -15,6 +15,7 @@ from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.gateway import ProcessStarted
 from trunkline.core.events.leases import LeaseAwaited, LeaseGone, LeaseTaken
 from trunkline.core.reasons import Reason
+from trunkline.core.store.sqlite.migrate import number_of, parts_of
 
 pytestmark = pytest.mark.anyio
 #: short enough for a test that waits for its end
@@ -147,7 +148,8 @@ def later(monkeypatch: pytest.MonkeyPatch) -> int:
 
 def version(path: Path) -> int:
     with closing(sqlite3.connect(path)) as db:
-        return db.execute("PRAGMA user_version").fetchone()[0]
+        (number,) = db.execute("PRAGMA user_version").fetchone()
+        return parts_of(number)[0]
 
 
 @pytest.mark.parametrize("end", ["stopped", "taken"])
@@ -174,7 +176,7 @@ async def test_who_stands_by_leaves_the_store_as_it_is_until_it_is_its_own(
     assert (texts(first), texts(second)) == (["live"], ["after"])
 
 
-async def test_a_store_that_was_brought_to_a_newer_version_meanwhile_is_not_taken(
+async def test_a_store_that_was_contracted_for_a_newer_version_meanwhile_is_not_taken(
     path: Path, platforms: tuple[Platform, Platform], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running = made(path, platforms[0])
@@ -183,6 +185,8 @@ async def test_a_store_that_was_brought_to_a_newer_version_meanwhile_is_not_take
     newer = made(path, platforms[1])
     await newer.store.open()
     await newer.store.close()
+    with closing(sqlite3.connect(path)) as db:
+        db.execute(f"PRAGMA user_version = {number_of(number, number)}")
     monkeypatch.undo()
     with anyio.fail_after(5), pytest.raises(StoreTooNew, match=f"it has version {number}"):
         await running.store.claim(1.0, 60.0)
