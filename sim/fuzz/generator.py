@@ -461,6 +461,8 @@ class Script:
                 step["secret"] = found[0]
         elif "call" in step:
             self._ground.world.setdefault("voice", {})
+        elif step.get("fault", {}).get("on") == "server":
+            self._ground.world["store"] = "server"
 
     def _name(self, name: str) -> str:
         match name:

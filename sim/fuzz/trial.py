@@ -18,6 +18,7 @@ from trunkline.sim.run.expectations import check_expectations
 from trunkline.sim.run.runner import STILL_FED, PlayedRun, bugs_of, header_of, play
 from trunkline.sim.scenario import ScenarioFile, load_text
 from trunkline.sim.scenario.names import PluginError
+from trunkline.sim.store.server import AWAY
 from trunkline.sim.store.store_reuse import ReusableStore
 
 #: ends of a process that are no defect
@@ -137,7 +138,10 @@ def _own_findings(file: ScenarioFile, played: PlayedRun, text: str) -> list[Fuzz
     meant = file.scenario.cast.takes_gateway_down
     for event in played.events:
         body = event.body
-        if isinstance(body, ProcessCrashed) and event.cause is None and not meant and not body.why.startswith(_MEANT):
+        if not isinstance(body, ProcessCrashed) or event.cause is not None or meant:
+            continue
+        # It does not begin, or go on for long, without its server.
+        if not body.why.startswith(_MEANT) and not body.why.endswith(AWAY):
             where = " < ".join(reversed(body.frames[-2:]))
             made.append(FuzzFinding(kind="DIED", culprit=body.why.partition("(")[0], summary=f"{body.why} {where}"))
     ended = played.events[-1].body
