@@ -91,7 +91,8 @@ def test_what_is_wrong_with_a_plugin_is_said_with_its_remedy(name):
     parts, says = WRONG[name]
     with pytest.raises(PluginError) as raised:
         toolbox([plugin(**parts)])
-    assert raised.value.facts.startswith(says)
+    # Python 3.13 knows what was probably meant.
+    assert raised.value.facts.replace(". Did you mean 'plan_reply'?", "").startswith(says)
 
 
 def test_two_plugins_of_one_name_are_refused_and_one_that_is_named_twice_is_one():
@@ -120,7 +121,8 @@ def test_a_module_without_a_plugin_is_named(name, monkeypatch):
         monkeypatch.setitem(sys.modules, name, module)
     with pytest.raises(PluginError) as raised:
         load_toolbox([name])
-    assert raised.value.facts.startswith(says)
+    # Python 3.13 knows what was probably meant.
+    assert raised.value.facts.replace(". Did you mean 'plan_reply'?", "").startswith(says)
 
 
 def test_a_module_that_cannot_be_imported_is_named(tmp_path, monkeypatch):
