@@ -50,7 +50,7 @@ class FileGateway(QueueAdmin):
     def now(self) -> float:
         if isinstance(self._store, Path):
             return time.time()
-        from trunkline.core.store.postgres.offline import server_time
+        from trunkline.core.store.postgres.migrate import server_time
 
         return server_time(self._store)
 
@@ -64,7 +64,7 @@ class FileGateway(QueueAdmin):
     def _opened(self, *, change: bool, today: bool = True) -> AbstractContextManager[sqlite3.Connection]:
         if isinstance(self._store, Path):
             return open_to_change(self._store) if change else (open_to_read if today else reading)(self._store)
-        from trunkline.core.store.postgres.offline import open_server
+        from trunkline.core.store.postgres.migrate import open_server
 
         return open_server(self._store)
 

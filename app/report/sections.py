@@ -25,9 +25,8 @@ from trunkline.app.view.rows.lanes import TimelineLanes
 from trunkline.app.view.sessions.alignment_index import AlignedPair
 from trunkline.app.view.sessions.transcripts import SessionListRow, Sessions, SessionViolations
 from trunkline.app.view.timeline.timeline import Timeline
-from trunkline.app.view.wire_side.facts import RequestRows, question_facts, question_rows
+from trunkline.app.view.wire_side.facts import RequestRows, gateway_name, not_known, question_facts, question_rows
 from trunkline.app.view.wire_side.places import WirePlaces
-from trunkline.app.view.wire_side.unknown import gateway_name, not_known
 from trunkline.core.events import base, gateway
 from trunkline.sim.events.world import PeerSaid
 from trunkline.sim.index.marks import without_marks

@@ -76,7 +76,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         """Why the store is for a newer version only; empty: it is not, or the start says what else is wrong."""
         url, opened = self.server, partial(reading, self.store)
         if url is not None:
-            from trunkline.core.store.postgres.offline import open_server
+            from trunkline.core.store.postgres.migrate import open_server
 
             opened = partial(open_server, url)
         try:

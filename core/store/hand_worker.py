@@ -34,7 +34,7 @@ _OUTCOMES = (HandOutcome.OK, HandOutcome.ERROR)
 def _opening(store: Path | str) -> Callable[[], AbstractContextManager[sqlite3.Connection]]:
     if isinstance(store, Path) or not is_address(store):
         return partial(open_to_change, Path(store))
-    from trunkline.core.store.postgres.offline import open_server
+    from trunkline.core.store.postgres.migrate import open_server
 
     return partial(open_server, store)
 

@@ -19,8 +19,7 @@ from trunkline.core.errors import PlaceArchived, PlaceGone, Refused
 from trunkline.core.events import Recorder
 from trunkline.sim.events.world import WorldPlace
 from trunkline.sim.platforms.actions.message_board import MessageBoard
-from trunkline.sim.platforms.actions.rules import ActionRules
-from trunkline.sim.platforms.actions.server import Server
+from trunkline.sim.platforms.actions.server import ActionRules, Server
 from trunkline.sim.platforms.api.action_wire import ActionWire
 from trunkline.sim.platforms.api.api_calls import Calls
 from trunkline.sim.platforms.api.inbound_pushes import Pushes
@@ -31,7 +30,7 @@ from trunkline.sim.platforms.rooms import Room, WorldPort
 from trunkline.sim.platforms.threads import Threads
 from trunkline.sim.platforms.tokens import AccountTokens
 from trunkline.sim.platforms.webhooks import Webhooks
-from trunkline.sim.scenario.model.abilities import lost_to
+from trunkline.sim.scenario.model.rules import lost_to
 from trunkline.sim.scenario.model.world import AccountSpec, PlatformSpec, idempotency_of
 
 

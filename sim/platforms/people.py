@@ -11,9 +11,9 @@ import msgspec
 from trunkline.core.errors import Refused, UnknownName
 from trunkline.core.values import Address, Envelope, Peer, SendRequest
 from trunkline.sim.events.world import PeerDeleted, PeerEdited, PeerReacted, PeerSaid, PeerVoted
-from trunkline.sim.platforms.actions.buttons import value_of_button
 from trunkline.sim.platforms.actions.changes import poll_of, react, unreact, vote
 from trunkline.sim.platforms.actions.message_board import BoardMessage
+from trunkline.sim.platforms.actions.server import value_of_button
 from trunkline.sim.platforms.api.api_calls import ApiHost
 from trunkline.sim.platforms.api.inbound_pushes import PERSON, Posted, Pushes, Speaker
 from trunkline.sim.platforms.rooms import Room, WorldPort

@@ -19,7 +19,7 @@ from trunkline.app.view.picker.scenario_results import ScenarioResults, result_o
 from trunkline.app.view.timeline import filters
 from trunkline.app.view.timeline.filters import hidden_lanes
 from trunkline.app.view.timeline.timeline import Timeline, VisibleRows, is_delivery
-from trunkline.app.view.wire_side.unknown import gateway_name, not_known
+from trunkline.app.view.wire_side.facts import gateway_name, not_known
 from trunkline.core.errors import UsageError
 from trunkline.core.events import Event, Trace, delivery
 from trunkline.sim import Verdict, judge

@@ -16,7 +16,7 @@ from trunkline.app.text.cells import clean, count, cut, seconds
 from trunkline.app.text.fact import Fact, Tone
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds.registry import describe
-from trunkline.app.view.wire_side.unknown import gateway_name
+from trunkline.app.view.wire_side.facts import gateway_name
 from trunkline.core.events import Body, Event
 from trunkline.core.values import Address
 from trunkline.sim.events import attach, script, world

@@ -8,7 +8,7 @@ import msgspec
 from trunkline.app.text.cells import count
 from trunkline.app.text.fact import Tone
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.wire_side.unknown import gateway_name
+from trunkline.app.view.wire_side.facts import gateway_name
 
 
 class PlaybackMode(StrEnum):

@@ -13,8 +13,7 @@ from trunkline.app.view.index.run_index import GrowingView, RunView
 from trunkline.app.view.kinds.registry import describe
 from trunkline.app.view.kinds.world import OUTCOMES
 from trunkline.app.view.labels.messages import EMPTY, LATER, LabelCell, ListLine, place_cell, wire_word, with_ahead
-from trunkline.app.view.wire_side.unknown import not_known
-from trunkline.core.events import Body, Event
+from trunkline.core.events import Body, Event, TraceHeader
 from trunkline.sim.events import attach, model, processes, wire, world
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
 from trunkline.sim.events.wire import WireAccepted, WireCalled, WireDeleted, WireEdited, WireResponded, WireResponseLost
@@ -510,3 +509,23 @@ def _seen(view: RunView, wire: RunWireSide, question: MarkedQuestion, answer: Se
     after = seconds(max(view.time(answer.seq) - question.event.at, 0))
     text = f"#{answer.seq} {many}in {where} after {after} s: {quoted(answer.text)}{state}"
     return Fact("seen", text, answer.seq, Tone.BAD if mark else Tone.GOOD, mark=mark)
+
+
+def gateway_name(header: TraceHeader) -> str:
+    """The gateway with its version, as the trace names it."""
+    return clean(header.gateway) or "a gateway that is not ours"
+
+
+def not_known(header: TraceHeader) -> str:
+    """Why there is nothing to show of the gateway's inside."""
+    return f"not known: only the wire of {gateway_name(header)} was recorded"
+
+
+def shown_instead(what: str) -> list[Fact]:
+    """The text of a screen in place of things that are inside of the gateway."""
+    return [
+        Fact("what", f"{what} are inside of the gateway: neither its requests nor what people see show them"),
+        Fact("3", "shows each question of a person, what the model was asked, and what people saw of it"),
+        Fact("4", "shows each place: what the model was asked and said, beside what people saw"),
+        Fact("6", "shows each request of the gateway to send or to change a message, and what came of it"),
+    ]

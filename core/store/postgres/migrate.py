@@ -1,8 +1,10 @@
-"""Numbered migrations of a store on a server: the number is the same as in SQLite, for the same tables."""
+"""Stores on a server, opened and migrated: a migration has the same number as in SQLite, for the same tables."""
 
 import sqlite3
-from contextlib import closing
+from collections.abc import Generator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import cast
 
 import psycopg
 
@@ -86,3 +88,24 @@ def migrate_server(url: str) -> int:
             return migrate(connection, contracts=True)
     except sqlite3.Error as error:
         raise StoreError(f"{address.shown}: {error}") from error
+
+
+@contextmanager
+def open_server(url: str) -> Generator[sqlite3.Connection, None, None]:
+    """Open a store. Raises `StoreError`, with its address, unless it is there and of today's version."""
+    address = server_address(url)
+    try:
+        with closing(PgConnection(address)) as connection:
+            version, _ = parts_of(number_in(connection))
+            if version < newest():
+                facts = f"it has version {version}, and today's is {newest()}" if version else "no gateway has used it"
+                raise StoreError(f"{address.shown}: {facts}: a gateway that starts brings it up to date")
+            yield cast("sqlite3.Connection", connection)
+    except sqlite3.Error as error:
+        raise StoreError(f"{address.shown}: {error}") from error
+
+
+def server_time(url: str) -> float:
+    """The time on the server's clock, by which leases are judged."""
+    with open_server(url) as connection:
+        return cast("PgConnection", connection).time()

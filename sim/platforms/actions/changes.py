@@ -8,8 +8,8 @@ from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.errors import Refused
 from trunkline.core.values import Address, Poll
-from trunkline.sim.platforms.actions.hosts import ActionHost
 from trunkline.sim.platforms.actions.message_board import BoardMessage, PostedMessage
+from trunkline.sim.platforms.actions.server import ActionHost
 from trunkline.sim.platforms.rooms import Room
 
 

@@ -1,9 +1,18 @@
-"""The server of a platform: members and their roles, objects, presences, groups."""
+"""The server of a platform: its members, the limits of its actions, and buttons, as changes and questions use them."""
 
+import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, cast
 
-from trunkline.core.values import Peer
+import msgspec
+
+from trunkline.core.actions.requests import ActionRequest
+from trunkline.core.errors import UnknownName
+from trunkline.core.values import Capabilities, ChatKind, Peer, SendRequest
+from trunkline.sim.platforms.actions.message_board import BoardMessage, MessageBoard, PostedMessage
+from trunkline.sim.platforms.rooms import RoomsHost
+from trunkline.sim.platforms.threads import Threads
 
 
 @dataclass(slots=True)
@@ -54,3 +63,76 @@ class Server:
 
     def settings(self, conversation: str) -> dict[str, Any]:
         return self.rooms.setdefault(conversation, {})
+
+
+class ActionRules(msgspec.Struct, frozen=True, kw_only=True):
+    """The actions allowed by a platform, how often and how long."""
+
+    #: a bot has one reaction on a message, and another one replaces it
+    one_reaction: bool = False
+    #: a bot may delete messages of others in rooms
+    deletes_others: bool = False
+    #: seconds after which a message can no longer be edited, or deleted; None: always
+    edit_seconds: float | None = None
+    delete_seconds: float | None = None
+    #: how often a message can be edited; None: any number of times
+    edits: int | None = None
+    #: how many messages a room can have pinned; None: any number
+    pins: int | None = None
+    effects: frozenset[str] = frozenset()
+
+
+class ActionHost(RoomsHost, Protocol):
+    """A platform as changes and questions use it: its messages, its members, and its rules."""
+
+    board: MessageBoard
+    server: Server
+    threads: Threads
+    rules: ActionRules
+    capabilities: dict[str, Capabilities]
+    usual_roles: dict[str, tuple[str, ...]]
+    room_kind: ChatKind
+    text_limit: int
+
+    def bot_id(self, account: str) -> str: ...
+    def visible(self, request: SendRequest | ActionRequest) -> str: ...
+
+
+#: names of a component's text and value in Discord's JSON and in the tool's
+_TEXTS, _VALUES = ("label", "text", "title"), ("custom_id", "customId", "value", "data")
+
+
+def buttons_of(message: BoardMessage) -> dict[str, str]:
+    """The buttons of a message: text -> value. A button that opens a page is none."""
+    parts = message.request.parts if isinstance(message, PostedMessage) else None
+    if parts is None:
+        return {}
+    found = {button.text: button.value or button.text for row in parts.buttons for button in row if button.url is None}
+    for source in (parts.components, parts.card):
+        for component in _components(None if source is None else json.loads(source)):
+            text = next((component[name] for name in _TEXTS if isinstance(component.get(name), str)), "")
+            value = next((component[name] for name in _VALUES if isinstance(component.get(name), str)), None)
+            if value is not None:
+                found[text or value] = value
+    return found
+
+
+def value_of_button(message: BoardMessage, button: str) -> str:
+    """The value of a button, named by its text or its value. Raises `UnknownName` if the message has no such button."""
+    there = buttons_of(message)
+    if button in there:
+        return there[button]
+    if button in there.values():
+        return button
+    raise UnknownName(f"the message has no button {button!r}; it has {', '.join(there) or 'none'}")
+
+
+def _components(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        found = cast("dict[str, Any]", value)
+        yield found
+        for inner in found.values():
+            yield from _components(inner)
+    elif isinstance(value, list):
+        for inner in cast("list[Any]", value):
+            yield from _components(inner)

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from trunkline.core.errors import PlatformError, Refused
 from trunkline.core.values import Address, SendRequest
 from trunkline.sim.events.world import ThreadRequestAbandoned
-from trunkline.sim.platforms.actions.hosts import ActionHost
+from trunkline.sim.platforms.actions.server import ActionHost
 from trunkline.sim.platforms.api.request_checks import PartLimits
 from trunkline.sim.platforms.rooms import MessageNames, Room, WorldPort, resolve
 from trunkline.sim.platforms.tokens import AccountTokens

@@ -7,7 +7,7 @@ in a poll.
 
 from trunkline.core.events import Recorder
 from trunkline.core.values import Capability, ChatKind, Idempotency
-from trunkline.sim.platforms.actions.rules import ActionRules
+from trunkline.sim.platforms.actions.server import ActionRules
 from trunkline.sim.platforms.api.request_checks import PartLimits
 from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.platforms.rooms import Room, WorldPort, digits

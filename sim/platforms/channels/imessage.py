@@ -9,7 +9,7 @@ are neither idempotency keys nor look-up. Limit: 20 000 characters.
 import re
 
 from trunkline.core.values import Address
-from trunkline.sim.platforms.actions.rules import ActionRules
+from trunkline.sim.platforms.actions.server import ActionRules
 from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.platforms.rooms import digits, letters
 

@@ -8,7 +8,7 @@ are refused here; the real platform sends them as attachments.
 import string
 
 from trunkline.core.values import ChatKind, Markup
-from trunkline.sim.platforms.actions.rules import ActionRules
+from trunkline.sim.platforms.actions.server import ActionRules
 from trunkline.sim.platforms.base import TimedPlatform
 from trunkline.sim.platforms.rooms import digits, letters
 

@@ -13,7 +13,7 @@ import re
 
 from trunkline.core.events import Recorder
 from trunkline.core.values import Address, Capability, ChatKind
-from trunkline.sim.platforms.actions.rules import ActionRules
+from trunkline.sim.platforms.actions.server import ActionRules
 from trunkline.sim.platforms.api.request_checks import PartLimits
 from trunkline.sim.platforms.base import TimedPlatform
 from trunkline.sim.platforms.rooms import Room, WorldPort, digits, letters

@@ -9,7 +9,7 @@ the value of a button 64 bytes, the question of a poll 300 characters and an opt
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.errors import Refused
 from trunkline.core.values import Capability, Markup, SendRequest
-from trunkline.sim.platforms.actions.rules import ActionRules
+from trunkline.sim.platforms.actions.server import ActionRules
 from trunkline.sim.platforms.api.request_checks import PartLimits, text_of_html
 from trunkline.sim.platforms.base import TimedPlatform
 from trunkline.sim.platforms.rooms import Room, digits

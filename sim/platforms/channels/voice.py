@@ -22,7 +22,7 @@ from trunkline.core.events import Recorder
 from trunkline.core.values import Address, Capabilities, Capability, ChatKind, Idempotency, Markup, Peer, SendRequest
 from trunkline.sim.events.script import ScriptSkipped
 from trunkline.sim.events.world import CallChanged, CallStarted, SpeechHeard
-from trunkline.sim.platforms.actions.rules import ActionRules
+from trunkline.sim.platforms.actions.server import ActionRules
 from trunkline.sim.platforms.api.request_checks import check_request
 from trunkline.sim.platforms.api.wire import Wire
 from trunkline.sim.platforms.api.wire_faults import raise_refusal

@@ -17,7 +17,7 @@ from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.errors import Refused
 from trunkline.core.values import Address, Capabilities, Capability, ChatKind, DeliveryMode, SendRequest
-from trunkline.sim.platforms.actions.rules import ActionRules
+from trunkline.sim.platforms.actions.server import ActionRules
 from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.platforms.rooms import digits, letters
 from trunkline.sim.scenario.model.world import AccountSpec

@@ -12,8 +12,8 @@ from trunkline.core.message_parts import FilePart, MediaKind
 from trunkline.core.values import Peer
 from trunkline.sim.cast.names import ChatterMessage
 from trunkline.sim.events.script import FaultFired, ScriptSkipped
-from trunkline.sim.platforms.actions.buttons import value_of_button
 from trunkline.sim.platforms.actions.message_board import BoardMessage, PostedMessage
+from trunkline.sim.platforms.actions.server import value_of_button
 from trunkline.sim.platforms.api.inbound_pushes import PERSON, Speaker
 from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.platforms.channels.voice import FakeVoice
@@ -22,7 +22,7 @@ from trunkline.sim.platforms.rooms import Room
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario.model.faults import Fault
 from trunkline.sim.scenario.model.steps import ReplayStep, RotateStep, ScriptStep, WebhookStep
-from trunkline.sim.scenario.text_pattern import text_matches
+from trunkline.sim.scenario.names import text_matches
 
 #: seconds between the messages of an album
 _BETWEEN = 0.25

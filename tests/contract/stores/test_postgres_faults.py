@@ -25,7 +25,7 @@ from trunkline.core.store.hand_worker import HandWorker
 from trunkline.core.store.port import answer
 from trunkline.core.store.postgres.address import server_address
 from trunkline.core.store.postgres.connection import PgConnection
-from trunkline.core.store.postgres.offline import open_server
+from trunkline.core.store.postgres.migrate import open_server
 from trunkline.core.store.postgres.store import PostgresStore, connect_server
 from trunkline.core.store.queries import HasNudges
 from trunkline.core.store.sqlite.handlers import ReadSql, RunSql

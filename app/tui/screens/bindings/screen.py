@@ -17,7 +17,7 @@ from trunkline.app.view.explain.binding_facts import record_facts
 from trunkline.app.view.explain.resolver import Resolution, answer, read_place, resolution_facts, resolve
 from trunkline.app.view.index.bindings import STANDINGS, BindingRow, Standing, active
 from trunkline.app.view.index.places import PlaceKey, title
-from trunkline.app.view.wire_side.unknown import shown_instead
+from trunkline.app.view.wire_side.facts import shown_instead
 from trunkline.core.errors import UsageError
 
 # Resolves a typed conversation at the cursor: to which session it goes, and why.

@@ -14,7 +14,7 @@ from trunkline.app.view.hands.cells import LEGEND, SpanPart, hand_cells, run_bar
 from trunkline.app.view.hands.columns import HandRow
 from trunkline.app.view.hands.facts import hand_facts
 from trunkline.app.view.index.places import PlaceKey
-from trunkline.app.view.wire_side.unknown import shown_instead
+from trunkline.app.view.wire_side.facts import shown_instead
 
 TIME = "time"
 

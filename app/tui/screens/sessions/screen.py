@@ -15,7 +15,7 @@ from trunkline.app.view.index.transcripts import TranscriptEntry, VisibleMessage
 from trunkline.app.view.sessions.alignment_index import AlignedPair, TranscriptDifference
 from trunkline.app.view.sessions.similar_keys import cut_around, group_similar
 from trunkline.app.view.sessions.transcripts import SessionListRow, SessionViolations
-from trunkline.app.view.wire_side.unknown import not_known
+from trunkline.app.view.wire_side.facts import not_known
 
 # A session's transcript on the left, what people saw in its conversation on the right, aligned.
 

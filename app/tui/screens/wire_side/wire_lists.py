@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from trunkline.app.tui.widgets.cursor_list import MarkedList
 from trunkline.app.view.labels.messages import ListLine
-from trunkline.app.view.wire_side.facts import QuestionRows, RequestRows
-from trunkline.app.view.wire_side.unknown import not_known
+from trunkline.app.view.wire_side.facts import QuestionRows, RequestRows, not_known
 
 
 class WireList(MarkedList[object]):
