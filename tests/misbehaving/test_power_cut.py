@@ -104,6 +104,7 @@ class Outcomes(msgspec.Struct, frozen=True):
 
 def cut_often(folder, monkeypatch, *settings, seed=0, liar=False):
     """Work on a disk whose power is cut at random calls, and open what is left."""
+    folder.mkdir(exist_ok=True)
     # So that the file itself changes all the time, and not only after a thousand pages.
     history = History(("wal_autocheckpoint=12", *settings))
     transact = connection_module._transact
@@ -173,4 +174,6 @@ def test_a_store_that_does_not_wait_for_its_disk_loses_what_was_confirmed(tmp_pa
 
 def test_a_start_that_does_not_look_takes_mixed_states_for_whole_ones(tmp_path, monkeypatch):
     monkeypatch.setattr(damage, "findings", lambda *_: ())
-    assert cut_often(tmp_path, monkeypatch, liar=True).kinds["mixed"] > 0
+    # Which cuts there are depends on how fast the machine is, too.
+    runs = (cut_often(tmp_path / str(seed), monkeypatch, seed=seed, liar=True) for seed in range(6))
+    assert any(found.kinds["mixed"] > 0 for found in runs)
