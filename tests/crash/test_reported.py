@@ -111,7 +111,7 @@ def test_a_sound_gateway_is_not_blamed(name, crash):
         ("withheld-and-noted", [CrashAt(what="commit", n=9)], None),
         # The process dies before it has stored the binding, or its end, that an operator asks for.
         ("bound-two-accounts", [CrashAt(what="step", n=99)], DifferenceCause.NOT_ASKED),
-        ("bound-two-accounts", [CrashAt(what="step", n=138)], DifferenceCause.NOT_ASKED),
+        ("bound-two-accounts", [CrashAt(what="step", n=142)], DifferenceCause.NOT_ASKED),
         # While the notice of a turn that was given up is prepared.
         ("turn-takes-gateway-down", [CrashAt(what="commit", n=27)], DifferenceCause.GIVEN_UP),
         # The second death in one message: it waits for its backoff, which is ten minutes.
