@@ -24,8 +24,8 @@ def test_the_verdicts_on_the_wire_are_those_of_virtual_time(file: ScenarioFile) 
 RACES = {
     "B074-first-messages-fork": "two first messages of a person are stored at once; on the wire the adapter of Discord"
     " first asks for the room of a direct message, so that one is stored later",
-    "server-slow": "the second transaction of the first gateway is held back, with the answer; on the wire it stores its"
-    " position in the stream before, so another one is held back, which the token refuses",
+    "server-slow": "the second transaction of the first gateway is held back, with the answer; on the wire it stores"
+    " its position in the stream before, so another one is held back, which the token refuses",
 }
 DEFECTS = [
     pytest.param(file, bug, id=f"{file.id}-{bug}")
