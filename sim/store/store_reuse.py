@@ -60,7 +60,7 @@ class ReusableStore:
         return self._held is connection
 
     def __del__(self) -> None:
-        if self._held is not None:
+        if self._held is not None and self._thread == threading.get_ident():  # SQLite refuses any other
             sqlite3.Connection.close(self._held)
 
 
