@@ -119,7 +119,7 @@ class RunsAsConfigured(Checker):
             text = getattr(ask.body, "text", "")
             got = any(text in getattr(run.body, "text", "") for run in runs if run.at >= ask.at)
             later = any(run.at > ask.at + _LATE for run in runs)
-            if getattr(ask.body, "what", "") == "event" and later and not got:
+            if getattr(ask.body, "what", "") == "event" and later and not got and self.run.processes.had_time(ask.at):
                 self.accuse(last, f"the heartbeat of {agent} never heard that “{text}” happened", _AS, missing=ask)
 
     def _after_starts(self, at: float) -> list[float]:
