@@ -1,6 +1,6 @@
 """The cursors of an account in the gateway's own store."""
 
-from trunkline.core.store.mailbox import FindCursor, SaveCursor
+from trunkline.core.store.cursors import FindCursor, SaveCursor
 from trunkline.core.store.port import Store, answer
 
 

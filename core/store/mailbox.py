@@ -128,21 +128,3 @@ class ReadOutcomes(Read[tuple[Outcome | None, ...]], frozen=True, kw_only=True):
     """The outcomes of several inbound messages, as `ReadOutcome` says them, in their order."""
 
     inbounds: tuple[values.InboundId, ...]
-
-
-class SaveCursor(Write[None], frozen=True, kw_only=True):
-    """Keep the newest value of a cursor; it replaces the one before."""
-
-    channel: str
-    account: str
-    #: what it points into, e.g. ``updates``
-    name: str
-    value: str
-
-
-class FindCursor(Read[str | None], frozen=True, kw_only=True):
-    """The newest value of a cursor; none: nothing was saved."""
-
-    channel: str
-    account: str
-    name: str

@@ -19,7 +19,8 @@ from trunkline.sim.events.hands import AgentAnswered, AgentGiven, GivenPrompt
 from trunkline.sim.scenario.model.agent_actions import AgentAction, SendAction
 from trunkline.sim.scenario.model.rules import Match
 from trunkline.sim.scenario.model.scenario import AgentRule
-from trunkline.sim.scenario.names import fill, text_matches, uses
+from trunkline.sim.scenario.templates import fill, uses
+from trunkline.sim.scenario.text_pattern import text_matches
 
 #: kinds of work of which the input is recorded: results, tasks, and what nobody has written
 _RECORDED = (WorkKind.CALLBACK, WorkKind.TASK, WorkKind.HEARTBEAT, WorkKind.CRON)

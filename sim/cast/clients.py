@@ -17,7 +17,7 @@ from trunkline.core.store.queue_admin import QueueFilter, QueueRow, QueueVerdict
 from trunkline.core.values import Address, DelegationId
 from trunkline.sim.events.script import ClientAnswered, ClientRequested
 from trunkline.sim.scenario.model.steps import BindStep, HandsStep, QueueStep, UnbindStep
-from trunkline.sim.scenario.names import text_matches
+from trunkline.sim.scenario.text_pattern import text_matches
 from trunkline.sim.store.outside import OutsideStore
 
 #: rows per page

@@ -14,7 +14,8 @@ from trunkline.sim.cast.nonsense import talk_nonsense
 from trunkline.sim.cast.working_agents import FAILED, InProcess
 from trunkline.sim.events.hands import HandAnswered, HandBegan, HandProgressed
 from trunkline.sim.scenario.model.hands import HandRule
-from trunkline.sim.scenario.names import fill, text_matches
+from trunkline.sim.scenario.templates import fill
+from trunkline.sim.scenario.text_pattern import text_matches
 
 
 class ScriptedHands:

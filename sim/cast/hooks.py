@@ -15,7 +15,8 @@ from trunkline.sim.cast.cast_world import CastWorld
 from trunkline.sim.cast.nonsense import talk_nonsense
 from trunkline.sim.events.script import HookCancelled, HookRedirected, HookRewrote, SaidTwice
 from trunkline.sim.scenario.model.hooks import Hook, HookWhen
-from trunkline.sim.scenario.names import fill, text_matches
+from trunkline.sim.scenario.templates import fill
+from trunkline.sim.scenario.text_pattern import text_matches
 
 IsAt = Callable[[str, Address], bool]
 #: lets a hook work on a message, and returns what it answers by itself

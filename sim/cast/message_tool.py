@@ -19,8 +19,8 @@ from trunkline.core.well_formed import describe
 from trunkline.sim.cast.cast_world import CastWorld, NamedMessage
 from trunkline.sim.events import actions, hands, script
 from trunkline.sim.scenario.model.agent_actions import ActAction, SendAction
-from trunkline.sim.scenario.names import fill
 from trunkline.sim.scenario.place_refs import as_target
+from trunkline.sim.scenario.templates import fill
 
 #: a tag that names another message than that of the turn
 _REPLY_TAG = re.compile(r"\[\[[ \t]*reply_to[ \t]*:[ \t]*([^\[\]\s]+)[ \t]*\]\]", re.IGNORECASE)

@@ -21,7 +21,8 @@ from trunkline.sim.cast.hands import sized
 from trunkline.sim.cast.working_agents import FAILED
 from trunkline.sim.events.hands import WorkerAnswered, WorkerDied, WorkerReported, WorkerTook
 from trunkline.sim.scenario.model.hands import ProgressReport, WorkerRule, WorkerSpec
-from trunkline.sim.scenario.names import fill, text_matches
+from trunkline.sim.scenario.templates import fill
+from trunkline.sim.scenario.text_pattern import text_matches
 from trunkline.sim.store.outside import OutsideStore
 
 #: seconds after which a worker tries again what the disk refused

@@ -30,7 +30,7 @@ from trunkline.sim.platforms.rooms import Room, WorldPort
 from trunkline.sim.platforms.threads import Threads
 from trunkline.sim.platforms.tokens import AccountTokens
 from trunkline.sim.platforms.webhooks import Webhooks
-from trunkline.sim.scenario.model.rules import lost_to
+from trunkline.sim.scenario.model.abilities import lost_to
 from trunkline.sim.scenario.model.world import AccountSpec, PlatformSpec, idempotency_of
 
 

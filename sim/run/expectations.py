@@ -24,8 +24,8 @@ from trunkline.sim.scenario import PlaceRef, ScenarioFile
 from trunkline.sim.scenario.config_reloads import agents_of
 from trunkline.sim.scenario.model.hands import ExpectedDelegation, ExpectedGiven
 from trunkline.sim.scenario.model.scenario import ExpectedEvent, ExpectedMessage
-from trunkline.sim.scenario.names import expected_text_matches, text_matches
 from trunkline.sim.scenario.place_refs import is_session_key
+from trunkline.sim.scenario.text_pattern import expected_text_matches, text_matches
 
 # Compares delegations, and what agents were given, with what a scenario expects of them.
 

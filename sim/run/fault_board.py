@@ -18,9 +18,9 @@ from trunkline.sim.run.reached import ReachedParts
 from trunkline.sim.scenario import PlaceRef
 from trunkline.sim.scenario.model.faults import Fault
 from trunkline.sim.scenario.model.steps import PLACES
-from trunkline.sim.scenario.names import text_matches
+from trunkline.sim.scenario.text_pattern import text_matches
 from trunkline.sim.store.disk import Disk
-from trunkline.sim.store.outside import damage
+from trunkline.sim.store.preloaded import damage
 from trunkline.sim.store.server import StoreServer
 
 #: a connection that goes silent: this strikes a connection, and not the account for a period

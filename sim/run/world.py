@@ -35,7 +35,7 @@ from trunkline.sim.run.reached import ReachedParts
 from trunkline.sim.scenario import PlaceRef, ScenarioFile
 from trunkline.sim.scenario.names import PluginError, plugin_of
 from trunkline.sim.store.disk import Disk
-from trunkline.sim.store.outside import write_stored
+from trunkline.sim.store.preloaded import write_stored
 from trunkline.sim.store.server import StoreServer
 from trunkline.sim.store.store_reuse import ReusableStore
 

@@ -17,18 +17,10 @@ from trunkline.sim.events import BODIES
 from trunkline.sim.scenario import place_refs
 from trunkline.sim.scenario.checks.bindings import check_bound, children, spawning
 from trunkline.sim.scenario.checks.references import ACTIONS, REFERENCES
+from trunkline.sim.scenario.model.abilities import ABILITIES
 from trunkline.sim.scenario.model.agent_actions import LAST
-from trunkline.sim.scenario.model.rules import ABILITIES
 from trunkline.sim.scenario.model.world import BUTTONLESS, CALLS, PLATFORMS, POLLLESS, THREADLESS, WorldSpec
-from trunkline.sim.scenario.names import (
-    HOOK_SLOTS,
-    Names,
-    select,
-    steps_of,
-    template_problem,
-    unknown_invariant,
-    unknown_word,
-)
+from trunkline.sim.scenario.names import Names, unknown_invariant, unknown_word
 from trunkline.sim.scenario.step_rules import (
     CALL_ACTIONS,
     check_actions,
@@ -39,6 +31,8 @@ from trunkline.sim.scenario.step_rules import (
     listed,
     say_ids,
 )
+from trunkline.sim.scenario.templates import HOOK_SLOTS, template_problem
+from trunkline.sim.scenario.tree_paths import select, steps_of
 
 _DEFAULT_AGENTS = ("main",)
 #: where agents are declared

@@ -15,8 +15,8 @@ from trunkline.sim.run.expectations import transcripts_of
 from trunkline.sim.run.reached import parts_of
 from trunkline.sim.scenario import ScenarioError, ScenarioFile, load_text
 from trunkline.sim.scenario.edit import text_of, tree_of
-from trunkline.sim.scenario.names import exact_pattern
 from trunkline.sim.scenario.place_refs import is_session_key
+from trunkline.sim.scenario.text_pattern import exact_pattern
 
 _REMARK = "Saved by Trunkline from an observed run. Run it: trunkline run THIS-FILE"
 #: kinds of events that record an outcome

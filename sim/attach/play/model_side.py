@@ -18,7 +18,8 @@ from trunkline.sim.scenario import ScenarioFile
 from trunkline.sim.scenario.model.faults import Fault
 from trunkline.sim.scenario.model.scenario import AgentRule
 from trunkline.sim.scenario.model.steps import ScriptStep
-from trunkline.sim.scenario.names import fill, text_matches
+from trunkline.sim.scenario.templates import fill
+from trunkline.sim.scenario.text_pattern import text_matches
 from trunkline.sim.wire.model.replies import Break, ModelReply, ends_early, fails, never_answers, resets, text_said
 from trunkline.sim.wire.model.server import Asked
 

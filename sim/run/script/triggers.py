@@ -9,7 +9,7 @@ from trunkline.sim.events.world import PeerSaid, PlatformConfirmed, PlatformConf
 from trunkline.sim.index.marks import answers_in, questions_in, unique_marks
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario.model.steps import PLACES, When
-from trunkline.sim.scenario.names import text_matches
+from trunkline.sim.scenario.text_pattern import text_matches
 
 #: events about a message of a person, which do not have its text
 OF_A_MESSAGE = (PlatformPushed, PlatformConfirming, PlatformConfirmed)

@@ -22,7 +22,7 @@ from trunkline.sim.platforms.rooms import Room
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario.model.faults import Fault
 from trunkline.sim.scenario.model.steps import ReplayStep, RotateStep, ScriptStep, WebhookStep
-from trunkline.sim.scenario.names import text_matches
+from trunkline.sim.scenario.text_pattern import text_matches
 
 #: seconds between the messages of an album
 _BETWEEN = 0.25

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from trunkline.core.channels.capabilities import check_capabilities
 from trunkline.core.config.files.problems import Path, ProblemReport, advice
 from trunkline.core.values import Capabilities, Idempotency
+from trunkline.sim.scenario.model.abilities import lost_to
 from trunkline.sim.scenario.model.faults import Fault
-from trunkline.sim.scenario.model.rules import lost_to
 from trunkline.sim.scenario.model.scenario import Scenario
 from trunkline.sim.scenario.model.world import AccountSpec, PlatformSpec, WorldSpec, idempotency_of, not_ready
 from trunkline.sim.scenario.place_refs import place_if_known

@@ -7,8 +7,8 @@ from trunkline.core.config.files.problems import Path, ProblemReport, shown
 from trunkline.core.reasons import Reason
 from trunkline.sim.events import BODIES
 from trunkline.sim.scenario.model.steps import PLACES
-from trunkline.sim.scenario.names import select, steps_of
 from trunkline.sim.scenario.step_rules import items, listed
+from trunkline.sim.scenario.tree_paths import select, steps_of
 
 #: where texts are expected as a whole, with something else beside them that can fail
 _COUNTED = (

@@ -11,7 +11,7 @@ from trunkline.core.channels import rules_for
 from trunkline.core.config import Duration, Model
 from trunkline.core.config.base import Flag
 from trunkline.core.values import DeliveryMode, Idempotency
-from trunkline.sim.scenario.model.rules import ABILITIES
+from trunkline.sim.scenario.model.abilities import ABILITIES
 from trunkline.sim.scenario.shorthand import as_crowd, as_list, as_names
 
 #: platforms without rooms, whose conversations are calls

@@ -10,7 +10,7 @@ from trunkline.sim.platforms import FakePlatform
 from trunkline.sim.platforms.actions.message_board import BoardMessage, PostedMessage
 from trunkline.sim.platforms.actions.server import buttons_of
 from trunkline.sim.run.world import World
-from trunkline.sim.scenario.names import text_matches
+from trunkline.sim.scenario.text_pattern import text_matches
 
 #: who wrote a message: any bot, or any person
 BOT, PEOPLE = "bot", "people"

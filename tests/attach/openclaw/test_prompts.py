@@ -4,7 +4,7 @@ import pytest
 
 from trunkline.sim.attach.profile_files import load_profile, profile_path
 from trunkline.sim.attach.scripted_model import MarkedModel, ScriptedAnswer
-from trunkline.sim.scenario.names import text_matches
+from trunkline.sim.scenario.text_pattern import text_matches
 
 PROFILE = load_profile(profile_path("openclaw"))
 

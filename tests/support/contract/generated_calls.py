@@ -20,7 +20,8 @@ from tests.support.paths import SCENARIO_FILES
 from tests.support.scenario.own_defects import FILES
 from trunkline.core.records.rows import BrokenRow, Unfinished
 from trunkline.core.store.commands import SetAsideBroken, Write
-from trunkline.core.store.mailbox import FindCursor, ReadOutcomes, SaveCursor
+from trunkline.core.store.cursors import FindCursor, SaveCursor
+from trunkline.core.store.mailbox import ReadOutcomes
 from trunkline.core.store.operators.bindings import ReadBindingsOverview
 from trunkline.core.store.operators.present import ReadPresent
 from trunkline.core.store.queries import CountIntents, CountPurgeable, FindHolder

@@ -2,7 +2,7 @@
 
 import sqlite3
 
-from trunkline.core.store.mailbox import FindCursor, SaveCursor
+from trunkline.core.store.cursors import FindCursor, SaveCursor
 
 _SAVE = (
     "INSERT INTO cursors (channel, account, name, value) VALUES (?, ?, ?, ?)"

@@ -6,7 +6,7 @@ import sqlite3
 import pytest
 
 from tests.support.for_each import for_each
-from trunkline.core.store import commands, delegations, mailbox, queries, schedule
+from trunkline.core.store import commands, cursors, delegations, mailbox, queries, schedule
 from trunkline.core.store.commands import Write
 from trunkline.core.store.operators import bindings, erasure, hands, present, queue, sessions
 from trunkline.core.store.queries import Read
@@ -26,7 +26,10 @@ def declared(module, base):
     ]
 
 
-MODULES = (*(commands, queries, delegations, mailbox, schedule), *(bindings, erasure, hands, present, queue, sessions))
+MODULES = (
+    *(commands, queries, cursors, delegations, mailbox, schedule),
+    *(bindings, erasure, hands, present, queue, sessions),
+)
 
 
 @for_each("command", [kind for module in MODULES for kind in declared(module, Write)])

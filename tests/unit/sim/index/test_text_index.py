@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trunkline.sim.index.answer_parts import HeldTexts, TextIndex
 from trunkline.sim.index.asked_places import Peaks
+from trunkline.sim.index.text_index import HeldTexts, TextIndex
 
 TEXTS = st.text("ab", max_size=40)
 

@@ -19,7 +19,7 @@ from trunkline.sim.scenario.config_reloads import agents_of, merged
 from trunkline.sim.scenario.model.steps import ReloadStep
 from trunkline.sim.scenario.model.world import PreloadedSession
 from trunkline.sim.scenario.place_refs import is_session_key
-from trunkline.sim.store.outside import write_stored
+from trunkline.sim.store.preloaded import write_stored
 
 GOOD = FIXTURES / "scenarios_good" / "lighthouse.yaml"
 BASE = GatewayConfig.model_validate(

@@ -10,8 +10,8 @@ from trunkline.sim.scenario import load_text, schema_text
 from trunkline.sim.scenario.model.agent_actions import AgentAction
 from trunkline.sim.scenario.model.scenario import Scenario
 from trunkline.sim.scenario.model.steps import ScriptStep
-from trunkline.sim.scenario.names import SLOTS, fill, template_problem
 from trunkline.sim.scenario.step_rules import AGENT_ACTIONS, STEP_ACTIONS
+from trunkline.sim.scenario.templates import SLOTS, fill, template_problem
 
 
 def test_every_field_is_in_the_reference() -> None:
