@@ -10,6 +10,8 @@ from trunkline.app.cli.options import DEFAULT_LOOKS, DEFAULT_PLUGINS, LooksOptio
 from trunkline.core import VERSION
 from trunkline.core.errors import UsageError
 
+#: an example of each command, a line each, for the end of its ``--help``
+_EXAMPLES = Path(__file__).with_name("examples.txt")
 #: what people come for -> its commands, in the order of the overview, and where the function of each is, below
 #: `trunkline.app.cli`
 _GROUPS = {
@@ -124,7 +126,17 @@ def dispatch(arguments: Sequence[str]) -> int:
             said = f"{command} takes no more arguments: {' '.join(error.unused_tokens or ())}"
         raise UsageError(f"{said}\nTry: {command} --help") from error
     if asks:
-        from trunkline.app.cli.examples import examples_of
-
         print(f"\n{examples_of(words)}")
     return code if isinstance(code, int) else 0
+
+
+def examples_of(words: Sequence[str]) -> str:
+    """The examples of the named command and of its subcommands; for none the first of all."""
+    command = ["trunkline"]
+    lines = _EXAMPLES.read_text(encoding="utf-8").splitlines()
+    found = lines[:1]
+    for word in words:
+        of_word = [line for line in lines if line.split()[: len(command) + 1] == [*command, word]]
+        if of_word:
+            command, found = [*command, word], of_word
+    return "\n".join(["Examples:" if len(found) > 1 else "Example:", *(f"  {line}" for line in found)])

@@ -19,6 +19,7 @@ from trunkline.core.records.bindings import SessionBindingRecord
 from trunkline.core.runtime.queue_admin import QueueAdmin
 from trunkline.core.store.commands import PurgeIntents
 from trunkline.core.store.delegations import HandPost
+from trunkline.core.store.opening import open_store
 from trunkline.core.store.operators.erasure import Erased, ErasePerson
 from trunkline.core.store.operators.hands import HandPosted
 from trunkline.core.store.operators.queue import ChangeQueue, QueueChanges
@@ -62,11 +63,7 @@ class FileGateway(QueueAdmin):
             raise _refused(error) from error
 
     def _opened(self, *, change: bool, today: bool = True) -> AbstractContextManager[sqlite3.Connection]:
-        if isinstance(self._store, Path):
-            return open_to_change(self._store) if change else (open_to_read if today else reading)(self._store)
-        from trunkline.core.store.postgres.migrate import open_server
-
-        return open_server(self._store)
+        return open_store(self._store, open_to_change if change else open_to_read if today else reading)
 
     @contextmanager
     def _changing(self) -> Generator[sqlite3.Connection]:

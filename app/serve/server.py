@@ -7,6 +7,8 @@ import threading
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -34,7 +36,7 @@ from trunkline.core.agent import Agent
 from trunkline.core.agents.factory import prepare, running
 from trunkline.core.config.base import is_loopback
 from trunkline.core.env import Env, system_env
-from trunkline.core.errors import ConfigError, UsageError
+from trunkline.core.errors import ConfigError, StoreError, StoreTooNew, UsageError
 from trunkline.core.events import Body, Event, EventLog, EventSink, delivery, gateway, leases, trace
 from trunkline.core.events.adapters import AdapterConnected, DeliveryFailed, UpdateDropped, WebhookRefused
 from trunkline.core.gateway import Gateway
@@ -45,7 +47,9 @@ from trunkline.core.http.page.routes import page_routes
 from trunkline.core.http.served import Served
 from trunkline.core.http.server import HttpServer
 from trunkline.core.reasons import Reason
+from trunkline.core.store.opening import open_store
 from trunkline.core.store.sqlite.connection import connect_file
+from trunkline.core.store.sqlite.offline.opening import reading
 from trunkline.core.store.sqlite.store import SqliteStore
 from trunkline.core.values import IntentState
 
@@ -384,10 +388,20 @@ async def serving(
 
 async def _run(settings: Settings, gateway: Gateway) -> None:
     """Run a gateway, once its store is one that it knows, if that is to be waited for."""
-    while settings.config.newer_store == "wait" and (why := await anyio.to_thread.run_sync(settings.newer_store)):
+    look = partial(_look_for_newer, settings.server or settings.store)
+    while settings.config.newer_store == "wait" and (why := await anyio.to_thread.run_sync(look)):
         LOGGER.warning("waiting for a store that this version knows: %s", why)
         await anyio.sleep(_LOOK_AGAIN)
     await gateway.run()
+
+
+def _look_for_newer(store: Path | str) -> str:
+    """Why a store is for a newer version only; empty: it is not, or the start says what else is wrong."""
+    try:
+        with open_store(store, reading):
+            return ""
+    except StoreError as error:
+        return error.facts if isinstance(error, StoreTooNew) else ""
 
 
 def _opened(log: EventLog) -> anyio.Event:

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,9 +14,8 @@ from trunkline.core.config.files.faults import FileKind, explain_placed_fault
 from trunkline.core.config.files.problems import ProblemReport, shown
 from trunkline.core.config.files.yaml_reader import parse, read_text
 from trunkline.core.config.secrets import Secret
-from trunkline.core.errors import ConfigError, StoreError, StoreTooNew
+from trunkline.core.errors import ConfigError
 from trunkline.core.store.postgres.address import is_address, server_address
-from trunkline.core.store.sqlite.offline.opening import reading
 
 KIND = FileKind(model=ServeConfig, name="the configuration")
 _BEGIN = "a configuration begins with one of its fields, such as `agents:`"
@@ -71,19 +69,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         if server_address(given).has_password:
             raise ConfigError("`store` has a password: move the address to where `store: {env: NAME}` names it")
         return given
-
-    def newer_store(self) -> str:
-        """Why the store is for a newer version only; empty: it is not, or the start says what else is wrong."""
-        url, opened = self.server, partial(reading, self.store)
-        if url is not None:
-            from trunkline.core.store.postgres.migrate import open_server
-
-            opened = partial(open_server, url)
-        try:
-            with opened():
-                return ""
-        except StoreError as error:
-            return error.facts if isinstance(error, StoreTooNew) else ""
 
     @property
     def store_name(self) -> str:

@@ -1,9 +1,10 @@
 """Endpoints as values, of which the table of paths, the OpenAPI document and the commands of operators are made."""
 
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Self, TypeVar
 
 import msgspec
+from msgspec import Meta
 
 from trunkline.core.http.clients import Caller, Disconnect, Reach, Scope
 
@@ -12,6 +13,12 @@ if TYPE_CHECKING:
 
 A = TypeVar("A")
 JSON = "application/json"
+# Types of parameters that several endpoints have.
+Limit = Annotated[int, Meta(ge=1, le=500, description="How many rows the page has at most.")]
+Cursor = Annotated[str, Meta(max_length=2000, description="The `next` of the page before; empty: the beginning.")]
+#: a text that names something
+Name = Annotated[str, Meta(min_length=1, max_length=2000)]
+Seconds = Annotated[float, Meta(ge=0, le=1e10)]
 
 
 class VerbCall(msgspec.Struct, frozen=True, kw_only=True):

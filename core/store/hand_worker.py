@@ -5,8 +5,6 @@ runs now, at the next start.
 """
 
 import sqlite3
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
@@ -18,8 +16,8 @@ from trunkline.core.hands.port import HandTask, task_of
 from trunkline.core.records.delegations import DelegationRow
 from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.store.delegations import HandPost, PostToGateway, PostVerb, TakeTask
+from trunkline.core.store.opening import open_store
 from trunkline.core.store.operators.hands import HandPosted
-from trunkline.core.store.postgres.address import is_address
 from trunkline.core.store.sqlite.handlers import execute
 from trunkline.core.store.sqlite.lease import holder_of
 from trunkline.core.store.sqlite.offline.opening import in_transaction, open_to_change
@@ -29,14 +27,6 @@ from trunkline.core.well_formed import plain_text, well_formed
 
 #: what a worker may say of its own work
 _OUTCOMES = (HandOutcome.OK, HandOutcome.ERROR)
-
-
-def _opening(store: Path | str) -> Callable[[], AbstractContextManager[sqlite3.Connection]]:
-    if isinstance(store, Path) or not is_address(store):
-        return partial(open_to_change, Path(store))
-    from trunkline.core.store.postgres.migrate import open_server
-
-    return partial(open_server, store)
 
 
 class HandWorker:
@@ -49,7 +39,7 @@ class HandWorker:
     """
 
     def __init__(self, store: Path | str, *, name: str = "worker", env: Env | None = None) -> None:
-        self._opened = _opening(store)
+        self._opened = partial(open_store, store, open_to_change)
         #: as it is shown to operators
         self.name = name
         self._env = system_env() if env is None else env

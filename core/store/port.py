@@ -82,10 +82,7 @@ class Store(Protocol):
         ...
 
     async def listen(self, heard: Callable[[], None]) -> None:
-        """Call `heard` whenever another process has left something, where the store is notified of it.
-
-        Notifications may be lost: who listens also looks from time to time.
-        """
+        """Call `heard` when a notification says that another process has left something; some may be lost."""
         ...
 
     async def scrub(self) -> None:

@@ -10,7 +10,6 @@ from trunkline.core.channels import ChannelAdapter
 from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import ReplyPlan, plan_reply
 from trunkline.core.delivery.answers import AnswerFacts, decide_answer
-from trunkline.core.delivery.recovery import RecoveryAction, RecoveryDecision
 from trunkline.core.errors import DelegationRefused, Refused
 from trunkline.core.events import Body, gateway
 from trunkline.core.gateway import Gateway
@@ -26,12 +25,6 @@ from trunkline.sim.bugs.turn_wrappers import TurnWrapper, each_turn
 from trunkline.sim.bugs.wiring import Wiring
 from trunkline.sim.bugs.wrappers import AdapterWrapper, HearingWrapper, PartlyDeaf, changing_sends, swallowing, wrapping
 from trunkline.sim.store.rewired import RewiredStore
-
-
-@bug("recovery-resends-blindly", deciding("recover"), reports=("B108",), caught_by=("D4",))
-def _replay_blindly(_left: Any, **_: Any) -> RecoveryDecision:
-    """An entry that was accepted but not acked before a crash is indistinguishable from an unsent one."""
-    return RecoveryDecision(action=RecoveryAction.SEND, reason=Reason.RECOVERED)
 
 
 @bug("dedupe-forgets-on-restart", reports=("B013",), caught_by=("D7",))

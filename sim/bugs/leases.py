@@ -138,7 +138,7 @@ def _trust_a_look(connection: Any) -> None:
 @bug("commit-repeated-blindly", _connection, caught_by=("V1",))
 def _repeat(connection: Any) -> None:
     """A commit whose answer is lost counts as not made, and its batch is committed again."""
-    connection.was_committed = lambda: setattr(connection, "doubt", "")
+    connection.look_up_commit = lambda: setattr(connection, "doubt", "")
 
 
 @bug("standby-is-behind", _connection, caught_by=("D5", "L1", "W3"))

@@ -134,8 +134,9 @@ def _roll_back(c: sqlite3.Connection) -> None:
         c.execute("UPDATE inbox SET state = 'pending' WHERE id = ?", last)
 
 
+@bug("recovery-resends-blindly", deciding("recover"), reports=("B108",), caught_by=("D4",))
 def replay_uncounted(_left: Any, **_: Any) -> RecoveryDecision:
-    """Send every intent that is found at the start, whatever its age and its attempts."""
+    """An entry that was accepted but not acked before a crash is indistinguishable from an unsent one."""
     return RecoveryDecision(action=RecoveryAction.SEND, reason=Reason.RECOVERED)
 
 

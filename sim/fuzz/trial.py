@@ -140,7 +140,7 @@ def _own_findings(file: ScenarioFile, played: PlayedRun, text: str) -> list[Fuzz
         body = event.body
         if not isinstance(body, ProcessCrashed) or event.cause is not None or meant:
             continue
-        # It does not begin, or go on for long, without its server.
+        # No process begins, or goes on for long, without its server.
         if not body.why.startswith(_MEANT) and not body.why.endswith(AWAY):
             where = " < ".join(reversed(body.frames[-2:]))
             made.append(FuzzFinding(kind="DIED", culprit=body.why.partition("(")[0], summary=f"{body.why} {where}"))

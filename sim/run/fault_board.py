@@ -37,8 +37,6 @@ def where(body: Body) -> Address | None:
 
 #: faults that hold for a while
 _LASTING = ("boot", "connect", "mirror", "ready", "server")
-#: seconds after which a refused write is surely tried again
-_RETRIED = 6.0
 #: faults of a server that strike when they are armed
 AT_ONCE = ("restart", "failover")
 
@@ -205,17 +203,9 @@ class WorldFaults(ABC):
     wire_side: bool = False
     reached: ReachedParts
 
-    #: the run is not at rest before
-    held_until: float = 0.0
-
     @abstractmethod
-    def now(self) -> float: ...
-
-    @abstractmethod
-    def call_at(self, when: float, call: Callable[..., object], *args: object) -> None: ...
-
-    @abstractmethod
-    def poke(self) -> None: ...
+    def hold(self, lasts: float) -> None:
+        """Keep the run from its rest while a server cannot be reached: what waits for it is nowhere recorded."""
 
     @abstractmethod
     def place(self, text: str) -> PlaceRef:
@@ -234,7 +224,7 @@ class WorldFaults(ABC):
             self.reached.note(fault)
             self._strike(fault, "every session ends")
             self.disk.strike_at_once(fault.do, fault.for_)
-            self._hold(fault.for_)
+            self.hold(fault.for_)
             return
         self.faults.arm(fault)
         if fault.on == "connect":
@@ -355,10 +345,5 @@ class WorldFaults(ABC):
             return None
         struck = FaultFired(fault=f"server/{do}", detail="", lasts=found.for_)
         self.log.recorder("sim", process).record(struck)
-        self._hold(found.for_)
+        self.hold(found.for_)
         return found.for_
-
-    def _hold(self, lasts: float) -> None:
-        """Keep the run from its rest while a server cannot be reached: what waits for it is nowhere recorded."""
-        self.held_until = max(self.held_until, self.now() + lasts + _RETRIED)
-        self.call_at(self.held_until, self.poke)

@@ -43,6 +43,8 @@ from trunkline.sim.store.store_reuse import ReusableStore
 
 #: seconds by which the end of what has become too old may be late
 _SLACK = 5.0
+#: seconds after which a refused write is surely tried again
+_RETRIED = 6.0
 _HOOKS, _MIRROR, _ANSWER = "hooks of", "mirror of", "an answer to"
 #: final states of an intent that leave something in a transcript
 _MIRRORED = (IntentState.DELIVERED, IntentState.PARTIAL, IntentState.MISPLACED)
@@ -218,6 +220,8 @@ class World(WorldFaults):
         self.wire_side = False
         self.ids_from = 0
         self.loop = loop
+        #: the run is not at rest before
+        self.held_until = 0.0
         #: seconds by which the wall clock of the gateway's machine was set
         self.clock_set_by = 0.0
         self._context = contextvars.copy_context()
@@ -288,6 +292,10 @@ class World(WorldFaults):
     def poke(self) -> None:
         """Check for rest after a change that records no event."""
         self.progress.look()
+
+    def hold(self, lasts: float) -> None:
+        self.held_until = max(self.held_until, self.now() + lasts + _RETRIED)
+        self.call_at(self.held_until, self.poke)
 
     def name_message(self, place: Address, message_id: str, name: str) -> None:
         """Set the scenario's name of a message, for readable ids in the trace."""

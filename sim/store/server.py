@@ -125,10 +125,10 @@ class SimPgDb(PgDb):
         super().__init__(connect, 64)
         self._network = connection
 
-    async def hear(self) -> None:
-        ear: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._network.server.ears.append(ear)
-        await ear
+    async def wait_for_notification(self) -> None:
+        listener: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._network.server.listeners.append(listener)
+        await listener
 
     async def transact(self, writes: Sequence[PendingWrite]) -> list[Any]:
         self._network.leave()
@@ -153,7 +153,7 @@ class StoreServer(Disk):
         #: what the standby has not yet: when it was begun, and the state before
         self._behind: list[tuple[float, bytes, int]] = []
         #: gateways that wait for a notification
-        self.ears: list[asyncio.Future[None]] = []
+        self.listeners: list[asyncio.Future[None]] = []
 
     def connect(self, node: Node | None = None) -> SimPgDb:
         """A connection of a process, as in production but running inline in the simulated loop."""
@@ -202,11 +202,11 @@ class StoreServer(Disk):
 
     def notify(self, *, left: bool) -> None:
         """Wake the gateways that listen, unless the notification is lost."""
-        if left and self.ears and self.strike("drop", 0) is None:
-            ears, self.ears = self.ears, []
+        if left and self.listeners and self.strike("drop", 0) is None:
+            listeners, self.listeners = self.listeners, []
             # Those of processes that were stopped are cancelled.
-            for ear in [ear for ear in ears if not ear.done()]:
-                ear.set_result(None)
+            for listener in [listener for listener in listeners if not listener.done()]:
+                listener.set_result(None)
 
 
 def _lost(said: str) -> sqlite3.OperationalError:

@@ -12,8 +12,7 @@ import pytest
 from tests.support.for_each import for_each
 from tools.docs import command_paths
 from trunkline.app.cli import stored_help
-from trunkline.app.cli.commands import COMMANDS, app
-from trunkline.app.cli.examples import examples_of
+from trunkline.app.cli.commands import COMMANDS, app, examples_of
 
 
 def is_called(words):

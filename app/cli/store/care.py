@@ -108,13 +108,13 @@ def migrate_(store: str, /, *, json: Json = False) -> int:
     store:
         The store file, or `postgresql://USER@HOST/DATABASE?schema=NAME`.
     """
-    ran = _in_words(lambda: _migrated(store))
+    ran = _in_words(lambda: _migrate_store(store))
     shown = server_address(store).shown if is_address(store) else store
     line = f"migrated: {shown}, {count(ran, 'migration')}" if ran else f"nothing to migrate: {shown}"
     return print_answer("store", {"verb": "migrate", "store": shown, "ran": ran}, [line], json=json)
 
 
-def _migrated(store: str) -> int:
+def _migrate_store(store: str) -> int:
     if not is_address(store):
         with open_to_change(Path(store), today=False) as connection:
             return migrate(connection) + contract(connection)

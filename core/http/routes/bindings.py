@@ -6,8 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from trunkline.core.http.clients import Scope
-from trunkline.core.http.endpoint import Call, Endpoint, Verb, VerbCall
-from trunkline.core.http.routes.pages import Name, Seconds
+from trunkline.core.http.endpoint import Call, Endpoint, Name, Seconds, Verb, VerbCall
 from trunkline.core.reasons import Reason
 from trunkline.core.records.bindings import ConversationRef, Placement, SessionBindingRecord, TargetKind
 from trunkline.core.store.operators.bindings import BindingsOverview, ReadBindingsOverview

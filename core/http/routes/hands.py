@@ -7,8 +7,7 @@ from msgspec import Meta
 
 from trunkline.core.hands.port import ClientTask, Delegated
 from trunkline.core.http.clients import Scope
-from trunkline.core.http.endpoint import Call, Endpoint, Verb, VerbCall
-from trunkline.core.http.routes.pages import Limit, Name
+from trunkline.core.http.endpoint import Call, Endpoint, Limit, Name, Verb, VerbCall
 from trunkline.core.states.delegation import CallbackState, HandOutcome, WorkState
 from trunkline.core.store.delegations import DelegationFilter, HandPost, PostVerb
 from trunkline.core.store.operators.hands import (

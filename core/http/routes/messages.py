@@ -9,8 +9,7 @@ from msgspec import Meta
 from trunkline.core.errors import SendFailed, UsageError
 from trunkline.core.gateway import Gateway
 from trunkline.core.http.clients import Scope
-from trunkline.core.http.endpoint import Call, Endpoint
-from trunkline.core.http.routes.pages import Name
+from trunkline.core.http.endpoint import Call, Endpoint, Name
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.sends.api import Broadcasted, SendMessage, SendOutcome, Target, spread
 from trunkline.core.values import Poll

@@ -7,8 +7,7 @@ from msgspec import Meta
 
 from trunkline.core.errors import InvalidCall
 from trunkline.core.http.clients import Scope
-from trunkline.core.http.endpoint import Verb, VerbCall
-from trunkline.core.http.routes.pages import Cursor, Limit, Name, Seconds
+from trunkline.core.http.endpoint import Cursor, Limit, Name, Seconds, Verb, VerbCall
 from trunkline.core.store.operators.queue import (
     InspectIntent,
     IntentInspection,

@@ -6,8 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from trunkline.core.http.clients import Scope
-from trunkline.core.http.endpoint import Call, Endpoint, Verb, VerbCall
-from trunkline.core.http.routes.pages import Cursor, Limit
+from trunkline.core.http.endpoint import Call, Cursor, Endpoint, Limit, Verb, VerbCall
 from trunkline.core.store.operators import sessions
 from trunkline.core.store.operators.erasure import Erased, Erasure, ListErasures
 

@@ -168,7 +168,7 @@ class PgConnection(ServerConnection):
         self.execute("LISTEN trunkline")
         return self
 
-    def hear(self) -> bool:
+    def read_notifications(self) -> bool:
         """Read the notifications that have come; whether one is about this store."""
         try:
             return self.address.schema in [notice.payload for notice in self.raw.notifies(timeout=0)]

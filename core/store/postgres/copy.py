@@ -68,7 +68,8 @@ def copy_to_server(file: Path, url: str) -> CopiedStore:
             begun = _begin(target)
             tables = tuple(_tables(source))
             for table in tables if begun else ():
-                _send(source, target, table)
+                if table.name not in _LAST:
+                    _send(source, target, table)
             target.execute("BEGIN IMMEDIATE")
             if begun:
                 _send_last(source, target, [table for table in tables if table.name in _LAST])
@@ -118,11 +119,8 @@ def _snapshot(file: Path) -> Generator[sqlite3.Connection]:
 
 
 def _tables(source: sqlite3.Connection) -> Iterator[_Table]:
-    """Every table; what counts the numbers of others comes last, as their rows move it."""
-    names = source.execute(
-        "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name = 'sqlite_sequence', name"
-    )
-    for (name,) in names.fetchall():
+    """Every table."""
+    for (name,) in source.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
         about = source.execute("SELECT name, pk FROM pragma_table_info(?)", (name,)).fetchall()
         key = ", ".join(column for column, place in sorted(about, key=lambda row: row[1]) if place)
         yield _Table(name, tuple(column for column, _ in about), key or "name")
@@ -130,8 +128,6 @@ def _tables(source: sqlite3.Connection) -> Iterator[_Table]:
 
 def _send(source: sqlite3.Connection, target: PgConnection, table: _Table) -> None:
     """Send the rows of a table that the server does not have: it has the first ones, by their key."""
-    if table.name in _LAST:
-        return
     (there,) = target.execute(f"SELECT count(*) FROM {table.name}").fetchone()  # noqa: S608 -- a name of ours
     rows = source.execute(f"{table.rows} LIMIT -1 OFFSET {there}")
     while part := rows.fetchmany(_PART):

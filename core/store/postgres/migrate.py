@@ -62,6 +62,12 @@ def is_copied_into(connection: PgConnection) -> bool:
     return connection.execute(f"SELECT to_regclass('{COPYING}') IS NOT NULL").fetchone()[0]
 
 
+def check_whole(connection: PgConnection) -> None:
+    """Raise `StoreError` if a copy into a store is not whole."""
+    if is_copied_into(connection):
+        raise StoreError(f"{connection.shown}: a copy into it is not whole: repeat `trunkline store copy`")
+
+
 def open_migrated(address: ServerAddress, *, copying: bool = False) -> PgConnection:
     """A connection to a store of the newest version, which is created if there is none. Raises `StoreError`."""
     try:
@@ -70,8 +76,8 @@ def open_migrated(address: ServerAddress, *, copying: bool = False) -> PgConnect
         raise StoreError(f"{address.shown}: {error}") from error
     try:
         migrate(connection)
-        if not copying and is_copied_into(connection):
-            raise StoreError(f"{address.shown}: a copy into it is not whole: repeat `trunkline store copy`")
+        if not copying:
+            check_whole(connection)
     except BaseException:
         connection.close()
         raise
@@ -97,6 +103,7 @@ def open_server(url: str) -> Generator[sqlite3.Connection, None, None]:
     try:
         with closing(PgConnection(address)) as connection:
             version, _ = parts_of(number_in(connection))
+            check_whole(connection)
             if version < newest():
                 facts = f"it has version {version}, and today's is {newest()}" if version else "no gateway has used it"
                 raise StoreError(f"{address.shown}: {facts}: a gateway that starts brings it up to date")

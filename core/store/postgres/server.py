@@ -82,7 +82,7 @@ class ServerConnection:
             self.end_session()
             self.doubt = self.number
             try:
-                committed = self.was_committed()
+                committed = self.look_up_commit()
             except StoreError as unknown:
                 # Asked again by the next call, which raises it: here it would be taken for the fault of a write.
                 raise CommitInDoubt(unknown.facts, self._note) from unknown
@@ -93,7 +93,7 @@ class ServerConnection:
             if said != "COMMIT":
                 raise sqlite3.IntegrityError("a statement of the transaction had failed, so nothing was committed")
 
-    def was_committed(self) -> bool:
+    def look_up_commit(self) -> bool:
         """Look up the transaction in doubt, over a new connection.
 
         Raises `CommitInDoubt`: not known yet. Raises `StoreError` where the server does not know of it: one that was
@@ -116,9 +116,9 @@ class ServerConnection:
     def _note(self, writes: Sequence[PendingWrite], answers: list[Any]) -> None:
         self.doubtful = writes, answers
 
-    def settled(self) -> list[Any]:
+    def settle_doubt(self) -> list[Any]:
         """The results of the stories of writes whose commit was in doubt; empty without a commit."""
-        if not self.was_committed():
+        if not self.look_up_commit():
             return []
         writes, answers = self.doubtful
         return [write.story(answer) for write, answer in zip(writes, answers, strict=True)]
@@ -127,8 +127,8 @@ class ServerConnection:
 class SessionLock:
     """The `ProcessLock` of a process that works a store on a server."""
 
-    def __init__(self, name: str = f"{platform.node()}:{os.getpid()}") -> None:
-        self.name = name
+    def __init__(self, name: str = "") -> None:
+        self.name = name or f"{platform.node()}:{os.getpid()}"
         self.connection: ServerConnection | None = None
         #: the session that holds the lock
         self._held: object | None = None
@@ -177,29 +177,29 @@ class PgDb(Db):
     shown = ""
 
     #: opens another connection, to which notifications come
-    open_ear: Callable[[], Any]
-    _ear: Any = None
+    open_listener: Callable[[], Any]
+    _listener: Any = None
 
-    async def hear(self) -> None:
+    async def wait_for_notification(self) -> None:
         """Wait for a notification, or for a new connection to get them. Raises `sqlite3.Error`."""
-        if self._ear is None or self._ear.session is None:
-            await anyio.to_thread.run_sync(lambda: setattr(self, "_ear", self.open_ear()))
+        if self._listener is None or self._listener.session is None:
+            await anyio.to_thread.run_sync(lambda: setattr(self, "_listener", self.open_listener()))
             return
         heard = False
         while not heard:
-            await anyio.wait_readable(self._ear.raw)
-            heard = self._ear.hear()
+            await anyio.wait_readable(self._listener.raw)
+            heard = self._listener.read_notifications()
 
     async def close(self) -> None:
         await super().close()
-        if self._ear is not None:
-            self._ear.close()
+        if self._listener is not None:
+            self._listener.close()
 
     async def transact(self, writes: Sequence[PendingWrite]) -> list[Any]:
         """See `Db.transact`. If the last commit was in doubt, `writes` begins with those of it."""
         connection: Any = self._conn  # pyright: ignore[reportUnknownMemberType]
         if connection.doubt:
-            known = await self.run(lambda _: connection.settled())
+            known = await self.run(lambda _: connection.settle_doubt())
             if known:
                 return known
         return await super().transact(writes)

@@ -104,21 +104,21 @@ def migrate(connection: sqlite3.Connection) -> int:
     untouched.
     """
     version = check_ours(connection)
-    return sum(_ran(connection, number, sql) for number, sql in migrations() if number > version)
+    return sum(_run_migration(connection, number, sql) for number, sql in migrations() if number > version)
 
 
 def contract(connection: sqlite3.Connection) -> int:
     """Contract a database; returns the number of migrations. Raises as `migrate`."""
     check_ours(connection)
     due = contracting(_number(connection), FOLDER)
-    return sum(_ran(connection, of, sql, contracts=True) for of, sql, _ in due)
+    return sum(_run_migration(connection, of, sql, contracts=True) for of, sql, _ in due)
 
 
 def _number(connection: sqlite3.Connection) -> int:
     return connection.execute(_LOOK).fetchone()[0]
 
 
-def _ran(connection: sqlite3.Connection, migration: int, sql: str, *, contracts: bool = False) -> bool:
+def _run_migration(connection: sqlite3.Connection, migration: int, sql: str, *, contracts: bool = False) -> bool:
     """Run a migration; false if another process was faster."""
     before = _number(connection)
     version, oldest = parts_of(before)
@@ -132,6 +132,6 @@ def _ran(connection: sqlite3.Connection, migration: int, sql: str, *, contracts:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         if _number(connection) != before:
-            return _ran(connection, migration, sql, contracts=contracts)
+            return _run_migration(connection, migration, sql, contracts=contracts)
         raise StoreError(f"migration {migration} failed and was undone: {error}") from error
     return True

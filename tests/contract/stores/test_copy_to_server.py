@@ -16,7 +16,7 @@ from trunkline.core.store.postgres import copy as copying
 from trunkline.core.store.postgres.address import server_address
 from trunkline.core.store.postgres.connection import PgConnection
 from trunkline.core.store.postgres.copy import copy_to_server
-from trunkline.core.store.postgres.migrate import open_migrated
+from trunkline.core.store.postgres.migrate import open_migrated, open_server
 from trunkline.core.store.sqlite.copies import NotOverwritten, restore
 from trunkline.core.store.sqlite.migrate import migrate
 from trunkline.core.store.sqlite.process_lock import FileLock
@@ -143,6 +143,8 @@ def test_a_copy_that_is_cut_off_at_a_commit_goes_on_from_there(
             if commits != 1:
                 with pytest.raises(StoreError, match="a copy into it is not whole: repeat `trunkline store copy`"):
                     open_migrated(server_address(url))
+                with pytest.raises(StoreError, match="a copy into it is not whole"), open_server(url):
+                    pass
             first = len(sent)
             assert not copy_to_server(store, url).before
             # What arrived is not sent again: only the lease and the numbers are, and the end.

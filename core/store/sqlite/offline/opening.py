@@ -48,10 +48,7 @@ def open_to_read(path: Path) -> Generator[sqlite3.Connection, None, None]:
 
 @contextmanager
 def open_to_change(path: Path, *, today: bool = True) -> Generator[sqlite3.Connection, None, None]:
-    """Open a store for changes. Raises as `open_to_read`; a file that is no store is left untouched.
-
-    Without `today`, one of an earlier version is opened, too.
-    """
+    """Open a store for changes; without `today`, also one of an earlier version. Raises as `open_to_read`."""
     with (open_to_read if today else reading)(path):
         pass
     try:

@@ -10,7 +10,7 @@ from trunkline.core.events.leases import LeaseTaken
 from trunkline.core.reasons import Reason
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
 from trunkline.sim.invariants import Judge, Status, Verdict, Violation
-from trunkline.sim.invariants.delivery.ordering import SingleClaim
+from trunkline.sim.invariants.delivery.order_and_owner import SingleClaim
 
 LASTS = 60.0
 

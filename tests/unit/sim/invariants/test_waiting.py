@@ -11,7 +11,7 @@ from trunkline.core.values import IntentState
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessThawed
 from trunkline.sim.events.world import WorldLimits
 from trunkline.sim.invariants import Status
-from trunkline.sim.invariants.delivery.ordering import BusyTime
+from trunkline.sim.invariants.delivery.order_and_owner import BusyTime
 
 # ---------------------------------------------------------------- L6
 
