@@ -52,14 +52,14 @@ class PostgresStore(SqliteStore):
         assert isinstance(self._db, PgDb)
         return StoreError(f"{self._db.shown}: {error}")
 
-    async def _server_time(self) -> float:
+    async def _server_time(self, _now: float) -> float:
         """The time on the server's clock, which every process that claims or renews the lease goes by."""
         return await self._at_start(lambda c: cast("ServerConnection", c).time())
 
     async def claim(self, now: float, lasts: float) -> LeaseClaim:
         while True:
             try:
-                now = await self._server_time()
+                now = await self._server_time(now)
                 frozen = await self._at_start(lambda c, now=now: cast("ServerConnection", c).end_holder(now))
                 claim = await super().claim(now, lasts)
                 return replace(claim, reason=Reason.LEASE_EXPIRED) if claim.taken and frozen else claim
@@ -72,7 +72,7 @@ class PostgresStore(SqliteStore):
 
     async def renew(self, now: float, lasts: float) -> None:
         try:
-            now = await self._server_time()
+            now = await self._server_time(now)
         except StoreError as error:
             self._not_renewed = error.facts
             raise
