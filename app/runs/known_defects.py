@@ -4,26 +4,19 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from trunkline.core.config.files.yaml_reader import parse, read_text
 from trunkline.sim import BUGS, find_scenarios, scenario_home
 from trunkline.sim.bugs import Bug
+from trunkline.sim.invariants import CHECKERS
+from trunkline.sim.invariants.base import Symptom
 from trunkline.sim.scenario.load import ScenarioReport
 from trunkline.sim.scenario.step_rules import items, listed
 
 #: what people notice -> the invariants that a defect of this kind violates; an invariant may be among several
 SYMPTOMS = {
-    "twice": ("D1", "D2", "D3", "D4", "D5", "D7", "A1", "H2", "M1", "T1"),
-    "lost": (
-        *("L1", "L2", "L3", "L4", "C4", "C5", "C6", "M2", "V1", "T1", "T2", "T5", "T6"),
-        *("E1", "E2", "E3", "E4", "W1", "W2"),
-    ),
-    "late": ("L5", "L6", "O1", "H4", "H6", "S4"),
-    "wrong place": ("R1", "R2", "R3", "R4", "B1", "C3", "V2", "H5", "H7", "A2", "A3", "S6"),
-    "leaked": ("P1", "P3", "P4", "P5", "C1", "C9", "S3", "T3"),
-    "forgot": ("S1", "S4", "S6", "M1", "M2", "B2", "C2", "C8", "W3"),
-    "unasked": ("D8", "H1", "H3", "K1", "P2", "C7", "C10", "T6"),
+    symptom: tuple(checker.id for checker in CHECKERS if symptom in checker.symptoms) for symptom in get_args(Symptom)
 }
 
 

@@ -83,7 +83,7 @@ The shape of one, shortened from P2 ("a dry run has no effect")::
 import re
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
@@ -101,6 +101,10 @@ class Status(StrEnum):
     VIOLATED = "violated"
     #: nothing happened that the invariant is about, so it proves nothing
     NOT_EXERCISED = "not exercised"
+
+
+#: what people notice of a broken promise
+Symptom = Literal["twice", "lost", "late", "wrong place", "leaked", "forgot", "unasked"]
 
 
 class EvidenceKind(StrEnum):
@@ -188,7 +192,10 @@ _THEIR_KEYS = "not judged in profile {}: its keys and scopes follow rules of the
 
 
 class Checker(Projection):
-    """Base of all checkers: a subclass takes events and reports through `violate`. Its docstring begins with its id."""
+    """Base of all checkers: a subclass takes events and reports through `violate`. Its docstring begins with its id.
+
+    `symptoms`: what people notice where the promise is broken.
+    """
 
     #: e.g. ``D2``, of a docstring that begins with ``D2:``; one that begins otherwise is a base of others, or says it
     id: ClassVar[str]
@@ -196,6 +203,7 @@ class Checker(Projection):
     title: ClassVar[str]
     #: the promise in one sentence
     sentence: ClassVar[str]
+    symptoms: ClassVar[Sequence[Symptom]] = ()
     #: what its evidence is
     evidence: ClassVar[EvidenceKind] = EvidenceKind.STEPS
     #: it is about our keys, scopes and links; in an upstream profile there is nothing that it could judge
@@ -211,8 +219,9 @@ class Checker(Projection):
     #: what it raised itself: its plug-in is to blame, and nothing is judged
     error: PluginError | None = None
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, *, symptoms: Sequence[Symptom] = (), **options: Any) -> None:
         super().__init_subclass__(**options)
+        cls.symptoms = symptoms or cls.symptoms
         if "id" not in vars(cls) and (named := _ID.match(vars(cls).get("__doc__") or "")):
             cls.id = named[1]
 

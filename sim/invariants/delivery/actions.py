@@ -16,7 +16,7 @@ from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
 _Message = tuple[str, str, str, str]
 
 
-class ActionOnce(Checker):
+class ActionOnce(Checker, symptoms=("twice",)):
     """A1: an action that an agent asked for once takes effect once, over retries, crashes and re-run turns."""
 
     title = "An action takes effect once"
@@ -70,7 +70,7 @@ class ActionOnce(Checker):
         self.accuse(effects[-1], summary, expected, *effects, shown=list(map(_line, effects)), first_wrong=wrong)
 
 
-class MeantMessageOnly(Checker):
+class MeantMessageOnly(Checker, symptoms=("wrong place",)):
     """A2: a change concerns the message that the agent meant, and no other."""
 
     title = "The message that was meant"
@@ -141,7 +141,7 @@ _WELL = ("queued", "done", "dry-run")
 _WORLD = "what the configuration and the world say"
 
 
-class ToolsAnswerTheTruth(Checker):
+class ToolsAnswerTheTruth(Checker, symptoms=("wrong place",)):
     """A3: the answer of the message tool against the call and the wire. Costs one look-up for each call."""
 
     title = "Tools answer the truth"
@@ -212,7 +212,7 @@ def is_off(run: RunFacts, body: actions.AgentTold) -> bool:
     )
 
 
-class RefusedForAReason(Checker):
+class RefusedForAReason(Checker, symptoms=("lost",)):
     """E4: refusals of calls against the call, the world and the configuration. Costs one look-up for each refusal."""
 
     title = "Refused for a reason"

@@ -19,7 +19,7 @@ _GIVEN_UP = (IntentState.FAILED, IntentState.DEAD, IntentState.EXPIRED, IntentSt
 _Account = tuple[str, str]
 
 
-class BoundedAttempts(Checker):
+class BoundedAttempts(Checker, symptoms=("late",)):
     """L5: attempts, age and rate are bounded; a permanent refusal is final."""
 
     from_anywhere = True
@@ -292,7 +292,7 @@ _ABSENT = (Reason.NOT_READY, Reason.NO_ADAPTER)
 _VERDICTS = (IntentState.FAILED, IntentState.DEAD)
 
 
-class ReadyFirst(Checker):
+class ReadyFirst(Checker, symptoms=("lost",)):
     """L4: no attempt is made on a channel that is not ready; waiting costs no attempt and never ends an intent."""
 
     title = "Readiness before recovery"

@@ -14,7 +14,7 @@ from trunkline.sim.invariants.delivery.resends import IN_DOUBT
 _AT_ONCE = 1.0
 
 
-class OncePerIntent(Checker):
+class OncePerIntent(Checker, symptoms=("twice",)):
     """D1: each chunk of an intent is accepted at most once, over crashes, restarts and reconnects.
 
     A notice of the gateway itself is accepted again only if the attempt before it may have been lost.
@@ -121,7 +121,7 @@ def _chunk(event: Event) -> int:
 _NO_RESULT = (IntentKind.TOOL, IntentKind.NOTICE)
 
 
-class OneAnnouncement(Checker):
+class OneAnnouncement(Checker, symptoms=("twice",)):
     """D2: at most one intent delivers the result of a hand, over all places."""
 
     title = "One announcement per hand run"
@@ -154,7 +154,7 @@ class OneAnnouncement(Checker):
         return cited(event, f"“{body.text}” at {self.run.name(body.address)} ({facts.body.reason.value})")
 
 
-class InboundOnce(Checker):
+class InboundOnce(Checker, symptoms=("twice",)):
     """D7: each message of a person starts at most one turn, over reconnects, replays and restarts.
 
     An album is one message, if the platform hands its files over at once and to one process.

@@ -12,7 +12,7 @@ from trunkline.sim.invariants.base import Checker
 _Message = tuple[str, str, str, str]
 
 
-class EverythingEnds(Checker):
+class EverythingEnds(Checker, symptoms=("lost",)):
     """L1: each intent ends exactly once, and each message of a person is answered or dropped with a reason."""
 
     title = "Everything ends"
@@ -121,7 +121,7 @@ _ERRORS = ("refused", "failed")
 _NOTHING_SEEN = (IntentState.FAILED, IntentState.DEAD, IntentState.EXPIRED, IntentState.CANCELLED)
 
 
-class StatusIsTruth(Checker):
+class StatusIsTruth(Checker, symptoms=("lost",)):
     """L3: the recorded status of an intent is what the platform did."""
 
     title = "Status equals wire truth"

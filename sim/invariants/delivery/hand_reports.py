@@ -46,7 +46,7 @@ class _Run:
         return self.accepted.body.origin if isinstance(self.accepted.body, hands.DelegationAccepted) else None
 
 
-class EveryRunReports(Checker):
+class EveryRunReports(Checker, symptoms=("lost",)):
     """L2: each run of a hand is reported to its requester once, however it ended and however busy the requester was."""
 
     title = "Every hand run reports back"

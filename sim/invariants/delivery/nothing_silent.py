@@ -19,7 +19,7 @@ _SETTLED = ("settle", "misplaced")
 _EXPLAINED = ("silent", "replied")
 
 
-class NothingSilent(Checker):
+class NothingSilent(Checker, symptoms=("lost",)):
     """V1: nothing disappears, and nothing is sent, without an event that explains it."""
 
     title = "Nothing silent"

@@ -61,7 +61,7 @@ class BusyTime:
         return self._before[index] + min(at, end) - self._starts[index]
 
 
-class NoHeadOfLine(Checker):
+class NoHeadOfLine(Checker, symptoms=("late",)):
     """L6: a due message is attempted soon, whatever other conversations do."""
 
     title = "No head-of-line blocking"
@@ -196,7 +196,7 @@ class NoHeadOfLine(Checker):
                 self._late(last, queue, due)
 
 
-class FifoDelivery(Checker):
+class FifoDelivery(Checker, symptoms=("late",)):
     """O1: people see a conversation's messages in the order of preparation, whatever path they took."""
 
     title = "FIFO per conversation"
@@ -231,7 +231,7 @@ _RENEWED_WITHIN = 1 / 3
 _AWAKE = 1.0
 
 
-class SingleClaim(Checker):
+class SingleClaim(Checker, symptoms=("twice",)):
     """D5: a process sends only while it holds the store's lease; attempts and runs of hands never overlap."""
 
     title = "Single claim"

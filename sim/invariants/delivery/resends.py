@@ -18,7 +18,7 @@ _ON_THE_WAY = ("send/drop", "send/reset-before", "send/html")
 _SAID_BEFORE = (Reason.ALREADY_SENT, Reason.PARKED)
 
 
-class SentOnce(Checker):
+class SentOnce(Checker, symptoms=("twice",)):
     """D3: a turn posts a text once in one place, and a tool send elsewhere does not suppress the reply."""
 
     title = "Tool send versus final reply"
@@ -161,7 +161,7 @@ class SentOnce(Checker):
 IN_DOUBT = (Reason.RESPONSE_LOST, Reason.NO_RECEIPT, Reason.LOOKUP_FAILED)
 
 
-class NoBlindReplay(Checker):
+class NoBlindReplay(Checker, symptoms=("twice",)):
     """D4: a chunk that was accepted is not sent again, and one that may have been only where that does no harm."""
 
     from_anywhere = True

@@ -28,7 +28,7 @@ def _short(text: str) -> str:
     return f"“{text if len(text) <= _SHOWN else f'{text[:_SHOWN]}… ({len(text)} characters)'}”"
 
 
-class CallbackShape(Checker):
+class CallbackShape(Checker, symptoms=("forgot",)):
     """C2: a callback turn says who works, for whom, and that a result follows; no other turn says so."""
 
     title = "A callback says what it is"
@@ -131,7 +131,7 @@ def _first_line(text: str) -> str:
     return lines[0].strip() if lines else ""
 
 
-class ReservedSenders(Checker):
+class ReservedSenders(Checker, symptoms=("unasked",)):
     """C7: nobody but a hand is called like one."""
 
     title = "Only hands are hands"
@@ -152,7 +152,7 @@ class ReservedSenders(Checker):
         self.accuse(event, summary, expected, shown=f"{body.agent} got {_short(body.text)} from {body.peer.id}")
 
 
-class WholeResult(Checker):
+class WholeResult(Checker, symptoms=("forgot",)):
     """C8: the agent can read the whole result of the hand, unchanged."""
 
     title = "The whole result"
@@ -190,7 +190,7 @@ class _Talk:
     last: float = 0.0
 
 
-class ChainsEnd(Checker):
+class ChainsEnd(Checker, symptoms=("unasked",)):
     """C10: what nobody asked for goes on no longer than is configured."""
 
     title = "Chains end"

@@ -15,7 +15,7 @@ from trunkline.sim.index.projection import on, on_intent
 from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
 
 
-class RightPlace(Checker):
+class RightPlace(Checker, symptoms=("wrong place",)):
     """C3: a result is delivered where the person asked, by the account that heard them, whatever the gateway recorded.
 
     R1 follows the gateway's own record of who delegated. This one follows the agent's call.
@@ -99,7 +99,7 @@ class _Report:
     body: hands.CallbackChanged
 
 
-class OneCompletion(Checker):
+class OneCompletion(Checker, symptoms=("lost",)):
     """C4: a result is seen once, or a reason says why not; and what the gateway says of it is what people saw."""
 
     title = "Seen once, or a reason why not"

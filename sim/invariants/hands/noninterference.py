@@ -31,7 +31,7 @@ class _Mark:
     said: bool = False
 
 
-class Noninterference(Checker):
+class Noninterference(Checker, symptoms=("leaked",)):
     """C1: what a hand returned is seen only where it was asked for.
 
     Texts are compared by their marks: words of an answer that nothing else in the scenario says. The index is asked
@@ -181,7 +181,7 @@ class Noninterference(Checker):
         self.accuse(event, summary, f"only at {asked}", *known, shown=where, first_wrong=wrong)
 
 
-class ReasoningUnseen(Checker):
+class ReasoningUnseen(Checker, symptoms=("leaked",)):
     """C9: the reasoning of agents is for nobody."""
 
     title = "Reasoning is for nobody"
@@ -215,7 +215,7 @@ class ReasoningUnseen(Checker):
         self.accuse(event, summary, expected, source, shown=shown, first_wrong=wrong.seq)
 
 
-class ClosedIsClosed(Checker):
+class ClosedIsClosed(Checker, symptoms=("leaked",)):
     """T3: a result stays in its bound conversation where the configuration says so.
 
     Costs nothing before bound work has ended on such a channel, and then one look-up for each word that people see.

@@ -14,7 +14,7 @@ from trunkline.sim.invariants.base import Checker, EvidenceKind
 _SECOND = ".second"
 
 
-class SaidInItsCall(Checker):
+class SaidInItsCall(Checker, symptoms=("wrong place",)):
     """V2: an answer is heard in the call in which it was asked for, by nobody else, and elsewhere only afterwards."""
 
     title = "Said in its own call"

@@ -22,7 +22,7 @@ class _Call:
     number: int
 
 
-class AcceptedMeansWork(Checker):
+class AcceptedMeansWork(Checker, symptoms=("lost",)):
     """C5: accepted is accepted, at once and durably; refused starts nothing."""
 
     title = "Accepted means work"
@@ -116,7 +116,7 @@ class AcceptedMeansWork(Checker):
         self.miss(last, event, summary, expected, shown=[f"nothing after #{event.seq} {event.at:.3f}s"])
 
 
-class FirstResultWins(Checker):
+class FirstResultWins(Checker, symptoms=("lost",)):
     """C6: one end, which is what the hand really returned first; the rest is kept as ignored."""
 
     from_anywhere = True

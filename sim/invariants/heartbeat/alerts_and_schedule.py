@@ -52,7 +52,7 @@ def _is_shown_ok(run: RunFacts, event: Event, body: wire.WireAccepted) -> bool:
     return whole in (body.text.split(), [] if facts is None else facts.body.text.split())
 
 
-class OkUnseen(Checker):
+class OkUnseen(Checker, symptoms=("unasked",)):
     """H1: nobody sees the acknowledgement of a heartbeat, unless the configuration shows it there."""
 
     title = "An OK is not shown"
@@ -73,7 +73,7 @@ class OkUnseen(Checker):
             self.accuse(event, summary, "nothing, or what was said beside the token", shown=f"{body.text!r}")
 
 
-class OncePerDay(Checker):
+class OncePerDay(Checker, symptoms=("twice",)):
     """H2: a heartbeat says the same text in one place at most once in 24 hours, and only such a repetition is one."""
 
     title = "The same alert once a day"
@@ -145,7 +145,7 @@ class OncePerDay(Checker):
         return [self.run.said_words(body.original) for body in rewritten if isinstance(body, script.HookRewrote)]
 
 
-class QuietAtNight(Checker):
+class QuietAtNight(Checker, symptoms=("unasked",)):
     """H3: outside its active hours a heartbeat neither runs nor says anything."""
 
     title = "Active hours"
@@ -179,7 +179,7 @@ _LATE = 90.0
 _AT_ONCE = 0.1
 
 
-class DueOnce(Checker):
+class DueOnce(Checker, symptoms=("late",)):
     """H4: each time of a schedule that a process has promised is kept once: not twice, and not never."""
 
     title = "A due run is kept, once"
@@ -284,7 +284,7 @@ class DueOnce(Checker):
         self._look(last)
 
 
-class RouteStays(Checker):
+class RouteStays(Checker, symptoms=("wrong place",)):
     """H5: what a heartbeat says moves no route: `last` is the place in which a person wrote to the agent last."""
 
     title = "A heartbeat moves no route"

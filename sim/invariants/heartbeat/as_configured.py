@@ -31,7 +31,7 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 _BEATS = (world.WorldHeartbeat, heartbeat.HeartbeatStarted)
 
 
-class RunsAsConfigured(Checker):
+class RunsAsConfigured(Checker, symptoms=("late",)):
     """H6: the starts of heartbeats and entries. Costs one look-up for each, and their times at the end."""
 
     title = "Runs as configured"
@@ -162,7 +162,7 @@ class RunsAsConfigured(Checker):
                 self.accuse(run, f"the entry {entry.id} ran at {run.at:.0f} s, which is none of its times", _AS)
 
 
-class AlertsReachTheirTarget(Checker):
+class AlertsReachTheirTarget(Checker, symptoms=("wrong place",)):
     """H7: the answers of heartbeats against their targets. Costs one look-up for each heartbeat."""
 
     title = "Alerts reach their target"

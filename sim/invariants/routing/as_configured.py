@@ -23,7 +23,7 @@ _SAFE = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-._~@+")
 _ANY = "*"
 
 
-class RoutedAsConfigured(Checker):
+class RoutedAsConfigured(Checker, symptoms=("wrong place", "forgot")):
     """S6: agent and session of a place, read from the configuration. Costs one key for each turn and each send."""
 
     title = "Routed as configured"
@@ -166,7 +166,7 @@ def _tier(rule: RouteRuleConfig, place: Address) -> int | None:
     return {own: 0, parent: 1, _ANY: 2}.get(match.peer.id.strip())
 
 
-class AddressFidelity(Checker):
+class AddressFidelity(Checker, symptoms=("wrong place",)):
     """R4: adapters get the platform's own ids, of an existing account.
 
     An agent, a client or a hook may name a place that is none. Its platform says so, the intent ends as failed, and
@@ -274,7 +274,7 @@ def _spelled(part: str, target: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(part)}(?!\w)", target) is not None
 
 
-class AudienceConfinement(Checker):
+class AudienceConfinement(Checker, symptoms=("leaked",)):
     """P1: a conversation's private words reach only its own people."""
 
     title = "Audience confinement"

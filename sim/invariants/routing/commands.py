@@ -13,7 +13,7 @@ _NAMES = ("focus", "unfocus", "agents", "tasks", "cancel")
 _DENIED, _NONE, _LEFT, _BOUND = "only an owner", "bound to no session", "is left", "belongs to the session"
 
 
-class CommandsAreObeyed(Checker):
+class CommandsAreObeyed(Checker, symptoms=("unasked",)):
     """K1: commands, their answers, and who may give them. Costs one look-up for each message and each command."""
 
     title = "Commands are obeyed"

@@ -166,7 +166,7 @@ def _is_guarded(facts: IntentFacts) -> bool:
     return SPECS[action].guarded
 
 
-class CrossingsAreDecided(_Contexts):
+class CrossingsAreDecided(_Contexts, symptoms=("leaked",)):
     """P3: what leaves a conversation was allowed by a decision, and decisions follow the configuration."""
 
     title = "Crossings are decided"
@@ -207,7 +207,7 @@ class CrossingsAreDecided(_Contexts):
         self.accuse(event, summary, expected, *causes, shown=shown, first_wrong=wrong.seq)
 
 
-class MarksAreSeen(_Contexts):
+class MarksAreSeen(_Contexts, symptoms=("leaked",)):
     """P4: a message from elsewhere shows where it comes from, if it is to be marked."""
 
     title = "Marks are seen"
@@ -274,7 +274,7 @@ def _bare(text: str) -> str:
     return "".join(text.split())
 
 
-class DeniedIsNotDone(_Contexts):
+class DeniedIsNotDone(_Contexts, symptoms=("leaked",)):
     """P5: what the policy denied is not on the wire, and neither is its text anywhere else."""
 
     title = "Denied is not done"

@@ -61,7 +61,7 @@ class ReplyReferences(Checker):
         self.accuse(event, summary, expected, prepared, shown=f"reply reference: {body.reply_to or 'none'}")
 
 
-class ExactReturnAddress(ReplyReferences):
+class ExactReturnAddress(ReplyReferences, symptoms=("wrong place",)):
     """R1: an answer goes to the exact place of the message that caused it."""
 
     title = "Exact return address"
@@ -155,7 +155,7 @@ def _astray(address: Address | None, right: set[Lane]) -> bool:
     return address is not None and address.lane not in right
 
 
-class NoHiddenRedirect(Checker):
+class NoHiddenRedirect(Checker, symptoms=("wrong place",)):
     """R2: a message is accepted at its destination, or a fallback was recorded before."""
 
     title = "No hidden redirect"
@@ -232,7 +232,7 @@ class NoHiddenRedirect(Checker):
         self.accuse(event, summary, expected, facts.prepared, shown=shown, missing=missing, first_wrong=first)
 
 
-class MirrorOnce(Checker):
+class MirrorOnce(Checker, symptoms=("twice", "forgot")):
     """M1: a delivery is mirrored once, into the session of the conversation where people see it, and no other."""
 
     title = "Mirror once, in the right session"

@@ -20,7 +20,7 @@ _NOT_THERE = (Reason.MISPLACED, Reason.OPERATOR_SENT)
 _IN_ORDER = "one turn at a time in a session, in order of admission"
 
 
-class FrozenRoute(Checker):
+class FrozenRoute(Checker, symptoms=("wrong place",)):
     """R3: the message itself decides where answers go, once, and nothing changes that later."""
 
     from_anywhere = True
@@ -64,7 +64,7 @@ class FrozenRoute(Checker):
         self.accuse(event, summary, f"at {self.run.name(right)}", *causes, shown=f"at {self.run.name(wrong)}")
 
 
-class OneSession(Checker):
+class OneSession(Checker, symptoms=("late", "forgot")):
     """S4: each generation has one session; its turns never overlap, and run in it, in the order of admission."""
 
     from_anywhere = True
@@ -155,7 +155,7 @@ class OneSession(Checker):
         self._running.clear()
 
 
-class CurrentRoute(Checker):
+class CurrentRoute(Checker, symptoms=("forgot",)):
     """B2: routes follow the newest configuration, requests carry the newest token, and activity is recorded."""
 
     title = "Freshness"

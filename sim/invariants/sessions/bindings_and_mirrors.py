@@ -24,7 +24,7 @@ _NEVER_TOLD = "thread/lose-response"
 _Message = tuple[str, str, str, str]
 
 
-class BindingLife(Checker):
+class BindingLife(Checker, symptoms=("wrong place",)):
     """B1: a conversation belongs to the session of its binding while the binding is active, and not after."""
 
     title = "Binding lifecycle and ownership"
@@ -176,7 +176,7 @@ class BindingLife(Checker):
                 self.accuse(event, f"a binding was refused, and {name} was left behind", "no thread", opened)
 
 
-class NoSelfEcho(Checker):
+class NoSelfEcho(Checker, symptoms=("unasked",)):
     """D8: the gateway's own posts never come back as a message, a turn or a transcript entry."""
 
     title = "No self-echo"
@@ -244,7 +244,7 @@ NOTED = frozenset(
 )
 
 
-class MirrorIsTruth(Checker):
+class MirrorIsTruth(Checker, symptoms=("lost", "forgot")):
     """M2: a transcript holds the accepted text as it was accepted, and marks a part as a part."""
 
     title = "Mirror equals what was sent"
@@ -372,7 +372,7 @@ def _words(text: str) -> str:
 _NO_EFFECT = "no effect except the answer to the caller"
 
 
-class DryRunHasNoEffect(Checker):
+class DryRunHasNoEffect(Checker, symptoms=("unasked",)):
     """P2: a cancelled message and a dry run have no effect except the answer to the caller."""
 
     title = "Cancel, dry run and none are absolute"

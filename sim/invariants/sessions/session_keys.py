@@ -18,7 +18,7 @@ from trunkline.sim.invariants.routing.return_address import key_is_of
 _Spot = tuple[str, Lane]
 
 
-class OneKey(Checker):
+class OneKey(Checker, symptoms=("forgot",)):
     """S1: a conversation has one key and one session in every direction; an event records any change."""
 
     title = "One conversation, one key"
@@ -238,7 +238,7 @@ def _folded(place: Address) -> tuple[str, str, str]:
 _SAID = (WorkKind.MESSAGE, WorkKind.CONTROL)
 
 
-class ScopesAndLinks(Checker):
+class ScopesAndLinks(Checker, symptoms=("leaked",)):
     """S3: places share a session exactly as scope and links say; people only under ``main``, after a warning."""
 
     title = "Scope and identity links"

@@ -22,7 +22,7 @@ _Rows = Mapping[str, str] | Mapping[str, _Row]
 _OPEN = "open"
 
 
-class StoredAsClaimed(Checker):
+class StoredAsClaimed(Checker, symptoms=("forgot",)):
     """W3: what is on the disk is what was said to be committed. Costs one note for each line and end, and one look."""
 
     title = "The disk has it"
@@ -163,7 +163,7 @@ _NO_WAY = (Reason.BROKEN_ROW, Reason.NO_ADAPTER, Reason.NO_SECOND_CHANNEL, Reaso
 _NOTHING_TAKEN = (*NO_PLACE, Reason.CALL_ENDED, Reason.UNAUTHORIZED)
 
 
-class NobodyWaitsInSilence(Checker):
+class NobodyWaitsInSilence(Checker, symptoms=("lost",)):
     """W1: people who wait for an answer in vain read so. Costs one look-up for each answer that ends badly."""
 
     title = "Nobody waits in silence"

@@ -30,7 +30,7 @@ _SAY_WHY = tuple(
 _WITHOUT_AGENT = (Reason.RUNS_EXHAUSTED,)
 
 
-class NoErrorOfItsOwn(Checker):
+class NoErrorOfItsOwn(Checker, symptoms=("lost",)):
     """E1: the gateway fails by what others do. Costs one search for each event that has a detail."""
 
     title = "No error of its own"
@@ -94,7 +94,7 @@ def is_at_rest(last: Event) -> bool:
     return isinstance(last.body, base.RunEnded) and last.body.at_rest
 
 
-class EverybodyIsHeard(Checker):
+class EverybodyIsHeard(Checker, symptoms=("lost",)):
     """E2: messages and wake-ups start turns. Costs one look-up for each message, wake-up and turn."""
 
     title = "Everybody is heard"
@@ -176,7 +176,7 @@ class EverybodyIsHeard(Checker):
                 self.accuse(last, what, "a turn for it: nothing stopped the gateway", *unheard, missing=unheard[-1])
 
 
-class AnswersAreSent(Checker):
+class AnswersAreSent(Checker, symptoms=("lost",)):
     """E3: the answers of agents are queued for their places. Costs one look-up for each turn."""
 
     title = "Answers are sent"
@@ -226,7 +226,7 @@ class AnswersAreSent(Checker):
         return isinstance(answer, hands.AgentAnswered) and bare(answer.text or "") in said
 
 
-class InboundIsTruth(Checker):
+class InboundIsTruth(Checker, symptoms=("twice", "lost")):
     """T1: the gateway hears what people said. Costs two look-ups a push and a turn."""
 
     title = "Inbound is truth"
@@ -304,7 +304,7 @@ class InboundIsTruth(Checker):
             self.accuse(event, summary, expected, post, pushed, shown=f"“{text}” by {peer.id} at {here}")
 
 
-class AskedAndAnswered(Checker):
+class AskedAndAnswered(Checker, symptoms=("lost", "unasked")):
     """T6: requests have answers, and messages have somebody who wanted them. Costs two look-ups for each message."""
 
     title = "Asked and answered"

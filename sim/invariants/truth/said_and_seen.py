@@ -67,7 +67,7 @@ def _without_ok(text: str) -> str:
     return bare(_HTML_TAG.sub("", text).replace("&nbsp;", "")).replace(_BARE_OK, "")
 
 
-class SaidIsSeen(Checker):
+class SaidIsSeen(Checker, symptoms=("lost",)):
     """T2: the words of agents, clients and hands reach people unchanged.
 
     Costs one comparison of texts for each message that ends, and a length for each accept of an account with a limit.

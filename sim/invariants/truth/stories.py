@@ -57,7 +57,7 @@ _VERDICTS = {"kept": _R.KEPT_BY_HOOKS, "modified": _R.MODIFIED_BY_HOOK}
 _BY_HOOKS = (_R.CANCELLED_BY_HOOK, _R.HOOK_RAISED, _R.BAD_HOOK_ANSWER)
 
 
-class StoriesAreTrue(Checker):
+class StoriesAreTrue(Checker, symptoms=("lost",)):
     """W2: outcomes, ends and reasons are those of the wire. Costs one look-up for each outcome and end."""
 
     title = "Stories are true"
@@ -221,7 +221,7 @@ _VOICE = "voice"
 _Account = tuple[str, str]
 
 
-class NothingIsGivenUp(Checker):
+class NothingIsGivenUp(Checker, symptoms=("lost",)):
     """T5: a message ends badly only where the world gave a reason.
 
     Costs a note for each trouble, and for each message that ends badly one pass over the troubles of the run.
