@@ -14,7 +14,7 @@ from trunkline.sim.explore import PROMISES, Sampling
 from trunkline.sim.plugins.toolbox import toolbox_of
 
 #: version of the JSON report
-EXPLORATION_VERSION = 1
+EXPLORATION_VERSION = 2
 
 _WIDTH = 34
 _LONGEST = 400
@@ -40,10 +40,10 @@ def lines_of(found: Exploration) -> Iterator[str]:
         yield f"  ✗ {name} in {breach.times} of {found.runs} runs. {_sentence(found, name)}"
         yield f"    first     {_short(breach.summary)}"
         yield f"    repro     {reproduction(found.header(breach.first.crashes))}"
-    for cause, difference in found.differences.items():
-        yield f"  · {difference.times}× visible difference, explained: {cause.value}"
-        points = ", then ".join(crash.name for crash in difference.first.crashes) or "without a crash"
-        yield f"    first     {points}: {_short(difference.summary)}"
+    if found.different is not None:
+        yield f"  · in {count(found.different.times, 'run')} people see something else than without a crash"
+        points = ", then ".join(crash.name for crash in found.different.first.crashes)
+        yield f"    first     {points}: {_short(found.different.summary)}"
 
 
 def _sentence(found: Exploration, name: str) -> str:
@@ -134,10 +134,7 @@ def _as_builtins(found: Exploration) -> dict[str, Any]:
         "inside_recovery": found.inside,
         "overtaken": found.overtaken,
         "violations": [{"id": name, **_found(found, breach)} for name, breach in found.breaches.items()],
-        "differences": [
-            {"cause": cause.name.lower().replace("_", "-"), **_found(found, difference)}
-            for cause, difference in found.differences.items()
-        ],
+        "different": None if found.different is None else _found(found, found.different),
     }
 
 

@@ -15,7 +15,7 @@ from trunkline.app import gc_policy
 from trunkline.app.runs.model import RunJob
 from trunkline.core.events.trace import TraceHeader
 from trunkline.sim import CrashAt, ScenarioFile
-from trunkline.sim.explore import CrashRun, DifferenceCause, Explorer, Sampling
+from trunkline.sim.explore import CrashRun, Explorer, Sampling
 from trunkline.sim.explore.crash_plan import CrashTrial
 from trunkline.sim.plugins.toolbox import toolbox_of
 
@@ -54,8 +54,8 @@ class Exploration:
     overtaken: int = 0
     #: violations, by invariant or promise
     breaches: dict[str, Finding] = field(default_factory=dict[str, Finding])
-    #: visible differences, by the cause that explains them
-    differences: dict[DifferenceCause, Finding] = field(default_factory=dict[DifferenceCause, Finding])
+    #: runs in which people see something else than without a crash
+    different: Finding | None = None
 
     @classmethod
     def of(cls, explorer: Explorer, planned: int) -> "Exploration":
@@ -88,10 +88,9 @@ class Exploration:
         for name in dict.fromkeys(breach.id for breach in run.breaches):
             summary = next(breach.summary for breach in run.breaches if breach.id == name)
             self.breaches.setdefault(name, Finding(0, summary, run)).times += times
-        for difference in run.differences:
-            if difference.cause is not None:
-                summary = f"{difference.intent}: {difference.detail}"
-                self.differences.setdefault(difference.cause, Finding(0, summary, run)).times += times
+        if run.differences:
+            self.different = self.different or Finding(0, "; ".join(run.differences), run)
+            self.different.times += times
 
     def header(self, crashes: tuple[CrashAt, ...]) -> TraceHeader:
         """The header of a run, for the command that repeats it."""

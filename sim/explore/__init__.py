@@ -2,6 +2,5 @@
 
 from trunkline.sim.explore.crash_plan import Sampling
 from trunkline.sim.explore.explorer import PROMISES, CrashRun, Explorer
-from trunkline.sim.explore.visible_difference import DifferenceCause
 
-__all__ = ["PROMISES", "CrashRun", "DifferenceCause", "Explorer", "Sampling"]
+__all__ = ["PROMISES", "CrashRun", "Explorer", "Sampling"]

@@ -45,8 +45,8 @@ def test_more_workers_find_the_same(trunkline, tmp_path):
     ]
     assert one["holds"] and one["runs"] == sum(found["runs"] for found in one["explored"])
     assert {"kill commit", "kill step", "stop step"} <= one["fired"].keys()
-    parked = [found for found in one["explored"] for found in found["differences"]]
-    assert {found["cause"] for found in parked} == {"parked"} and "--at" in parked[0]["reproduce"]
+    parked = [found["different"] for found in one["explored"] if found["different"] is not None]
+    assert parked and all("not seen: " in found["first"] and "--at" in found["reproduce"] for found in parked)
 
 
 def test_a_planted_defect_is_found_and_its_run_can_be_done_again(trunkline, tmp_path):
@@ -95,10 +95,9 @@ def test_one_run_again(trunkline, tmp_path, options, ends):
 def test_visible_differences_of_a_run_are_reported(trunkline, tmp_path):
     trunkline("explore", "B001", "--every-step", "10", "--jobs", "1", "--json", tmp_path / "found.json")
     explored = json.loads((tmp_path / "found.json").read_text())["explored"][0]
-    lost = next(found for found in explored["differences"] if found["cause"] == "hand-lost")
-    code, out, _ = trunkline(*lost["reproduce"].split()[1:])
+    code, out, _ = trunkline(*explored["different"]["reproduce"].split()[1:])
     assert code == 0
-    assert "· visible difference, explained: the hand was lost with its process" in out
+    assert "· people see something else than without a crash" in out and "not seen: “" in out
 
 
 def test_a_crash_that_does_not_happen_is_a_violation(trunkline):

@@ -14,7 +14,7 @@ from trunkline.core.values import IntentId, IntentKind
 from trunkline.sim import BUGS, CrashAt, load_scenario
 from trunkline.sim.bugs import Bug
 from trunkline.sim.bugs.wiring import Wiring
-from trunkline.sim.explore import DifferenceCause, Explorer, Sampling
+from trunkline.sim.explore import Explorer, Sampling
 from trunkline.sim.scenario import load_text
 
 FOLDER = FIXTURES / "reported"
@@ -72,7 +72,7 @@ def test_an_answer_that_comes_twice_after_each_crash_is_found_under_any_id(monke
     explorer = Explorer(load_text(ECHO, "echo.yaml"), bugs=[bug.name])
     assert explorer.sound.holds
     tried = [explorer.run([CrashAt(what="commit", n=n)]) for n in (1, 2)]
-    assert all("SEEN" in {breach.id for breach in one.breaches} for one in tried), tried
+    assert all("D3" in {breach.id for breach in one.breaches} for one in tried), tried
 
 
 def test_a_message_less_before_it_changes_no_thread():
@@ -95,31 +95,30 @@ def test_a_sound_gateway_is_not_blamed(name, crash):
 
 
 @pytest.mark.parametrize(
-    ("stem", "crashes", "cause"),
+    ("stem", "crashes"),
     [
         # Three ends in one commit, each with a notice for the same channel.
-        ("full-queue-of-ends", [CrashAt(what="commit", n=8)], None),
+        ("full-queue-of-ends", [CrashAt(what="commit", n=8)]),
         # The next process dies at the second attempt of a notice, too: nobody reads it a third time.
-        ("full-queue-of-ends", [CrashAt(what="commit", n=9), CrashAt(what="commit", n=5)], DifferenceCause.PARKED),
+        ("full-queue-of-ends", [CrashAt(what="commit", n=9), CrashAt(what="commit", n=5)]),
         # Lost hands, whose reports the agent answers with new tasks until its chain is over.
-        ("result-delegated-again", [CrashAt(what="commit", n=31)], DifferenceCause.HAND_LOST),
+        ("result-delegated-again", [CrashAt(what="commit", n=31)]),
         # A report fails, is retried, and is in doubt after the crash: two notices.
-        ("004-retried-report", [CrashAt(what="commit", n=19)], DifferenceCause.PARKED),
+        ("004-retried-report", [CrashAt(what="commit", n=19)]),
         # A hook sends an answer elsewhere, and it is in doubt: the notice about it goes there too.
-        ("hooks-reroute", [CrashAt(what="commit", n=10)], DifferenceCause.PARKED),
+        ("hooks-reroute", [CrashAt(what="commit", n=10)]),
         # A result is withheld: its notice is sent after the restart, though its report is suppressed.
-        ("withheld-and-noted", [CrashAt(what="commit", n=9)], None),
+        ("withheld-and-noted", [CrashAt(what="commit", n=9)]),
         # The process dies before it has stored the binding, or its end, that an operator asks for.
-        ("bound-two-accounts", [CrashAt(what="step", n=99)], DifferenceCause.NOT_ASKED),
-        ("bound-two-accounts", [CrashAt(what="step", n=142)], DifferenceCause.NOT_ASKED),
+        ("bound-two-accounts", [CrashAt(what="step", n=99)]),
+        ("bound-two-accounts", [CrashAt(what="step", n=142)]),
         # While the notice of a turn that was given up is prepared.
-        ("turn-takes-gateway-down", [CrashAt(what="commit", n=27)], DifferenceCause.GIVEN_UP),
+        ("turn-takes-gateway-down", [CrashAt(what="commit", n=27)]),
         # The second death in one message: it waits for its backoff, which is ten minutes.
-        ("B103-backoff-stops-recovery", [CrashAt(what="commit", n=5), CrashAt(what="commit", n=18, kind="stop")], None),
+        ("B103-backoff-stops-recovery", [CrashAt(what="commit", n=5), CrashAt(what="commit", n=18, kind="stop")]),
     ],
 )
-def test_what_a_crash_rightly_changes_has_its_name(stem, crashes, cause):
+def test_nothing_is_broken_by_what_a_crash_rightly_changes(stem, crashes):
     explorer = Explorer(load_scenario(next(path for path in SCENARIO_FILES if path.stem == stem)))
     tried = explorer.run(crashes)
     assert (explorer.sound.breaches, tried.fired, tried.breaches) == ((), len(crashes), ())
-    assert cause is None or cause in {one.cause for one in tried.differences}

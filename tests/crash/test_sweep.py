@@ -19,7 +19,7 @@ from trunkline.sim import BUGS, CrashAt, ScenarioFile, load_scenario, run_scenar
 from trunkline.sim.bugs import Bug
 from trunkline.sim.bugs.wiring import Wiring
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
-from trunkline.sim.explore import CrashRun, DifferenceCause, Explorer, Sampling
+from trunkline.sim.explore import CrashRun, Explorer, Sampling
 from trunkline.sim.explore.crash_plan import CrashPoints, CrashTrial, plan, second_crash
 
 #: every so many steps of the loop are tried here; `trunkline explore` tries each
@@ -41,10 +41,6 @@ def explored(explorer: Explorer, sampling: Sampling) -> list[CrashRun]:
 
 def broken(tried: list[CrashRun]) -> dict[str, CrashRun]:
     return {breach.id: one for one in reversed(tried) for breach in one.breaches}
-
-
-def causes(tried: list[CrashRun]) -> set[DifferenceCause | None]:
-    return {difference.cause for one in tried for difference in one.differences}
 
 
 @pytest.mark.slow(every=70)
@@ -75,9 +71,12 @@ def test_a_whole_exploration_has_a_kill_and_a_stop_everywhere():
     assert all(one.holds and one.fired == 1 for one in tried)
 
 
-def test_what_may_rightly_be_otherwise_has_a_name():
-    explorer = Explorer(named("hands-lost"))
-    assert causes(explored(explorer, SMALL)) == {DifferenceCause.HAND_LOST, DifferenceCause.PARKED}
+def test_what_people_see_otherwise_is_told():
+    tried = Explorer(named("hands-lost")).run([CrashAt(what="commit", n=10)])
+    assert [line.partition("” at ")[0] for line in tried.differences] == [
+        "not seen: “slowpoke: timeout",
+        "seen: “slowpoke: lost",
+    ]
 
 
 @pytest.mark.parametrize(
