@@ -59,14 +59,6 @@ async def _undeclared(_: object) -> Any:
     raise NotImplementedError
 
 
-def fields_for(answer: type[msgspec.Struct], *sources: object) -> dict[str, Any]:
-    """The fields of an answer that the sources have under the same names; the first source that has one gives it."""
-    found: dict[str, Any] = {}
-    for source in reversed(sources):
-        found |= {name: getattr(source, name) for name in answer.__struct_fields__ if hasattr(source, name)}
-    return found
-
-
 class Endpoint(msgspec.Struct, frozen=True):
     """An endpoint: a method of a path, declared above its handler:
 

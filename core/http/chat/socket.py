@@ -16,6 +16,7 @@ from starlette.routing import BaseRoute, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from trunkline.core.adapters.mailbox import MailboxAdapter
+from trunkline.core.declared import fields_for
 from trunkline.core.errors import TrunklineError
 from trunkline.core.events import Event, EventLog
 from trunkline.core.events.gateway import TurnEnded, TurnStarted
@@ -24,7 +25,6 @@ from trunkline.core.http.chat import frames
 from trunkline.core.http.chat.bodies import mailbox_of
 from trunkline.core.http.chat.frames import FailedFrame, OwnFrame
 from trunkline.core.http.clients import Caller, Reach, Scope
-from trunkline.core.http.endpoint import fields_for
 from trunkline.core.http.problems import Problem, problem_of, stopping, unavailable
 from trunkline.core.http.served import Served
 from trunkline.core.records.inbound import InboundStatus

@@ -5,8 +5,9 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from trunkline.core.declared import fields_for
 from trunkline.core.http.clients import Scope
-from trunkline.core.http.endpoint import Call, Endpoint, fields_for
+from trunkline.core.http.endpoint import Call, Endpoint
 from trunkline.core.http.problems import Problem
 from trunkline.core.records.inbound import InboundStatus
 from trunkline.core.values import InboundId, SessionId

@@ -6,11 +6,12 @@ import msgspec
 from msgspec import Meta
 
 from trunkline.core.channels.rules import DEFAULT_ACCOUNT
+from trunkline.core.declared import fields_for
 from trunkline.core.events.gateway import Candidate
 from trunkline.core.explain.decide import InboundQuestion, decide_inbound, decide_send
 from trunkline.core.explain.policy import DecidingSetting, PolicyQuestion, decide_policy
 from trunkline.core.http.clients import Scope
-from trunkline.core.http.endpoint import Call, Endpoint, fields_for
+from trunkline.core.http.endpoint import Call, Endpoint
 from trunkline.core.profile_rules import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.routing.outbound import OutboundQuestion
@@ -147,15 +148,8 @@ async def explain_send(call: Call) -> SendExplained:
     Explain where a message to a target would go.
     """
     body: SendQuestion = call.body
-    question = OutboundQuestion(
-        agent=body.agent or "",
-        channel=body.channel,
-        target=body.target,
-        account=body.account,
-        kind=None if body.kind is None else ChatKind.DIRECT if body.kind == "user" else ChatKind(body.kind),
-        thread=body.thread,
-        reply_to=body.reply_to,
-    )
+    kind = None if body.kind is None else ChatKind.DIRECT if body.kind == "user" else ChatKind(body.kind)
+    question = OutboundQuestion(**{**msgspec.structs.asdict(body), "kind": kind, "agent": body.agent or ""})
     found = decide_send(question, call.served.gateway.config)
     return SendExplained(**fields_for(SendExplained, found, found.route, found.resolved), place=found.route.address)
 

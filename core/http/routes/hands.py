@@ -5,9 +5,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from trunkline.core.declared import fields_for
 from trunkline.core.hands.port import ClientTask, Delegated
 from trunkline.core.http.clients import Scope
-from trunkline.core.http.endpoint import Call, Endpoint, Limit, Name, Verb, VerbCall, fields_for
+from trunkline.core.http.endpoint import Call, Endpoint, Limit, Name, Verb, VerbCall
 from trunkline.core.states.delegation import CallbackState, HandOutcome, WorkState
 from trunkline.core.store.delegations import DelegationFilter, HandPost, PostVerb
 from trunkline.core.store.operators.hands import (

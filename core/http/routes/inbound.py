@@ -5,10 +5,11 @@ from urllib.parse import quote
 import msgspec
 
 from trunkline.core.decisions import BOUND_TIER
+from trunkline.core.declared import fields_for
 from trunkline.core.http.auth import check_place
 from trunkline.core.http.chat.bodies import USUAL_WAIT, InboundBody, Seconds, envelope_of, mailbox_of
 from trunkline.core.http.clients import Caller, Reach, Scope
-from trunkline.core.http.endpoint import Call, Endpoint, fields_for
+from trunkline.core.http.endpoint import Call, Endpoint
 from trunkline.core.http.problems import Problem
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.reasons import Reason
