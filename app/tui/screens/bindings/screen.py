@@ -9,7 +9,7 @@ from trunkline.app.text.fact import Fact, Tone
 from trunkline.app.tui.screens.dialogs.search_dialogs import TypedDialog
 from trunkline.app.tui.screens.list_screen import InspectedListScreen
 from trunkline.app.tui.state.workspace import Workspace
-from trunkline.app.tui.widgets.cursor_list import ChoosableList, FactList, RowRecord, TimeSpan
+from trunkline.app.tui.widgets.cursor_list import ChoosableList, FactList, RowRecord, StyledCell, TimeSpan
 from trunkline.app.view.bindings.lifetime_bar import BarCell, BarPart, life_bar
 from trunkline.app.view.explain.binding_facts import record_facts
 from trunkline.app.view.explain.resolver import Resolution, answer, read_place, resolution_facts, resolve
@@ -105,12 +105,15 @@ class BindingList(ChoosableList[BindingRow]):
     def subject(self) -> int | None:
         return self.chosen.since if self.chosen is not None else None
 
-    def texts(self, index: int) -> dict[str, str]:
-        row, standing, view = self.rows[index], self._standing(index), self.workspace.run.view
+    def cells(self, index: int) -> dict[str, StyledCell]:
+        row, wrong, view, palette = self.rows[index], index in self.wrong, self.workspace.run.view, self.palette
+        standing = view.bindings.standing(row, self.workspace.cursor)
         later = standing is Standing.LATER
+        sign, tone = STANDINGS[standing]
+        strong = palette.faint if later else palette.tone(tone)
+        plain = strong if later or standing is Standing.ENDED else palette.base
         ends = row.ended_at if row.ended_at is not None else row.expires_at
-        return {
-            "status": f"{'✗' if index in self.wrong else STANDINGS[standing][0]} {standing}",
+        texts = {
             "id": view.bindings.name(row.id),
             "conversation": title(view.places, row.conversation),
             "label": row.label or "·",
@@ -119,18 +122,8 @@ class BindingList(ChoosableList[BindingRow]):
             "used": str(row.touches) if row.touches and not later else "·",
             "ends": "·" if ends is None or later else brief_seconds(ends),
         }
-
-    def style(self, index: int, title: str, text: str) -> Style:
-        standing = self._standing(index)
-        if title == "status" and index in self.wrong:
-            return self.palette.bad
-        if standing is Standing.LATER:
-            return self.palette.faint
-        coloured = title == "status" or standing is Standing.ENDED
-        return self.palette.tone(STANDINGS[standing][1]) if coloured else self.palette.base
-
-    def _standing(self, index: int) -> Standing:
-        return self.workspace.run.view.bindings.standing(self.rows[index], self.workspace.cursor)
+        status = StyledCell(f"{'✗' if wrong else sign} {standing}", palette.bad if wrong else strong)
+        return {"status": status} | {name: StyledCell(text, plain) for name, text in texts.items()}
 
     def scale(self) -> tuple[TimeSpan, float]:
         bindings = self.workspace.run.view.bindings
