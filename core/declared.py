@@ -1,9 +1,11 @@
-"""What the modules of a package declare, found by walking them: there is no list to forget a declaration in."""
+"""What is declared: by the modules of a package, found by walking them, and by a struct, whose fields are copied."""
 
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pkgutil import walk_packages
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import msgspec
 
 T = TypeVar("T")
 
@@ -19,3 +21,11 @@ def classes_in(path: Sequence[str], package: str, base: type[T], mark: str) -> I
     for kind in values_in(path, package, type):
         if issubclass(kind, base) and kind.__module__.startswith(f"{package}.") and mark in vars(kind):
             yield kind
+
+
+def fields_for(kind: type[msgspec.Struct], *sources: object) -> dict[str, Any]:
+    """The fields of a struct that the sources have under the same names; the first source that has one gives it."""
+    found: dict[str, Any] = {}
+    for source in reversed(sources):
+        found |= {name: getattr(source, name) for name in kind.__struct_fields__ if hasattr(source, name)}
+    return found

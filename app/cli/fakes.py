@@ -50,17 +50,8 @@ def serve_fakes(
     require_fakes("trunkline fakes")
     with loading():
         from trunkline.app.fakes.program import FakesSettings, run_fakes
+        from trunkline.core.declared import fields_for
 
-    return run_fakes(
-        FakesSettings(
-            world=world,
-            platforms=tuple(
-                platform.strip() for given in options.platforms for platform in given.split(",") if platform.strip()
-            ),
-            ports=options.port,
-            record=options.record,
-            json=options.json,
-            quiet=options.quiet,
-            seed=options.seed,
-        )
-    )
+    named = (platform.strip() for given in options.platforms for platform in given.split(","))
+    given = {"world": world, "platforms": tuple(filter(None, named)), "ports": options.port}
+    return run_fakes(FakesSettings(**{**fields_for(FakesSettings, options), **given}))

@@ -45,15 +45,9 @@ def serve(options: Annotated[ServeOptions, Parameter(name="*")] = ServeOptions()
     with loading():
         from trunkline.app.serve.process import run_server
         from trunkline.app.serve.settings import Overrides, load_settings
+        from trunkline.core.declared import fields_for
 
-    overrides = Overrides(
-        listen=options.listen,
-        port=options.port,
-        token_file=options.token_file,
-        record=options.record,
-        log_level=options.log_level,
-        log_format=options.log_format,
-    )
+    overrides = Overrides(**fields_for(Overrides, options))
     settings = load_settings(options.config, state=options.state, overrides=overrides)
     if not options.check:
         return run_server(settings)

@@ -10,7 +10,7 @@ from typing import Any
 
 from trunkline.app.report.layout import fields_json, lines, place_json, some_fields
 from trunkline.app.text.cells import aligned, clean, count, cut, quoted, span
-from trunkline.app.text.fact import Fact, Tone, because, listed
+from trunkline.app.text.fact import Fact, Tone, because, facts, listed
 from trunkline.core.records.rows import ContentPart, IntentRow
 from trunkline.core.states.intent import DeliveryEvent
 from trunkline.core.store.operators.queue import IntentInspection, QueueChange, QueueChanges, QueueOverview
@@ -160,17 +160,15 @@ def _whose(intent: IntentRow, row: QueueRow) -> Iterator[Fact]:
     yield Fact("kind", intent.kind.value)
     change = intent.extra.action
     if change is not None:
-        yield from _if_set(action=change.action, changes=change.message_id or change.of, fields=change.fields)
+        changes = change.message_id or change.of
+        yield from facts(0, ("action", change.action), ("changes", changes), ("fields", change.fields))
     yield Fact("place", f"{row.address} ({intent.address.kind.value})")
     yield Fact("agent", intent.agent)
     named = " (named by its caller)" if intent.named_session else ""
     yield Fact("session", _NOTHING if intent.mirror_key is None else f"{intent.mirror_key}{named}")
     answers = intent.content.reply_to
-    yield from _if_set(turn=intent.turn, inbound=intent.inbound, delegation=intent.delegation, answers=answers)
-
-
-def _if_set(**texts: str | None) -> Iterator[Fact]:
-    yield from (Fact(label, text) for label, text in texts.items() if text is not None)
+    yield from facts(0, ("turn", intent.turn), ("inbound", intent.inbound), ("delegation", intent.delegation))
+    yield from facts(0, ("answers", answers))
 
 
 def _tries(intent: IntentRow, now: float) -> Iterator[Fact]:
@@ -184,7 +182,7 @@ def _tries(intent: IntentRow, now: float) -> Iterator[Fact]:
     if progress.doubt_at is not None:
         yield Fact("in doubt", f"since {when(progress.doubt_at, now)}")
     marked = "its next attempt says that it may be a repeat" if progress.marked else None
-    yield from _if_set(transport=progress.transport, marked=marked)
+    yield from facts(0, ("transport", progress.transport), ("marked", marked))
 
 
 def _chunks(shown: IntentDetails) -> Iterator[Fact]:
@@ -211,7 +209,7 @@ def _besides(content: ContentPart) -> Iterator[Fact]:
         yield Fact("media", ", ".join(media_name(address) for address in content.media))
     if content.poll is not None:
         yield Fact("poll", f"{content.poll.question}: {' | '.join(content.poll.options)}")
-    yield from _if_set(payload=content.payload)
+    yield from facts(0, ("payload", content.payload))
 
 
 def _to_do(found: IntentInspection, option: str) -> Iterator[Fact]:

@@ -8,6 +8,7 @@ from trunkline import sim
 from trunkline.app.errors import error_line
 from trunkline.app.runs.model import Run, ScenarioEntry
 from trunkline.app.text.cells import clean
+from trunkline.core.declared import fields_for
 from trunkline.core.errors import UsageError
 from trunkline.sim.plugins import OURS, Toolbox
 from trunkline.sim.scenario.attach_only import attach_only
@@ -134,19 +135,8 @@ def named_scenarios(names: Sequence[str]) -> tuple[Path, ...]:
 def entry_of(file: sim.ScenarioFile) -> ScenarioEntry:
     """A scenario as a line of the picker."""
     scenario = file.scenario
-    return ScenarioEntry(
-        path=file.path,
-        id=file.id,
-        title=scenario.title,
-        tags=scenario.tags,
-        source=scenario.source,
-        bugs=scenario.bugs,
-        breaks=scenario.breaks,
-        exercised=scenario.expect.exercised,
-        troubles=fault_labels(file),
-        story=scenario.story.strip(),
-        seed=scenario.seed,
-    )
+    own = {"exercised": scenario.expect.exercised, "troubles": fault_labels(file), "story": scenario.story.strip()}
+    return ScenarioEntry(**{**fields_for(ScenarioEntry, file, scenario), **own})
 
 
 class SimSource:

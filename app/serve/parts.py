@@ -5,10 +5,10 @@ import secrets
 import ssl
 import stat
 import sys
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from trunkline.app.serve.config import OWNER
 from trunkline.app.serve.machine import connection_limit, raise_descriptor_limit
@@ -29,7 +29,6 @@ from trunkline.core.http.clients import Bound, Caller, Scope
 from trunkline.core.http.settings import HttpLimits, HttpSettings, Rate, Token, is_token
 
 if TYPE_CHECKING:
-    from trunkline.core.adapters.port import PlatformAdapter
     from trunkline.core.channels import ChannelAdapter
     from trunkline.core.events import Recorder
     from trunkline.core.http.metrics import Metrics
@@ -257,20 +256,3 @@ def secrets_of_accounts(settings: Settings) -> dict[str, str]:
     if wrong:
         raise ConfigError("\n".join(wrong))
     return found
-
-
-@asynccontextmanager
-async def connecting(adapters: "Sequence[ChannelAdapter]") -> AsyncGenerator[None]:
-    """The life of the adapters with connections of their own: the gateway runs inside of it."""
-    # Raised behind the task groups of the adapters, which would put it into a group.
-    failure: Exception | None = None
-    async with AsyncExitStack() as stack:
-        for adapter in adapters:
-            if not isinstance(adapter, MailboxAdapter):
-                await stack.enter_async_context(cast("PlatformAdapter", adapter).running())
-        try:
-            yield
-        except Exception as error:  # noqa: BLE001 -- raised again below
-            failure = error
-    if failure is not None:
-        raise failure

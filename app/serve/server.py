@@ -18,16 +18,7 @@ from starlette.routing import BaseRoute
 from trunkline.app.serve.config import LISTEN
 from trunkline.app.serve.logs import LOGGER, Logs
 from trunkline.app.serve.machine import check_writable
-from trunkline.app.serve.parts import (
-    NoFunctions,
-    adapters_of,
-    agents_of,
-    connecting,
-    http_settings,
-    meter,
-    tls_of,
-    tokens_of,
-)
+from trunkline.app.serve.parts import NoFunctions, adapters_of, agents_of, http_settings, meter, tls_of, tokens_of
 from trunkline.app.serve.record import RotatingRecording
 from trunkline.app.serve.redaction import secrets_of
 from trunkline.app.serve.reload import Reloader
@@ -368,7 +359,7 @@ async def serving(
         )
         server = HttpServer(app, served, http)
         await stack.enter_async_context(running(agents.values()))
-        await stack.enter_async_context(connecting(list(served.gateway.adapters.values())))
+        await stack.enter_async_context(running(list(served.gateway.adapters.values())))
         group = await stack.enter_async_context(anyio.create_task_group())
         await group.start(server.run, [listening], name="http")
         opened = _opened(log)

@@ -67,10 +67,10 @@ class Metered(Protocol):
 
 @runtime_checkable
 class Lasting(Protocol):
-    """An agent with resources while the gateway runs: a process, connections."""
+    """An agent or adapter with resources while the gateway runs: a process, connections."""
 
     def running(self) -> AbstractAsyncContextManager[object]:
-        """Hold the agent's resources; entered before the first turn, left after the last."""
+        """Hold its resources; entered before the first turn, left after the last."""
         ...
 
 
@@ -119,14 +119,14 @@ async def prepare(agents: Iterable[Agent]) -> None:
 
 
 @asynccontextmanager
-async def running(agents: Iterable[Agent]) -> AsyncGenerator[None, None]:
-    """Keep what the agents need until the block ends; processes are started at their first turn, and ended here."""
-    # Raised behind the task groups of the agents, which would put it into a group.
+async def running(parts: Iterable[object]) -> AsyncGenerator[None, None]:
+    """Keep what agents or adapters need until the block ends; processes start at their first turn, and end here."""
+    # Raised behind the task groups of the parts, which would put it into a group.
     failure: Exception | None = None
     async with AsyncExitStack() as stack:
-        for agent in agents:
-            if isinstance(agent, Lasting):
-                await stack.enter_async_context(agent.running())
+        for part in parts:
+            if isinstance(part, Lasting):
+                await stack.enter_async_context(part.running())
         try:
             yield
         except Exception as error:  # noqa: BLE001 -- raised again below

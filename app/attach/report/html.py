@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from html import escape
 from importlib import resources
+from xml.etree.ElementTree import Element, tostring
 
 from trunkline.app.attach.report.finding import BrokenPromise, FindingPage, Link, WireRow
 from trunkline.app.attach.report.matrix import CellMatrix, CellOutcome, MatrixCell
@@ -50,40 +50,28 @@ def asked_lines(page: FindingPage) -> Iterator[str]:
             yield " ".join(part.split())
 
 
-class HtmlText(str):
-    __slots__ = ()
+Child = str | Element | Iterable["Child"]
 
 
-Child = str | Iterable[str]
-_VOID = frozenset({"meta", "br", "hr"})
+def element(name: str, /, *children: Child, **attributes: str) -> Element:
+    """An element. An attribute loses its last underscore: ``class_``; a blank one is left out."""
+    given = {key.rstrip("_").replace("_", "-"): clean_lines(value) for key, value in attributes.items() if value}
+    made = Element(name, given)
+    _append(made, children)
+    return made
 
 
-def element(name: str, /, *children: Child, **attributes: str | bool) -> HtmlText:
-    """An element. An attribute loses its last underscore: ``class_``. Texts are escaped, `HtmlText` is not."""
-    written = "".join(_attribute(key, value) for key, value in attributes.items())
-    if name in _VOID:
-        return HtmlText(f"<{name}{written}>")
-    return HtmlText(f"<{name}{written}>{joined(*children)}</{name}>")
-
-
-def joined(*children: Child) -> HtmlText:
-    """Several pieces one after the other."""
-    pieces: list[str] = []
+def _append(parent: Element, children: Iterable[Child]) -> None:
+    """Append elements and texts, which the writer escapes."""
     for child in children:
-        if isinstance(child, HtmlText):
-            pieces.append(child)
-        elif isinstance(child, str):
-            pieces.append(escape(clean_lines(child)))
+        if isinstance(child, Element):
+            parent.append(child)
+        elif not isinstance(child, str):
+            _append(parent, child)
+        elif len(parent):
+            parent[-1].tail = (parent[-1].tail or "") + clean_lines(child)
         else:
-            pieces.append(joined(*child))
-    return HtmlText("".join(pieces))
-
-
-def _attribute(key: str, value: str | bool) -> str:
-    name = key.rstrip("_").replace("_", "-")
-    if isinstance(value, bool):
-        return f" {name}" if value else ""
-    return f' {name}="{escape(clean_lines(value))}"' if value else ""
+            parent.text = (parent.text or "") + clean_lines(child)
 
 
 #: a page may load nothing and run nothing, whatever a text in it says
@@ -92,8 +80,8 @@ _CLASSES = {CellOutcome.HOLDS: "holds", CellOutcome.VIOLATED: "violated", CellOu
 
 
 @cache
-def _style() -> HtmlText:
-    return HtmlText(resources.files("trunkline.app.attach.report").joinpath("page.css").read_text("utf-8"))
+def _style() -> str:
+    return resources.files("trunkline.app.attach.report").joinpath("page.css").read_text("utf-8")
 
 
 def _page(title: str, *content: Child) -> str:
@@ -107,7 +95,7 @@ def _page(title: str, *content: Child) -> str:
         element("style", _style()),
     )
     body = element("body", element("main", *content))
-    return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
+    return f"<!doctype html>\n{tostring(element('html', head, body, lang='en'), encoding='unicode', method='html')}\n"
 
 
 def finding_html(page: FindingPage) -> str:
@@ -145,8 +133,8 @@ def finding_html(page: FindingPage) -> str:
     )
 
 
-def _facts(page: FindingPage) -> HtmlText:
-    facts: list[tuple[str, Iterable[str]]] = [
+def _facts(page: FindingPage) -> Element:
+    facts: list[tuple[str, Iterable[Child]]] = [
         ("gateway", [page.software]),
         ("Trunkline", [page.trunkline]),
         ("scenario", [page.scenario]),
@@ -159,21 +147,21 @@ def _facts(page: FindingPage) -> HtmlText:
         *([("settings", [page.settings])] if page.settings else []),
         *(("note", [note]) for note in page.notes),
     ]
-    return element("dl", [joined(element("dt", name), element("dd", *texts)) for name, texts in facts], class_="facts")
+    return element("dl", [(element("dt", name), element("dd", *texts)) for name, texts in facts], class_="facts")
 
 
-def _spaced(pieces: Iterable[HtmlText]) -> Iterator[str]:
+def _spaced(pieces: Iterable[Child]) -> Iterator[Child]:
     for number, piece in enumerate(pieces):
         if number:
             yield " "
         yield piece
 
 
-def _link(link: Link) -> HtmlText:
-    return element("a", link.text, href=link.url, rel="noreferrer") if link.url else joined(link.text)
+def _link(link: Link) -> Child:
+    return element("a", link.text, href=link.url, rel="noreferrer") if link.url else link.text
 
 
-def _broken(promise: BrokenPromise) -> HtmlText:
+def _broken(promise: BrokenPromise) -> Element:
     return element(
         "div",
         element("p", element("b", promise.summary)),
@@ -182,19 +170,19 @@ def _broken(promise: BrokenPromise) -> HtmlText:
     )
 
 
-def _listed(label: str, texts: Sequence[str]) -> Iterator[str]:
+def _listed(label: str, texts: Sequence[str]) -> Iterator[Element]:
     for number, text in enumerate(texts):
         yield element("dt", "" if number else label)
         yield element("dd", text)
 
 
-def _place(place: PlacePicture) -> HtmlText:
+def _place(place: PlacePicture) -> Element:
     bubbles = [_bubble(bubble) for bubble in place.bubbles]
     name = element("h3", place.name)
     return element("section", name, bubbles, class_="card concerned" if place.concerned else "card")
 
 
-def _bubble(bubble: Bubble) -> HtmlText:
+def _bubble(bubble: Bubble) -> Element:
     if bubble.aside:
         return element("div", element("span", f"{bubble.at} {bubble.text}".strip()), class_="aside")
     kind = "bubble" if bubble.who else "bubble bot"
@@ -210,12 +198,12 @@ def _bubble(bubble: Bubble) -> HtmlText:
     )
 
 
-def _rows(rows: Sequence[WireRow]) -> HtmlText:
+def _rows(rows: Sequence[WireRow]) -> Element:
     head = element("tr", *(element("th", name) for name in ("#", "time", "where", "event", "what")))
     return element("table", element("thead", head), element("tbody", [_row(row) for row in rows]), class_="wire")
 
 
-def _row(row: WireRow) -> HtmlText:
+def _row(row: WireRow) -> Element:
     classes = [name for name, on in (("fault", row.fault), ("evidence", row.evidence), ("wrong", row.wrong)) if on]
     return element(
         "tr",
@@ -260,7 +248,7 @@ def index_html(matrix: CellMatrix, facts: Sequence[str], findings: Sequence[Find
     )
 
 
-def _cell(cell: MatrixCell) -> HtmlText:
+def _cell(cell: MatrixCell) -> Element:
     lines = [
         element("div", element("a", line.text, href=f"{line.url}.html") if line.url else line.text)
         for line in cell.lines

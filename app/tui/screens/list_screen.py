@@ -7,7 +7,7 @@ from textual.app import ComposeResult
 
 from trunkline.app.tui.screens.run_screen import RunScreen
 from trunkline.app.tui.state.workspace import Workspace
-from trunkline.app.tui.widgets.cursor_list import ChoosableList, CursorList, Detail, Inspector
+from trunkline.app.tui.widgets.cursor_list import ChoosableList, Detail, Inspector
 from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.view.index.places import PlaceKey
 
@@ -15,15 +15,18 @@ Rows = TypeVar("Rows", bound=ChoosableList[Any])
 Record = TypeVar("Record", bound=RowList)
 
 
-class ListAndDetail(RunScreen, Generic[Rows, Record]):
-    """A list, the detail of its selected row, and the pane that explains, which may be the detail."""
+class ListScreen(RunScreen, Generic[Rows, Record]):
+    """A list, and the detail of its selected row. Without an inspector the detail is what explains."""
+
+    #: absolute: Textual resolves a relative path beside the module of the subclass
+    CSS_PATH = Path(__file__).with_name("lists.tcss")
 
     def __init__(
         self,
         workspace: Workspace,
         rows: Rows,
         detail: Record,
-        explains: RowList | None = None,
+        inspector: Inspector | None = None,
         *,
         of_wire: Rows | None = None,
     ) -> None:
@@ -32,7 +35,8 @@ class ListAndDetail(RunScreen, Generic[Rows, Record]):
         self._rows = rows
         self._of_wire = of_wire
         self.detail = detail
-        self.explains = explains or detail
+        self._inspector = inspector
+        self.explains = inspector or detail
         self._seen: tuple[object, ...] | None = None
 
     @property
@@ -42,12 +46,20 @@ class ListAndDetail(RunScreen, Generic[Rows, Record]):
         return self._of_wire if self._of_wire is not None and run is not None and run.view.wire_side else self._rows
 
     def compose_body(self) -> ComposeResult:
-        yield self._rows
-        if self._of_wire is not None:
-            yield self._of_wire
-        yield self.detail
-        if self.explains is not self.detail:
-            yield self.explains
+        yield from filter(None, (self._rows, self._of_wire, self.detail, self._inspector))
+
+    def sync(self) -> None:
+        """Show the current state. When the cursor moved to an event of a row, that one is selected."""
+        self.show_list()
+        if self.workspace.open_run is not None:
+            self.list.sync()
+            self.fit()
+            if self.moved_on():
+                self.follow()
+            self.show_detail()
+            if self._inspector is not None:
+                self._inspector.sync()
+        self.refresh_bars()
 
     def moment(self) -> tuple[object, ...]:
         """The list follows the cursor when this has changed."""
@@ -57,6 +69,19 @@ class ListAndDetail(RunScreen, Generic[Rows, Record]):
         """Whether the moment is another one than at the last call."""
         seen, self._seen = self._seen, self.moment()
         return self._seen != seen
+
+    def follow(self) -> None:
+        """Select the row that the event under the cursor belongs to."""
+        if self.workspace.subject and self.list.count:
+            self.list.follow(self.workspace.subject)
+
+    def fit(self) -> None:
+        """Size the list by its rows."""
+
+    def show_detail(self) -> None:
+        """Show the detail of the selected row."""
+        if isinstance(self.detail, Detail):
+            self.detail.explain_row(self.list)
 
     def panes(self) -> "list[RowList]":
         """The panes that are shown."""
@@ -76,19 +101,42 @@ class ListAndDetail(RunScreen, Generic[Rows, Record]):
     def on_resize(self) -> None:
         self.call_after_refresh(self.sync)
 
-    def picked(self, pane: RowList) -> None:
-        """Another row of a pane was selected."""
-        raise NotImplementedError
+    def choose(self, thing: str | PlaceKey) -> None:
+        self.list.choose(thing)
+        self.show_detail()
 
     def select_row(self, pane: RowList, index: int) -> None:
         pane.select(index)
-        self.picked(pane)
+        if pane is self.list:
+            self.picked()
+
+    def picked(self) -> None:
+        """Keep the cursor: the list would change with each row. Other screens select the same thing."""
+        self.workspace.pick(self.list.subject())
+        self._seen = self.moment()
+        self.show_detail()
 
     def go(self, seq: int | None) -> None:
         """Show an event on the timeline."""
         if seq:
             self.workspace.seek(seq)
             self.host.action_show("timeline")
+
+    def action_enter(self) -> None:
+        """Enter the selected row of the list; from a line of another pane go to its event."""
+        if self.workspace.open_run is None:
+            return
+        if self.pane is self.list:
+            self.enter_row()
+        else:
+            self.go(self.pane.target())
+
+    def enter_row(self) -> None:
+        """Open or close the row, or go to its event."""
+        if self.list.enter():
+            self.show_detail()
+        else:
+            self.go(self.list.target())
 
     def enter_detail(self) -> None:
         self.detail.focus()
@@ -107,87 +155,13 @@ class ListAndDetail(RunScreen, Generic[Rows, Record]):
         self.detail.focus()
 
 
-class InspectedListScreen(ListAndDetail[Rows, Record]):
+class InspectedListScreen(ListScreen[Rows, Record]):
     """A list, the record of its selected row, and the explanation of the event under the cursor."""
 
     CSS_PATH = "screen.tcss"
 
     def __init__(self, workspace: Workspace, rows: Rows, detail: Record) -> None:
-        self.inspector = Inspector(workspace, id="why")
-        super().__init__(workspace, rows, detail, self.inspector)
-
-    def sync(self) -> None:
-        """Show the current state. When the cursor moved to an event of a row, that one is selected."""
-        if self.workspace.open_run is not None:
-            self.list.sync()
-            self.fit()
-            if self.moved_on():
-                self.follow()
-            self.show_detail()
-            self.inspector.sync()
-        self.refresh_bars()
-
-    def fit(self) -> None:
-        """Size the list by its rows."""
-
-    def follow(self) -> None:
-        """Select the row that the event under the cursor belongs to."""
-        raise NotImplementedError
-
-    def show_detail(self) -> None:
-        raise NotImplementedError
-
-    def choose(self, thing: str | PlaceKey) -> None:
-        self.list.choose(thing)
-        self.show_detail()
-
-    def picked(self, pane: RowList) -> None:
-        if pane is self.list:
-            if self.list.chosen is not None:
-                self.workspace.pick(self.list.chosen.since)
-                self._seen = self.moment()
-            self.show_detail()
-
-    def action_enter(self) -> None:
-        """From the list to the detail; from a line of the detail or of the explanation to its event."""
-        if self.pane is self.list:
-            self.enter_detail()
-        else:
-            self.go(self.pane.target())
-
-
-class ListScreen(ListAndDetail[CursorList[Any], Detail]):
-    #: absolute: Textual resolves a relative path beside the module of the subclass
-    CSS_PATH = Path(__file__).with_name("lists.tcss")
-
-    def sync(self) -> None:
-        """Show the current state. When the cursor moved to an event of a row, that one is selected."""
-        self.show_list()
-        if self.workspace.open_run is not None:
-            self.list.sync()
-            if self.moved_on() and self.workspace.subject and self.list.count:
-                self.list.follow(self.workspace.subject)
-            self.detail.explain_row(self.list)
-        self.refresh_bars()
-
-    def picked(self, pane: RowList) -> None:
-        """Keep the cursor: the queue would change with each row. Other screens select the same thing."""
-        if pane is self.list:
-            self.workspace.pick(self.list.target())
-            self._seen = self.moment()
-        self.detail.explain_row(self.list)
-
-    def action_enter(self) -> None:
-        """Open or close a row of the list; else go to the event of the line."""
-        if self.workspace.open_run is None:
-            return
-        if self.pane is self.list:
-            self.enter_row()
-        else:
-            self.go(self.detail.target())
+        super().__init__(workspace, rows, detail, Inspector(workspace, id="why"))
 
     def enter_row(self) -> None:
-        if self.list.enter():
-            self.detail.explain_row(self.list)
-        else:
-            self.go(self.list.target())
+        self.enter_detail()

@@ -74,6 +74,16 @@ class TooSmall(Static):
 
 Result = TypeVar("Result")
 
+#: the keys of dialogs without an input line: a letter is as good as an arrow
+CHOOSING: list[BindingType] = [
+    Binding("down,j,ctrl+n", "move(1)", "next line", show=False),
+    Binding("up,k,ctrl+p", "move(-1)", "previous line", show=False),
+    Binding("pagedown,ctrl+d", "page(1)", "a page down", show=False),
+    Binding("pageup,ctrl+u", "page(-1)", "a page up", show=False),
+    Binding("home,g", "end(-1)", "first line", show=False),
+    Binding("end,G", "end(1)", "last line", show=False),
+    Binding("ctrl+c", "app.quit", "quit", show=False),
+]
 #: the keys of dialogs with an input line: letters are typed
 TYPING: list[BindingType] = [
     Binding("down,ctrl+n", "move(1)", "next line", show=False, priority=True),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 from rich.cells import cell_len
@@ -11,11 +11,13 @@ from rich.style import Style
 from trunkline.app.text.cells import cut, middle_cut, wrap
 from trunkline.app.text.fact import Fact, Tone
 from trunkline.app.tui.widgets.row_list import Canvas, RowList
+from trunkline.app.view.bindings.lifetime_bar import BarCell
 from trunkline.app.view.bindings.lifetime_bar import column as column_of
 from trunkline.app.view.explain.explanation import explain
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.labels.messages import LabelCell, ListLine
+from trunkline.app.view.wire_side.facts import shown_instead
 
 # Facts with their labels, wrapped to the width: the Why pane. Lines that name an event lead to it.
 
@@ -134,6 +136,8 @@ def explained(view: RunView, seq: int) -> tuple[str, Sequence[Fact]]:
 ListedRow = TypeVar("ListedRow")
 #: start and width of a cell in a line
 Span = tuple[int, int]
+#: two times between which something is drawn
+TimeSpan = tuple[float, float]
 
 
 class ListColumn(msgspec.Struct, frozen=True):
@@ -193,6 +197,9 @@ class ColumnList(RowList, Generic[ListedRow]):
     titles_when_empty = True
     #: titles for columns that are too narrow for theirs
     short_titles: Mapping[str, str] = {}
+    #: title of the column that has a bar over time, and cells at both ends of its scale that are left to the cursor
+    bar_column: str | None = None
+    scale_edge = 1
     rows: Sequence[ListedRow] = ()
 
     @property
@@ -217,16 +224,38 @@ class ColumnList(RowList, Generic[ListedRow]):
 
     def cells(self, index: int) -> Mapping[str, StyledCell]:
         """The cells of a row by column title; a missing one stays blank."""
+        return {title: StyledCell(text, self.style(index, title, text)) for title, text in self.texts(index).items()}
+
+    def texts(self, index: int) -> Mapping[str, str]:
+        """The texts of a row by column title."""
+        raise NotImplementedError
+
+    def style(self, index: int, title: str, text: str) -> Style:
+        """The style of a text of a row."""
+        raise NotImplementedError
+
+    def scale(self) -> tuple[TimeSpan, float]:
+        """The time that the bars show, and the time of the cursor."""
+        raise NotImplementedError
+
+    def bar(self, index: int, width: int) -> Sequence[BarCell[Any]]:
+        """The bar of a row."""
+        raise NotImplementedError
+
+    def bar_styles(self) -> Mapping[Any, Style]:
+        """The styles of the parts of bars; any other part is drawn in the tone of its cell."""
         raise NotImplementedError
 
     def draw_title(self, canvas: Canvas, column: ListColumn, x: int, size: int) -> None:
+        """Draw a title; above bars their scale, and the cursor on it."""
+        if column.title == self.bar_column:
+            self._draw_scale(canvas, x, size)
+            return
         title = column.title if cell_len(column.title) <= size else self.short_titles.get(column.title, column.title)
         text = cut(title, size)
         canvas.put(x + size - cell_len(text) if column.right else x, text, self.palette.dim)
 
-    def draw_cell(
-        self, canvas: Canvas, index: int, column: ListColumn, cell: StyledCell, span: tuple[int, int]
-    ) -> None:
+    def draw_cell(self, canvas: Canvas, index: int, column: ListColumn, cell: StyledCell, span: Span) -> None:
         x, size = span
         text = cell.more if cell.more and cell_len(cell.more) <= size else cell.text
         text = middle_cut(text, size) if column.middle else cut(text, size)
@@ -247,12 +276,21 @@ class ColumnList(RowList, Generic[ListedRow]):
         cells = self.cells(index)
         for column, span in zip(self.columns, spread(self.columns, width - self.margin, self.gap), strict=True):
             cell = cells.get(column.title)
-            if cell is not None:
+            if column.title == self.bar_column:
+                self._draw_bar(canvas, index, span)
+            elif cell is not None:
                 self.draw_cell(canvas, index, column, cell, span)
         return canvas
 
-    def draw_scale(self, canvas: Canvas, x: int, size: int, span: tuple[float, float], now: float, edge: int) -> None:
-        """Draw the scale of bars over time, and the cursor on it. `edge`: cells at both ends that are left to it."""
+    def _draw_bar(self, canvas: Canvas, index: int, span: Span) -> None:
+        styles, palette = self.bar_styles(), self.palette
+        for x, cell in enumerate(self.bar(index, span[1]), span[0]):
+            if cell.char != " ":
+                style = styles.get(cell.part) or palette.tone(cell.tone) + Style(bold=True)
+                canvas.put(x, cell.char, palette.faint if cell.later else style)
+
+    def _draw_scale(self, canvas: Canvas, x: int, size: int) -> None:
+        (span, now), edge = self.scale(), self.scale_edge
         first, last = f"{span[0]:.1f} s", f"{span[1]:.1f} s"
         if cell_len(first) + cell_len(last) + 2 * edge + 3 <= size:
             canvas.put(x + edge, first, self.palette.dim)
@@ -276,6 +314,18 @@ class ChoosableList(ColumnList[ListedRow]):
     def choose(self, thing: str | PlaceKey) -> None:
         """Select the row of a thing, by its id."""
 
+    def follow(self, seq: int) -> None:
+        """Select the row that an event belongs to, if there is one."""
+        raise NotImplementedError
+
+    def subject(self) -> int | None:
+        """The event by which other screens select what belongs to the selected row."""
+        return self.target()
+
+    def enter(self) -> bool:
+        """Open or close a row of the list itself; false: go to the event instead."""
+        return False
+
     def keep(self) -> None:
         """Draw again with the same selection; at first the selection is the first row with a violation."""
         self.invalidate()
@@ -283,19 +333,11 @@ class ChoosableList(ColumnList[ListedRow]):
 
 
 class CursorList(ChoosableList[ListedRow]):
-    """A list that selects the row that the event under the cursor belongs to."""
+    """A list of `LabelCell`s."""
 
     gap = 1
     titles_when_empty = False
     short_titles = {"admitted": "from", "prepared": "prep", "mirrored": "mirr", "callback": "back"}
-
-    def follow(self, seq: int) -> None:
-        """Select the row that an event belongs to, if there is one."""
-        raise NotImplementedError
-
-    def enter(self) -> bool:
-        """Open or close a row of the list itself; false: go to the event instead."""
-        return False
 
     def styled(self, cells: Mapping[str, LabelCell], *, later: bool) -> dict[str, StyledCell]:
         """Cells with the styles of their tones; `later`: the row lies after the cursor."""
@@ -351,14 +393,38 @@ class MarkedList(CursorList[ListedRow]):
 
 
 class Detail(DetailPane):
-    """Explains the selected row of a `CursorList`."""
+    """Explains the selected row of a list."""
 
-    def explain_row(self, rows: CursorList[ListedRow]) -> None:
+    def explain_row(self, rows: ChoosableList[Any]) -> None:
         self.show((self.workspace.open_run, self.subject(rows)), lambda: self.facts(rows))
 
-    def subject(self, rows: CursorList[ListedRow]) -> object:
+    def subject(self, rows: ChoosableList[Any]) -> object:
         return rows.target()
 
-    def facts(self, rows: CursorList[ListedRow]) -> tuple[str, Sequence[Fact]]:
+    def facts(self, rows: ChoosableList[Any]) -> tuple[str, Iterable[Fact]]:
         """A title, and the facts."""
         return explained(self.workspace.run.view, rows.target() or 0)
+
+
+class RowRecord(Detail, Generic[ListedRow]):
+    """The record of the selected row; without one, what the list shows."""
+
+    #: what the rows are, where only the wire of the gateway is known and they are not
+    inside = ""
+    #: labels and texts without a row
+    introduction: Sequence[tuple[str, str]] = ()
+
+    def subject(self, rows: ChoosableList[Any]) -> object:
+        return rows.chosen.id if rows.chosen is not None else None
+
+    def facts(self, rows: ChoosableList[Any]) -> tuple[str, Iterable[Fact]]:
+        """The record; else an introduction."""
+        if rows.chosen is not None:
+            return self.record(rows.chosen)
+        if self.inside and self.workspace.run.view.wire_side:
+            return self.BORDER_TITLE, shown_instead(self.inside)
+        return self.BORDER_TITLE, [Fact(label, text) for label, text in self.introduction]
+
+    def record(self, row: ListedRow) -> tuple[str, Iterable[Fact]]:
+        """A title, and the facts of a row."""
+        raise NotImplementedError

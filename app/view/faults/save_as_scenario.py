@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from trunkline.app.runs.model import Run
-from trunkline.app.view.faults.upcoming import name_of
+from trunkline.app.view.faults.upcoming import place_names
+from trunkline.app.view.index.places import PlaceKey
 from trunkline.core.config.files.problems import dotted
 from trunkline.core.events import Event
 from trunkline.sim.events import wire, world
@@ -168,15 +169,11 @@ def _message(place: str, text: str, media: tuple[str, ...], times: int) -> dict[
     return {**found, "times": times} if times > 1 else found
 
 
-def _names(file: ScenarioFile, events: Sequence[Event]) -> dict[tuple[str, str, str, str], str]:
-    found: dict[tuple[str, str, str, str], str] = {}
-    for event in events:
-        body = event.body
-        if isinstance(body, world.WorldPlace) and body.address.lane not in found:
-            named = name_of(file, body.address, body.name)
-            # The loader accepts a thread of delegated work by its full name.
-            found[body.address.lane] = named[0] if named else f"{body.address.channel}/{body.name}"
-    return found
+def _names(file: ScenarioFile, events: Sequence[Event]) -> dict[PlaceKey, str]:
+    # The loader accepts a thread of delegated work by its full name.
+    places = (event.body for event in events if isinstance(event.body, world.WorldPlace))
+    full = {body.address.lane: f"{body.address.channel}/{body.name}" for body in places}
+    return full | {lane: name for lane, (name, _) in place_names(events, file).items()}
 
 
 def _ordered(tree: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import msgspec
 from trunkline.app.text.cells import clean, cut, quoted, seconds
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.index.run_index import RunView
-from trunkline.core.events import Body, Event, bindings, delivery, gateway
+from trunkline.core.events import Body, Event, delivery, gateway
 from trunkline.core.events.hands import DelegationAccepted, DelegationFinished, DelegationStarted
 from trunkline.core.values import Address
 from trunkline.sim.events import processes, wire, world
@@ -53,7 +53,7 @@ def cursor_context(view: RunView, file: ScenarioFile, seq: int) -> CursorContext
         return CursorContext(at=0.0, seq=0)
     event = view.event(seq)
     address = address_of(view, event)
-    place, ref = place_names(view, file).get(address.lane, (None, None)) if address else (None, None)
+    place, ref = place_names(view.events, file).get(address.lane, (None, None)) if address else (None, None)
     posted = view.posted(seq)
     said = posted.inbound if posted and posted.inbound in _said_before(file, event.at) else None
     text = posted.body.text if said and posted and isinstance(posted.body, world.PeerSaid) else ""
@@ -86,15 +86,13 @@ def _where(event: Event) -> Address | None:
     return where(event.body) or (origin if isinstance(origin, Address) else None)
 
 
-def place_names(view: RunView, file: ScenarioFile) -> dict[PlaceKey, tuple[str, PlaceRef]]:
+def place_names(events: Iterable[Event], file: ScenarioFile) -> dict[PlaceKey, tuple[str, PlaceRef]]:
     """The places of a run that the scenario can name, each with its shortest name."""
     found: dict[PlaceKey, tuple[str, PlaceRef]] = {}
-    for event in view.events:
+    for event in events:
         body = event.body
-        if isinstance(body, world.WorldPlace) and body.address.lane not in found:
-            named = name_of(file, body.address, body.name)
-            if named is not None:
-                found[body.address.lane] = named
+        if isinstance(body, world.WorldPlace) and (named := name_of(file, body.address, body.name)) is not None:
+            found.setdefault(body.address.lane, named)
     return found
 
 
@@ -189,8 +187,9 @@ def upcoming_after(view: RunView, spot: CursorContext) -> Upcoming:
     instant = view.events[view.seq_before(spot.at) : spot.seq] if spot.early else ()
     struck = {event.at for event in coming if isinstance(event.body, FaultFired) and event.body.fault[:5] == "send/"}
 
-    bound = _bound(before, lane)
-    agent, other = _sessions(before, lane, bound)
+    holder = None if lane is None else view.bindings.held(lane, len(before))
+    bound = None if holder is None else holder.session_key
+    agent, other = _sessions(view, len(before), lane, bound)
 
     def here(kind: type[Body]) -> tuple[UpcomingEvent, ...]:
         def fits(event: Event) -> bool:
@@ -290,27 +289,9 @@ def _process(before: Sequence[Event]) -> str | None:
     return next(reversed(alive), None) if nodes else "gateway"
 
 
-def _bound(before: Sequence[Event], lane: PlaceKey | None) -> str | None:
-    found: str | None = None
-    for event in before:
-        body = event.body
-        if isinstance(body, bindings.BindingBound) and body.conversation.lane == lane:
-            found = body.session_key
-        elif isinstance(body, bindings.BindingEnded) and body.conversation.lane == lane:
-            found = None
-    return found
-
-
-def _sessions(before: Sequence[Event], lane: PlaceKey | None, bound: str | None) -> tuple[str | None, str | None]:
+def _sessions(view: RunView, seq: int, lane: PlaceKey | None, bound: str | None) -> tuple[str | None, str | None]:
     """The agent that has a session for the conversation, and the newest session of another conversation."""
-    agent: str | None = None
-    taken, others = {bound}, list[str]()
-    for event in before:
-        body = event.body
-        if isinstance(body, gateway.SessionCreated) and body.address is not None:
-            if body.address.lane == lane:
-                agent = body.agent
-                taken.add(body.session_key)
-            else:
-                others.append(body.session_key)
-    return agent, next((key for key in reversed(others) if key not in taken), None)
+    # One that an earlier run left in the store has no agent here.
+    made = [(of.address.lane, of) for of in view.sessions.at(seq).values() if of.agent and of.address is not None]
+    agent = next((of.agent for where, of in reversed(made) if where == lane), None)
+    return agent, next((of.key for where, of in reversed(made) if where != lane and of.key != bound), None)

@@ -210,6 +210,8 @@ class DelegationHistory(EventHistory):
 
 #: seconds until the end of a run is written down; and within which an idle requester must begin to read it (L2)
 _GRACE, _WITHIN = 1.0, 60.0
+#: fields of a row that are those of its run
+_AS_THE_RUN = ("id", "name", "body", "agent", "asked_by", "message_id", "session")
 #: states of a callback that has not begun to move
 _DUE = frozenset({CallbackState.WAITING, CallbackState.PENDING_TURN})
 #: states of a callback that is as far as it comes, at least without an operator
@@ -322,13 +324,7 @@ class HandRuns(GrowingView, Sequence[str]):
         later = work is WorkPhase.LATER
         due = ended is not None and step.state in _DUE
         return HandRow(
-            id=run.id,
-            name=run.name,
-            body=run.body,
-            agent=run.agent,
-            asked_by=run.asked_by,
-            message_id=run.message_id,
-            session=run.session,
+            **{name: getattr(run, name) for name in _AS_THE_RUN},
             work=work,
             callback=step.state,
             callback_reason=step.reason,

@@ -450,17 +450,13 @@ def _answered(_view: RunView, _event: Event, body: sim_hands.HandAnswered) -> st
     return f"hand {body.hand} returns {'nothing' if body.silent else quoted(body.text)} ({body.outcome})"
 
 
-@label(sim_hands.WorkerReported, row=note)
-def _reported(_view: RunView, _event: Event, body: sim_hands.WorkerReported) -> str:
-    refused = "" if body.accepted else f", refused: {body.reason}"
-    return f"worker {body.worker} reports {quoted(body.text)} of {body.named}{refused}"
-
-
-@label(sim_hands.WorkerAnswered, row=note)
-def _worker_answered(_view: RunView, _event: Event, body: sim_hands.WorkerAnswered) -> str:
-    refused = "" if body.accepted else f", refused: {body.reason or body.detail}"
-    ticket = "" if body.ticket_right else " with a wrong ticket"
-    return f"worker {body.worker} answers {body.named}{ticket}: {body.outcome} {quoted(body.text)}{refused}"
+label_text(sim_hands.WorkerReported, "worker {worker} reports {text:quoted} of {named}{reason:, refused: …}", row=note)
+label_text(
+    sim_hands.WorkerAnswered,
+    "worker {worker} answers {named}{ticket_right:?| with a wrong ticket}: {outcome} {text:quoted}"
+    "{reason|detail:, refused: …}",
+    row=note,
+)
 
 
 # Heartbeats and the schedule: due, skipped by a guard, started, and how they ended.

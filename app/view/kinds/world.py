@@ -154,13 +154,11 @@ label_text(
 label_text(world.WorldAccount, "account {account} on {channel}")
 
 
-@label(world.WorldLimits)
-def _limits(_view: RunView, _event: Event, body: world.WorldLimits) -> str:
-    rate = "" if body.recovery_rate is None else f", recovered ones at {body.recovery_rate:g}/s"
-    doubt = "parked" if body.mark is None else "resent with a mark"
-    return f"at most {body.max_attempts} attempts, within {body.max_age:g} s{rate}; uncertain sends are {doubt}"
-
-
+label_text(
+    world.WorldLimits,
+    "at most {max_attempts} attempts, within {max_age:g} s{recovery_rate:, recovered ones at …/s|g}; "
+    "uncertain sends are {mark:?resent with a mark|parked}",
+)
 label_text(world.WorldPerson, "{peer.name|peer.id} is on {channel}")
 label_text(world.WorldPlace, "place {address:place}")
 label_text(world.PlatformConnected, "connected to {channel} as {account}")
@@ -222,15 +220,14 @@ def _counted(**numbers: int) -> str:
     return ", ".join(count(number, noun) for noun, number in numbers.items() if number)
 
 
-@label(gateway.ProcessRecovered)
-def _recovered(_view: RunView, _event: Event, body: gateway.ProcessRecovered) -> str:
-    found = _counted(inbound=body.inbounds, intent=body.intents, delegation=body.delegations)
-    return f"recovered: {found or 'nothing unfinished'}"
+def _recovered(body: gateway.ProcessRecovered) -> str:
+    return _counted(inbound=body.inbounds, intent=body.intents, delegation=body.delegations)
 
 
-@row(gateway.ProcessRecovered, sometimes=True)
-def _recovered_row(draw: RowBuilder, event: Event, body: gateway.ProcessRecovered) -> TimelineRow | None:
-    return note(draw, event, body) if body.inbounds or body.intents or body.delegations else None
+FORMATS["recovered"] = lambda _view, body: _recovered(body) or "nothing unfinished"
+FORMATS["pruned"] = lambda _view, body: _counted(intent=body.intents, inbound=body.inbounds, send=body.sends)
+label_text(gateway.ProcessRecovered, "recovered: {body:recovered}")
+row_text(gateway.ProcessRecovered, "recovered: {body:recovered}", when=lambda body: bool(_recovered(body)))
 
 
 @label(processes.ProcessCrashed)
@@ -275,15 +272,8 @@ row_text(gateway.ConfigReloaded, "configuration {revision}: {changed:list}{chang
 label_text(leases.StoreWarned, "store: {detail}", row=alarm)
 label_text(gateway.StoreFailed, "store: {error}; again in {retry_in:g} s", row=alarm)
 
-
 label_text(leases.PersonErased, "a person was erased for {by}: {rows} rows removed", row=note)
-
-
-@label(leases.StorePruned, row=note)
-def _pruned(_view: RunView, _event: Event, body: leases.StorePruned) -> str:
-    return f"removed: {_counted(intent=body.intents, inbound=body.inbounds, send=body.sends)}: {body.reason}"
-
-
+label_text(leases.StorePruned, "removed: {body:pruned}: {reason}", row=note)
 label_text(leases.AdapterInstalled, "the adapter of {channel} {account} is installed", row=note)
 label_text(
     gateway.AdapterFailed, "connection of {channel} {account} failed: {detail}, again in {retry_in:g} s", row=alarm

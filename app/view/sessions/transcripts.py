@@ -204,19 +204,25 @@ class Sessions:
 
     def _align_slowly(self, owner: str | PlaceKey) -> Iterator[None]:
         """Build an alignment and its index, in small steps."""
-        seen: list[VisibleMessage] = []
-        for message in self._shown(owner):
-            if not isinstance(owner, str) or self._ownership.holds(owner, message):
-                seen.append(message)
-            yield
         pairs: list[AlignedPair] = []
-        for pair in self._align(self.view.transcripts.of(owner) if isinstance(owner, str) else (), seen):
-            pairs.append(self._of_another_agent(owner, pair))
+        for pair in self._aligned(owner):
+            if pair is not None:
+                pairs.append(pair)
             yield
         self._pairs[owner] = sorted(pairs, key=lambda pair: pair.seq)
         yield
         self._indexes[owner] = AlignmentIndex(self._pairs[owner], self.view.marks)
         yield
+
+    def _aligned(self, owner: str | PlaceKey) -> Iterator[AlignedPair | None]:
+        """The rows of an alignment; none for a step without a row."""
+        seen: list[VisibleMessage] = []
+        for message in self._shown(owner):
+            if not isinstance(owner, str) or self._ownership.holds(owner, message):
+                seen.append(message)
+            yield None
+        for pair in self._align(self.view.transcripts.of(owner) if isinstance(owner, str) else (), seen):
+            yield self._of_another_agent(owner, pair)
 
     def _of_another_agent(self, owner: str | PlaceKey, pair: AlignedPair) -> AlignedPair:
         """A message that another agent wrote there is remembered in that agent's session of the same conversation."""

@@ -12,7 +12,7 @@ from trunkline.app.text.cells import count
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.index.transcripts import TranscriptEntry, VisibleMessage
-from trunkline.app.view.sessions.alignment_index import AlignedPair, AlignmentIndex, TranscriptDifference
+from trunkline.app.view.sessions.alignment_index import AlignedPair, TranscriptDifference
 from trunkline.app.view.sessions.transcripts import SessionListRow, Sessions
 from trunkline.core.events import Event
 from trunkline.sim.events.wire import WireAccepted, WireDeleted
@@ -40,26 +40,17 @@ class WirePlaces(Sessions):
                 self._saying.setdefault(answer, turn)
         super().__init__(view, slowly=slowly)
 
-    def _align_slowly(self, owner: str | PlaceKey) -> Iterator[None]:
-        assert not isinstance(owner, str)
-        pairs: list[AlignedPair] = []
-        for pair in self._beside(owner):
-            pairs.append(pair)
-            yield
-        self._pairs[owner] = sorted(pairs, key=lambda pair: pair.seq)
-        self._indexes[owner] = AlignmentIndex(self._pairs[owner], self.view.marks)
-        yield
-
-    def _beside(self, place: PlaceKey) -> Iterator[AlignedPair]:
+    def _aligned(self, owner: str | PlaceKey) -> Iterator[AlignedPair]:
         """The questions to the model and its answers, each beside what people saw of it."""
+        assert not isinstance(owner, str)
         shown: set[AnswerMark] = set()
-        for message in self.view.visible.of(place):
+        for message in self.view.visible.of(owner):
             if message.who:
                 yield from self._posted(message)
             else:
-                yield from self._sent(place, message, shown)
+                yield from self._sent(owner, message, shown)
         for question in self._wire.questions.values():
-            if question.place.lane == place:
+            if question.place.lane == owner:
                 yield from self._never_seen(question, shown)
 
     def _posted(self, seen: VisibleMessage) -> Iterator[AlignedPair]:

@@ -16,6 +16,7 @@ from starlette.routing import BaseRoute, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from trunkline.core.adapters.mailbox import MailboxAdapter
+from trunkline.core.declared import fields_for
 from trunkline.core.errors import TrunklineError
 from trunkline.core.events import Event, EventLog
 from trunkline.core.events.gateway import TurnEnded, TurnStarted
@@ -169,15 +170,7 @@ class DirectChat:
         if receipt.differs:
             detail = "Another message has this id already. Nothing was stored: send it with an id of its own."
             raise Problem(409, "message-id-reused", detail)
-        said = frames.SaidFrame(
-            id=say.id,
-            status=receipt.status,
-            inbound=receipt.inbound,
-            reason=receipt.reason,
-            detail=receipt.detail,
-            session_id=receipt.session_id,
-            agent=receipt.agent or None,
-        )
+        said = frames.SaidFrame(**{**fields_for(frames.SaidFrame, say, receipt), "agent": receipt.agent or None})
         admitted = receipt.status is InboundStatus.ADMITTED
         return said, frames.OwnFrame(id=say.id, text=say.text, at=at) if admitted else None
 
@@ -188,17 +181,8 @@ class DirectChat:
 
 
 def message_frame(message: MailboxMessage) -> frames.MessageFrame:
-    return frames.MessageFrame(
-        cursor=message.n,
-        text=message.text,
-        at=message.at,
-        media=message.media,
-        reply_to=message.reply_to,
-        thread=message.address.thread,
-        poll=message.poll,
-        payload=message.payload,
-        parts=message.parts,
-    )
+    shared = fields_for(frames.MessageFrame, message)
+    return frames.MessageFrame(cursor=message.n, thread=message.address.thread, **shared)
 
 
 def open_chat(served: Served, hello: frames.HelloFrame) -> DirectChat:

@@ -5,6 +5,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from trunkline.core.declared import fields_for
 from trunkline.core.http.clients import Scope
 from trunkline.core.http.endpoint import Call, Endpoint
 from trunkline.core.http.problems import Problem
@@ -57,13 +58,8 @@ async def wake(call: Call) -> Woken:
     if receipt.differs:
         detail = f"The key {body.key!r} is that of another wake-up, {receipt.inbound}. Nothing was stored."
         raise Problem(409, "key-reused", detail)
-    return Woken(
-        agent=agent,
-        inbound=receipt.inbound,
-        session_key=receipt.session_key,
-        session_id=receipt.session_id,
-        duplicate=receipt.status is InboundStatus.DUPLICATE,
-    )
+    found = {**fields_for(Woken, receipt), "agent": agent}
+    return Woken(**found, duplicate=receipt.status is InboundStatus.DUPLICATE)
 
 
 @Endpoint(

@@ -73,7 +73,7 @@ async def bind(call: Call) -> SessionBindingRecord:
     Bind a conversation to a session.
     """
     body: BindBody = call.body
-    fields = {name: getattr(body, name) for name in body.__struct_fields__}
+    fields = msgspec.structs.asdict(body)
     fields["conversation"] = ConversationRef(**msgspec.structs.asdict(body.conversation))
     from trunkline.core.bindings.bind_request import BindRequest  # operators' commands have no use for its rules
 

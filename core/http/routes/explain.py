@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from trunkline.core.channels.rules import DEFAULT_ACCOUNT
+from trunkline.core.declared import fields_for
 from trunkline.core.events.gateway import Candidate
 from trunkline.core.explain.decide import InboundQuestion, decide_inbound, decide_send
 from trunkline.core.explain.policy import DecidingSetting, PolicyQuestion, decide_policy
@@ -130,25 +131,13 @@ async def explain_route(call: Call) -> RouteExplained:
     Explain where an inbound message belongs.
     """
     body: RouteQuestion = call.body
-    fields = {name: getattr(body, name) for name in body.__struct_fields__}
+    fields = msgspec.structs.asdict(body)
     asked = InboundQuestion(role=fields.pop("roles"), message=fields.pop("message_id"), **fields)
     found = decide_inbound(asked, call.served.gateway.config)
-    decided = found.decided
     return RouteExplained(
-        profile=found.profile,
-        agent=decided.agent,
-        session_key=decided.session_key,
-        matched_by=decided.matched_by,
-        binding=decided.binding,
-        scope=decided.scope,
-        reply_to=decided.reply_to,
-        reply_reason=decided.reply_reason,
-        reply_sentence=decided.reply_reason.sentence,
+        **fields_for(RouteExplained, found, found.decided),
+        reply_sentence=found.decided.reply_reason.sentence,
         opens_thread_on=found.opens_on,
-        main_key=found.main_key,
-        candidates=decided.candidates,
-        others=decided.others,
-        notes=found.notes,
     )
 
 
@@ -159,26 +148,10 @@ async def explain_send(call: Call) -> SendExplained:
     Explain where a message to a target would go.
     """
     body: SendQuestion = call.body
-    question = OutboundQuestion(
-        agent=body.agent or "",
-        channel=body.channel,
-        target=body.target,
-        account=body.account,
-        kind=None if body.kind is None else ChatKind.DIRECT if body.kind == "user" else ChatKind(body.kind),
-        thread=body.thread,
-        reply_to=body.reply_to,
-    )
+    kind = None if body.kind is None else ChatKind.DIRECT if body.kind == "user" else ChatKind(body.kind)
+    question = OutboundQuestion(**{**msgspec.structs.asdict(body), "kind": kind, "agent": body.agent or ""})
     found = decide_send(question, call.served.gateway.config)
-    return SendExplained(
-        profile=found.profile,
-        agent=found.route.agent,
-        place=found.route.address,
-        session_key=found.resolved.session_key,
-        base_key=found.base_key,
-        entry=found.entry,
-        steps=found.route.steps,
-        notes=found.notes,
-    )
+    return SendExplained(**fields_for(SendExplained, found, found.route, found.resolved), place=found.route.address)
 
 
 @Endpoint("POST", "/v1/explain/policy", Scope.READ, body=PolicyBody, answer=PolicyExplained, problems=(404,))
@@ -188,19 +161,8 @@ async def explain_policy(call: Call) -> PolicyExplained:
     Explain whether a turn may write to another place.
     """
     body: PolicyBody = call.body
-    asked = PolicyQuestion(**{name: getattr(body, name) for name in body.__struct_fields__})
+    asked = PolicyQuestion(**msgspec.structs.asdict(body))
     found = decide_policy(asked, call.served.gateway.config)
-    decision, mark = found.decision, found.decision.mark
-    return PolicyExplained(
-        profile=found.profile,
-        allowed=decision.allowed,
-        reason=decision.reason,
-        sentence=decision.reason.sentence,
-        error=decision.error,
-        label=None if mark is None else mark.label,
-        prefix="" if mark is None else mark.prefix,
-        suffix="" if mark is None else mark.suffix,
-        embed=None if mark is None else mark.embed,
-        setting=found.setting,
-        notes=found.notes,
-    )
+    unmarked = {"label": None, "prefix": "", "suffix": "", "embed": None}
+    explained = fields_for(PolicyExplained, found, found.decision, found.decision.mark)
+    return PolicyExplained(**{**unmarked, **explained}, sentence=found.decision.reason.sentence)

@@ -5,6 +5,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from trunkline.core.declared import fields_for
 from trunkline.core.hands.port import ClientTask, Delegated
 from trunkline.core.http.clients import Scope
 from trunkline.core.http.endpoint import Call, Endpoint, Limit, Name, Verb, VerbCall
@@ -94,7 +95,7 @@ async def delegate(call: Call) -> Delegated:
     Give a task to a hand, once per key. It is durable when this answers; its result comes later.
     """
     body: DelegateBody = call.body
-    asked = ClientTask(**{name: getattr(body, name) for name in body.__struct_fields__})
+    asked = ClientTask(**msgspec.structs.asdict(body))
     return await call.served.gateway.delegate(asked, by=call.caller.name)
 
 
@@ -130,7 +131,7 @@ async def take(call: VerbCall) -> Taken:
     task = await call.operated.take(body.hand, body.worker or call.caller.name)
     if task is None or task.ticket is None:
         return Taken(task=None)
-    return Taken(task=TakenTask(**{name: getattr(task, name) for name in TakenTask.__struct_fields__}))
+    return Taken(task=TakenTask(**fields_for(TakenTask, task)))
 
 
 @Verb("POST", "/v1/hands/{delegation}/answer", Scope.OPERATE, body=AnswerBody, answer=HandPosted, problems=(404, 409))

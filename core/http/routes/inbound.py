@@ -5,6 +5,7 @@ from urllib.parse import quote
 import msgspec
 
 from trunkline.core.decisions import BOUND_TIER
+from trunkline.core.declared import fields_for
 from trunkline.core.http.auth import check_place
 from trunkline.core.http.chat.bodies import USUAL_WAIT, InboundBody, Seconds, envelope_of, mailbox_of
 from trunkline.core.http.clients import Caller, Reach, Scope
@@ -165,23 +166,13 @@ def _why(note: RouteNote) -> tuple[Reason, str]:
 def _payload(message: CausedMessage) -> OutboundPayload:
     content, extra = message.content, message.extra
     chunks = content.chunks
-    return OutboundPayload(
-        intent_id=message.intent,
-        kind=message.kind,
-        state=message.state,
-        reason=message.reason,
-        address=message.address,
-        text=said(chunks),
-        chunks=chunks if len(chunks) > 1 else (),
-        media=content.media,
-        reply_to=content.reply_to,
-        poll=content.poll,
-        payload=content.payload,
-        parts=extra.parts,
-        action="" if extra.action is None else extra.action.action.value,
-        recipient=extra.recipient,
-        receipts=message.receipts,
-    )
+    own = {
+        "intent_id": message.intent,
+        "text": said(chunks),
+        "chunks": chunks if len(chunks) > 1 else (),
+        "action": "" if extra.action is None else extra.action.action.value,
+    }
+    return OutboundPayload(**{**fields_for(OutboundPayload, message, content, extra), **own})
 
 
 class OutcomeQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -105,7 +105,7 @@ def bar(one: TrunklineApp, index: int) -> str:
     rows = hands_of(one)
     run = rows.workspace.run
     history = run.hands.histories[index]
-    return "".join(cell.char for cell in run_bar(run.view, run.hands, history, rows._span, rows._now, 60))
+    return "".join(cell.char for cell in run_bar(run.view, run.hands, history, *rows.scale(), 60))
 
 
 async def test_keys_of_hands_do_nothing_without_hands():

@@ -8,7 +8,7 @@ from textual.widget import Widget
 
 from trunkline.app.text.cells import clean, error_text
 from trunkline.app.text.fact import Fact, Tone
-from trunkline.app.tui.screens.screen_base import Dialog
+from trunkline.app.tui.screens.screen_base import CHOOSING, Dialog
 from trunkline.app.tui.state.branching import inject
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.cursor_list import FactList
@@ -70,17 +70,11 @@ class FaultPalette(Dialog[str]):
 
     AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,j", "move(1)", "next fault", show=False),
-        Binding("up,k", "move(-1)", "previous fault", show=False),
-        Binding("pagedown,ctrl+d", "page(1)", "a page down", show=False),
-        Binding("pageup,ctrl+u", "page(-1)", "a page up", show=False),
+        *CHOOSING,
         Binding("right,l", "shift(1)", "later", show=False),
         Binding("left,h", "shift(-1)", "sooner", show=False),
-        Binding("home,g", "end(-1)", "first fault", show=False),
-        Binding("end,G", "end(1)", "last fault", show=False),
         Binding("enter,space", "enter", "place it", show=False),
         Binding("escape,i,q", "back", "close", show=False),
-        Binding("ctrl+c", "app.quit", "quit", show=False),
     ]
 
     def __init__(self, workspace: Workspace, options: tuple[FaultOption, ...]) -> None:

@@ -13,7 +13,7 @@ from textual.widgets import Input
 from trunkline.app.text.cells import clean, count, error_text, seconds
 from trunkline.app.text.fact import Tone
 from trunkline.app.tui.keys import GROUPS, RUN, Key, keys_of
-from trunkline.app.tui.screens.screen_base import TYPING, Dialog
+from trunkline.app.tui.screens.screen_base import CHOOSING, TYPING, Dialog
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.dialog_list import DialogList, DialogRow
 from trunkline.app.view.explain.explanation import Choice
@@ -358,13 +358,9 @@ class MenuDialog(Dialog[Choice]):
 
     hint = "a letter or Enter takes it, Esc closes"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,j,ctrl+n", "move(1)", "next", show=False),
-        Binding("up,k,ctrl+p", "move(-1)", "previous", show=False),
-        Binding("home,g", "end(-1)", "first", show=False),
-        Binding("end,G", "end(1)", "last", show=False),
+        *CHOOSING,
         Binding("enter", "enter", "take it", show=False),
         Binding("escape,q,f1", "back", "close", show=False),
-        Binding("ctrl+c", "app.quit", "quit", show=False),
     ]
 
     def __init__(self, title: str, choices: Sequence[Choice]) -> None:

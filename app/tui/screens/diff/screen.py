@@ -7,9 +7,9 @@ from rich.style import Style
 
 from trunkline.app.text.cells import clean, cut, seconds
 from trunkline.app.text.fact import Fact, Tone
-from trunkline.app.tui.screens.list_screen import ListAndDetail
+from trunkline.app.tui.screens.list_screen import ListScreen
 from trunkline.app.tui.state.workspace import Workspace
-from trunkline.app.tui.widgets.cursor_list import ChoosableList, FactList, StyledCell
+from trunkline.app.tui.widgets.cursor_list import ChoosableList, FactList
 from trunkline.app.tui.widgets.row_list import Canvas, RowList
 from trunkline.app.view.diff import compare
 from trunkline.app.view.index.growing import next_around
@@ -86,22 +86,24 @@ class DiffList(ChoosableList[compare.DiffRow]):
     def _is_later(self, index: int) -> bool:
         return self.diff is not None and self.diff.seq_at(index) > self.workspace.cursor
 
-    def cells(self, index: int) -> dict[str, StyledCell]:
-        diff = self.diff
-        if diff is None:
+    def texts(self, index: int) -> dict[str, str]:
+        if self.diff is None:
             return {}
-        row = diff.rows[index]
-        _, event = diff.event(row)
-        style = self.palette.faint if self._is_later(index) else self.palette.tone(compare.row_tone(row.mark))
-        texts = {
+        row = self.rows[index]
+        return {
+            "": row.mark.value,
             "A": _seq(row.a),
             "B": _seq(row.b),
-            "t": seconds(event.at),
-            "later": compare.delta(diff, row),
-            "what happened": compare.row_text(diff, row),
+            "t": seconds(self.diff.event(row)[1].at),
+            "later": compare.delta(self.diff, row),
+            "what happened": clean(compare.row_text(self.diff, row)),
         }
-        mark = StyledCell(row.mark.value, self._mark_style(row.mark))
-        return {"": mark} | {title: StyledCell(clean(text), style) for title, text in texts.items()}
+
+    def style(self, index: int, title: str, text: str) -> Style:
+        mark = self.rows[index].mark
+        if not title:
+            return self._mark_style(mark)
+        return self.palette.faint if self._is_later(index) else self.palette.tone(compare.row_tone(mark))
 
     def _mark_style(self, mark: compare.DiffMark) -> Style:
         palette = self.palette
@@ -146,7 +148,7 @@ class DiffRecord(FactList):
         super().on_resize()
 
 
-class DiffScreen(ListAndDetail[DiffList, DiffRecord], screen="diff"):
+class DiffScreen(ListScreen[DiffList, DiffRecord], screen="diff"):
     """The rows of both runs, and the selected one in full. The cursor is the open run's."""
 
     CSS_PATH = "screen.tcss"

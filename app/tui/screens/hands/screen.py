@@ -1,22 +1,18 @@
 """Hands: the delegations, and whether their results were delivered."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from rich.style import Style
 
 from trunkline.app.text.fact import Fact
 from trunkline.app.tui.screens.list_screen import ListScreen
 from trunkline.app.tui.state.workspace import Workspace
-from trunkline.app.tui.widgets.cursor_list import CursorList, Detail, ListColumn, ListedRow, Span, StyledCell
-from trunkline.app.tui.widgets.row_list import Canvas
-from trunkline.app.view.bindings.lifetime_bar import column
+from trunkline.app.tui.widgets.cursor_list import CursorList, RowRecord, StyledCell, TimeSpan
+from trunkline.app.view.bindings.lifetime_bar import BarCell, column
 from trunkline.app.view.hands.cells import LEGEND, SpanPart, hand_cells, run_bar, span_of
 from trunkline.app.view.hands.columns import HandRow
 from trunkline.app.view.hands.facts import hand_facts
 from trunkline.app.view.index.places import PlaceKey
-from trunkline.app.view.wire_side.facts import shown_instead
-
-TIME = "time"
 
 
 class HandList(CursorList[HandRow]):
@@ -37,6 +33,8 @@ class HandList(CursorList[HandRow]):
         0: "id ~3 | hand 10 | time * | callback 15",
     }
     layouts = columns_of
+    bar_column = "time"
+    scale_edge = 2
 
     #: bars over time instead of columns
     bars = False
@@ -79,31 +77,24 @@ class HandList(CursorList[HandRow]):
         row = self.rows[index]
         run = self.workspace.run
         above = run.hands.name(row.parent) if row.parent else ""
-        cells = self.styled(hand_cells(run.view, row, above), later=row.later)
-        return cells | {TIME: StyledCell("", self.palette.base)}
+        return self.styled(hand_cells(run.view, row, above), later=row.later)
 
-    def draw_title(self, canvas: Canvas, column: ListColumn, x: int, size: int) -> None:
-        """Draw a title; above the bars their scale, and the cursor on it."""
-        if column.title == TIME:
-            self.draw_scale(canvas, x, size, self._span, self._now, 2)
-        else:
-            super().draw_title(canvas, column, x, size)
+    def scale(self) -> tuple[TimeSpan, float]:
+        return self._span, self.workspace.run.view.time(self.workspace.cursor)
 
-    def draw_cell(self, canvas: Canvas, index: int, column: ListColumn, cell: StyledCell, span: Span) -> None:
-        if column.title == TIME:
-            self._draw_bar(canvas, index, span)
-        else:
-            super().draw_cell(canvas, index, column, cell, span)
+    def bar(self, index: int, width: int) -> list[BarCell[SpanPart]]:
+        """The bar, and the time of the cursor where the bar is blank."""
+        run, (span, now) = self.workspace.run, self.scale()
+        cells = run_bar(run.view, run.hands, run.hands.histories[index], span, now, width)
+        here = column(now, span, width)
+        if now >= span[0] and cells[here].part is SpanPart.NONE:
+            cells[here] = BarCell("│", SpanPart.NONE)
+        return cells
 
-    @property
-    def _now(self) -> float:
-        return self.workspace.run.view.time(self.workspace.cursor)
-
-    def _draw_bar(self, canvas: Canvas, index: int, span: Span) -> None:
-        run, palette = self.workspace.run, self.palette
-        x, size = span
-        here = column(self._now, self._span, size) if self._now >= self._span[0] else -1
-        styles: dict[SpanPart, Style] = {
+    def bar_styles(self) -> dict[SpanPart, Style]:
+        palette = self.palette
+        return {
+            SpanPart.NONE: palette.rail,
             SpanPart.WAITS: palette.dim,
             SpanPart.WORKS: palette.primary,
             SpanPart.TURN: palette.accent,
@@ -111,64 +102,46 @@ class HandList(CursorList[HandRow]):
             SpanPart.PARKED: palette.warn,
             SpanPart.ORPHANED: palette.bad,
         }
-        history = run.hands.histories[index]
-        for at, cell in enumerate(run_bar(run.view, run.hands, history, self._span, self._now, size)):
-            if cell.part is not SpanPart.NONE:
-                style = styles.get(cell.part) or palette.tone(cell.tone) + Style(bold=True)
-                canvas.put(x + at, cell.char, palette.faint if cell.later else style)
-            elif at == here:
-                canvas.put(x + at, "│", palette.rail)
 
 
-_EMPTY = (
-    ("what", "a hand is a helper that works on a task on its own and reports back to the conversation that asked"),
-    ("made by", "an agent's tool `agent_send_async`: no agent called it in this run"),
-    ("shown", "the task, its origin and deadline, what the hand did, and where its result was delivered"),
-)
+class HandRecord(RowRecord[HandRow]):
+    """The delegation at the cursor; without one, what hands are."""
 
+    BORDER_TITLE = "Hand"
+    inside = "hands and their work"
+    introduction = (
+        ("what", "a hand is a helper that works on a task on its own and reports back to the conversation that asked"),
+        ("made by", "an agent's tool `agent_send_async`: no agent called it in this run"),
+        ("shown", "the task, its origin and deadline, what the hand did, and where its result was delivered"),
+    )
 
-class HandRecord(Detail):
-    def subject(self, rows: CursorList[ListedRow]) -> object:
-        return rows.chosen.id if isinstance(rows, HandList) and rows.chosen is not None else None
-
-    def facts(self, rows: CursorList[ListedRow]) -> tuple[str, Sequence[Fact]]:
-        """The delegation at the cursor; without one, what hands are."""
-        row = rows.chosen if isinstance(rows, HandList) else None
-        if row is None:
-            if self.workspace.run.view.wire_side:
-                return "Hand", shown_instead("hands and their work")
-            return "Hand", [Fact(label, text) for label, text in _EMPTY]
+    def record(self, row: HandRow) -> tuple[str, Iterable[Fact]]:
         run = self.workspace.run
-        return f"Hand {row.name}  {row.body.hand}", list(hand_facts(run.view, run.hands, row, self.workspace.cursor))
+        return f"Hand {row.name}  {row.body.hand}", hand_facts(run.view, run.hands, row, self.workspace.cursor)
 
 
 #: least maximal height of the list
 LEAST_MOST = 9
 
 
-class HandsScreen(ListScreen, screen="hands"):
+class HandsScreen(ListScreen[HandList, HandRecord], screen="hands"):
     """A row per delegation; Enter goes to its record, and from there to an event."""
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace, HandList(workspace, id="hands"), HandRecord(workspace, id="record"))
 
-    def sync(self) -> None:
+    def fit(self) -> None:
         """Size the list by its runs, within bounds: a record is long."""
-        super().sync()
         self.fit_list(max(LEAST_MOST, self.host.size.height // 3))
 
     def enter_row(self) -> None:
         self.enter_detail()
 
     def action_bars(self) -> None:
-        if self.run_is_open() and isinstance(self.list, HandList):
+        if self.run_is_open():
             self.list.switch()
 
     def action_hand(self) -> None:
         """Back from the selected delegation to its message."""
-        if self.run_is_open() and isinstance(self.list, HandList) and self.list.chosen is not None:
+        if self.run_is_open() and self.list.chosen is not None:
             self.show_message(self.list.chosen.id)
-
-    def choose(self, thing: str | PlaceKey) -> None:
-        self.list.choose(thing)
-        self.detail.explain_row(self.list)

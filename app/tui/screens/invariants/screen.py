@@ -8,8 +8,7 @@ from trunkline.app.text.cells import clean
 from trunkline.app.text.fact import Fact
 from trunkline.app.tui.screens.list_screen import InspectedListScreen
 from trunkline.app.tui.state.workspace import Workspace
-from trunkline.app.tui.widgets.cursor_list import ChoosableList, DetailPane, StyledCell
-from trunkline.app.tui.widgets.row_list import RowList
+from trunkline.app.tui.widgets.cursor_list import ChoosableList, RowRecord
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.invariants.results import SIGNS, InvariantStatus, VerdictRow
 
@@ -38,14 +37,8 @@ class VerdictList(ChoosableList[VerdictRow]):
     def choose(self, thing: str | PlaceKey) -> None:
         self.select_where(lambda row: row.id == thing)
 
-    def cells(self, index: int) -> dict[str, StyledCell]:
+    def texts(self, index: int) -> dict[str, str]:
         row = self.rows[index]
-        return {
-            title: StyledCell(text, self._style(row, coloured=title in _COLOURED))
-            for title, text in self._texts(row).items()
-        }
-
-    def _texts(self, row: VerdictRow) -> dict[str, str]:
         return {
             "": SIGNS[row.judged][0],
             # The title says which plug-in it comes from.
@@ -57,25 +50,21 @@ class VerdictList(ChoosableList[VerdictRow]):
             "promise": clean(row.sentence),
         }
 
-    def _style(self, row: VerdictRow, *, coloured: bool) -> Style:
-        if row.judged is InvariantStatus.IDLE:
+    def style(self, index: int, title: str, text: str) -> Style:
+        judged = self.rows[index].judged
+        if judged is InvariantStatus.IDLE:
             return self.palette.dim
-        return self.palette.tone(SIGNS[row.judged][1]) if coloured else self.palette.base
+        return self.palette.tone(SIGNS[judged][1]) if title in _COLOURED else self.palette.base
 
 
-class VerdictDetail(DetailPane):
+class VerdictDetail(RowRecord[VerdictRow]):
     """The sentence of the selected invariant, and its violations with their evidence."""
 
     BORDER_TITLE = "Invariant"
     BORDER_SUBTITLE = "Enter: its event on the timeline"
     nothing = "nothing is selected"
 
-    def show_row(self, row: VerdictRow | None) -> None:
-        self.show(row.id if row else None, lambda: self._facts(row))
-
-    def _facts(self, row: VerdictRow | None) -> tuple[str, Iterable[Fact]]:
-        if row is None:
-            return "Invariant", ()
+    def record(self, row: VerdictRow) -> tuple[str, Iterable[Fact]]:
         return f"{row.id} {row.title}", self.workspace.run.verdicts.facts(row.id, self.workspace.cursor)
 
     def point(self, seq: int) -> None:
@@ -105,12 +94,8 @@ class InvariantsScreen(InspectedListScreen[VerdictList, VerdictDetail], screen="
         self.show_detail()
         self.detail.point(self.workspace.cursor)
 
-    def show_detail(self) -> None:
-        self.detail.show_row(self.list.chosen)
-
-    def picked(self, pane: RowList) -> None:
-        if pane is self.list:
-            self.show_detail()
+    def picked(self) -> None:
+        self.show_detail()
 
     def enter_detail(self) -> None:
         self.detail.focus()

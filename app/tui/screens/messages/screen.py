@@ -1,9 +1,11 @@
 """Messages: the life of each one, stage by stage, and its attempts as rows; of a foreign gateway, the questions."""
 
+from typing import Any
+
 from trunkline.app.tui.screens.list_screen import ListScreen
 from trunkline.app.tui.screens.wire_side.wire_lists import QuestionList
 from trunkline.app.tui.state.workspace import Workspace
-from trunkline.app.tui.widgets.cursor_list import Detail, MarkedList
+from trunkline.app.tui.widgets.cursor_list import CursorList, Detail, MarkedList
 from trunkline.app.view.index.growing import LazySequence
 from trunkline.app.view.index.messages import AttemptRecord, MessageHistory
 from trunkline.app.view.labels.messages import ListLine
@@ -120,7 +122,7 @@ class MessageList(MarkedList[Listed]):
         return messages.head(history, cursor) if part is None else messages.part(history, part, cursor)
 
 
-class MessagesScreen(ListScreen, screen="messages"):
+class MessagesScreen(ListScreen[CursorList[Any], Detail], screen="messages"):
     """A row per message; Enter opens it."""
 
     filtered = True

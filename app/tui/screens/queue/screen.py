@@ -1,6 +1,7 @@
 """Queue: every prepared message with its state, and the balance; of a foreign gateway, its requests on the wire."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from rich.style import Style
 
@@ -9,7 +10,7 @@ from trunkline.app.text.fact import Fact
 from trunkline.app.tui.screens.list_screen import ListScreen
 from trunkline.app.tui.screens.wire_side.wire_lists import RequestList
 from trunkline.app.tui.state.workspace import Workspace
-from trunkline.app.tui.widgets.cursor_list import CursorList, Detail, ListedRow, MarkedList
+from trunkline.app.tui.widgets.cursor_list import ChoosableList, CursorList, Detail, MarkedList
 from trunkline.app.tui.widgets.row_list import Canvas
 from trunkline.app.view.labels.messages import ListLine
 from trunkline.app.view.queue.rows import QueueBalance
@@ -92,13 +93,14 @@ _EMPTY = (
 class QueueRecord(Detail):
     """Explains the selected row: what is wrong with it, then its claims and its chunks."""
 
-    def facts(self, rows: CursorList[ListedRow]) -> tuple[str, Sequence[Fact]]:
+    def facts(self, rows: ChoosableList[Any]) -> tuple[str, Iterable[Fact]]:
         """An explanation with the claims in it; without a message, what the queue is."""
         if self.workspace.run.view.wire_side:
             return super().facts(rows)
         if not rows.count:
             return "Queue", [Fact(label, text) for label, text in _EMPTY]
-        title, lines = super().facts(rows)
+        title, why = super().facts(rows)
+        lines = list(why)
         queue = self.workspace.run.queue
         own = list(queue.facts(queue.rows[rows.selected], self.workspace.cursor)) if rows.selected >= 0 else []
         label, at = "", 0
@@ -109,7 +111,7 @@ class QueueRecord(Detail):
         return title, [*lines[:at], *own, *lines[at:]]
 
 
-class QueueScreen(ListScreen, screen="queue"):
+class QueueScreen(ListScreen[CursorList[object], QueueRecord], screen="queue"):
     """A row per queued message; Enter goes to the event of its state."""
 
     def __init__(self, workspace: Workspace) -> None:

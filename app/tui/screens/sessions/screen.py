@@ -277,6 +277,16 @@ class SessionList(ChoosableList[SessionListRow]):
         if self.select_where(lambda row: row.owner == thing):
             self.remember()
 
+    def follow(self, seq: int) -> None:
+        owner = self.workspace.run.sessions.owner_of(seq)
+        if owner is not None:
+            self.choose(owner)
+        elif seq == self.workspace.run.view.last:
+            self.begin()
+
+    def subject(self) -> int | None:
+        return self.chosen.since if self.chosen is not None else None
+
     def begin(self) -> None:
         """Select the first session with something wrong: none was chosen, or the run is over."""
         self._kept = None
@@ -285,18 +295,12 @@ class SessionList(ChoosableList[SessionListRow]):
     def remember(self) -> None:
         self._kept = self.chosen.owner if self.chosen is not None else None
 
-    def cells(self, index: int) -> dict[str, StyledCell]:
-        row, palette = self.rows[index], self.palette
-        later = row.since > self.workspace.cursor
-
-        def cell(title: str, text: str) -> StyledCell:
-            if title in _WRONG and text not in (_NONE, ""):
-                return StyledCell(text, palette.bad)
-            return StyledCell(
-                text, palette.dim if text in (_NONE, _NO_SESSION) else palette.faint if later else palette.base
-            )
-
-        return {title: cell(title, text) for title, text in self._texts(row).items()}
+    def style(self, index: int, title: str, text: str) -> Style:
+        if title in _WRONG and text not in (_NONE, ""):
+            return self.palette.bad
+        if text in (_NONE, _NO_SESSION):
+            return self.palette.dim
+        return self.palette.faint if self.rows[index].since > self.workspace.cursor else self.palette.base
 
     def draw_cell(self, canvas: Canvas, index: int, column: ListColumn, cell: StyledCell, span: Span) -> None:
         """Draw a cell. In a key that is almost the one of the line beside it, the difference is reversed."""
@@ -317,7 +321,8 @@ class SessionList(ChoosableList[SessionListRow]):
         else:
             super().draw_title(canvas, column, x, size)
 
-    def _texts(self, row: SessionListRow) -> dict[str, str]:
+    def texts(self, index: int) -> dict[str, str]:
+        row = self.rows[index]
         counts = {"in": row.heard, "out": row.said, "2×": row.copies, "≠": row.differences}
         return {
             "conversation": row.place,
@@ -341,13 +346,6 @@ class SessionsScreen(InspectedListScreen[SessionList, Alignment], screen="sessio
     def fit(self) -> None:
         self.fit_list(8 if self.host.size.height < HIGH else 12)
 
-    def follow(self) -> None:
-        owner = self.workspace.run.sessions.owner_of(self.workspace.subject)
-        if owner is not None:
-            self.list.choose(owner)
-        elif self.workspace.subject == self.workspace.run.view.last:
-            self.list.begin()
-
     def show_detail(self) -> None:
         self.detail.sync(self.list.chosen, self.list.blame)
 
@@ -360,10 +358,9 @@ class SessionsScreen(InspectedListScreen[SessionList, Alignment], screen="sessio
         else:
             super().select_row(pane, index)
 
-    def picked(self, pane: RowList) -> None:
-        if pane is self.list:
-            self.list.remember()
-        super().picked(pane)
+    def picked(self) -> None:
+        self.list.remember()
+        super().picked()
 
     def enter_detail(self) -> None:
         self.detail.focus()

@@ -3,6 +3,7 @@
 import re
 from html.parser import HTMLParser
 from typing import Any
+from xml.etree.ElementTree import tostring
 
 from markdown_it import MarkdownIt
 from msgspec import structs
@@ -11,7 +12,7 @@ from tests.support.attach.cells import a_record, accepted, attach_trace, idle, o
 from tests.support.for_each import for_each
 from trunkline.app.attach.cells import Trouble
 from trunkline.app.attach.report.finding import findings_of, sources_of
-from trunkline.app.attach.report.html import HtmlText, element, finding_html, index_html
+from trunkline.app.attach.report.html import element, finding_html, index_html
 from trunkline.app.attach.report.matrix import CellOutcome, matrix_of
 from trunkline.app.attach.report.pages import finding_markdown, index_markdown, write_report
 from trunkline.app.report.redaction import PageRedaction, block, code, plain
@@ -235,6 +236,9 @@ def test_pages_of_findings_that_are_none_any_more_go(tmp_path):
 
 
 def test_elements_escape_texts_and_attributes():
-    assert element("p", "<b>", class_='"x"') == '<p class="&quot;x&quot;">&lt;b&gt;</p>'
-    assert element("p", HtmlText("<b>x</b>"), ["a", "&"]) == "<p><b>x</b>a&amp;</p>"
-    assert element("meta", charset="utf-8", hidden=False) == '<meta charset="utf-8">'
+    made = {
+        element("p", "<b>", class_='"x"'): '<p class="&quot;x&quot;">&lt;b&gt;</p>',
+        element("p", "-", element("b", "x"), ["a", "&"]): "<p>-<b>x</b>a&amp;</p>",
+        element("meta", charset="utf-8", hidden=""): '<meta charset="utf-8">',
+    }
+    assert [tostring(page, encoding="unicode", method="html") for page in made] == list(made.values())

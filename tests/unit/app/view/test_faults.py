@@ -254,7 +254,7 @@ def test_a_spot_names_the_conversation_and_the_message():
     spot = cursor_context(view, file, first(view, TurnStarted))
     assert (spot.place, spot.said, spot.text, spot.webhook) == ("ops/deploy", "m1", "ship it", False)
     assert cursor_context(view, file, 0) == CursorContext(at=0.0, seq=0)
-    assert sorted(name for name, _ in place_names(view, file).values()) == ["ops", "ops/deploy", "telegram/@bo"]
+    assert sorted(name for name, _ in place_names(view.events, file).values()) == ["ops", "ops/deploy", "telegram/@bo"]
 
 
 def test_faults_add_up_in_the_order_in_which_they_were_placed():
