@@ -6,7 +6,8 @@ import pytest
 
 from tests.families import FAMILIES, FILES
 from tests.families.family import FOLDER, Family
-from tests.families.recorded import without_recorded
+from tests.families.recorded import recorded, without_recorded
+from tests.support.for_each import for_each
 from tests.support.paths import FAMILY_FILES, SCENARIOS
 from tests.support.scenario.shipped import shipped_scenario
 from trunkline.sim import run_scenario
@@ -41,3 +42,9 @@ def test_a_slot_of_several_lines_is_indented_and_an_empty_one_leaves_no_line() -
 def test_a_slot_that_no_row_fills_is_an_error() -> None:
     with pytest.raises(KeyError, match="time"):
         made("script: [$time]", {})
+
+
+@pytest.mark.slow
+@for_each("name", sorted(FILES)[::60])
+def test_what_is_recorded_is_what_runs_show(name) -> None:
+    assert (SCENARIOS / FOLDER / name).read_text("utf-8") == FILES[name] + recorded(FILES[name], name)
