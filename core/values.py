@@ -9,7 +9,7 @@ from typing import NewType
 
 import msgspec
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.message_parts import FilePart, MessageParts, Part
 
 InboundId = NewType("InboundId", str)

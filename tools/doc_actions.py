@@ -3,9 +3,7 @@
 from collections import defaultdict
 
 from tools.doc_text import codes, table
-from trunkline.core.action_names import Action
-from trunkline.core.actions.catalogue import SPECS
-from trunkline.core.actions.spec import ActionKind, ActionSpec
+from trunkline.core.action_catalogue import Action, ActionKind
 from trunkline.core.channels import known_channels, rules_for
 
 _KINDS = {ActionKind.MESSAGE: "a message", ActionKind.CHANGE: "a change", ActionKind.QUERY: "a query"}
@@ -14,15 +12,16 @@ _KINDS = {ActionKind.MESSAGE: "a message", ActionKind.CHANGE: "a change", Action
 def actions_table() -> str:
     """Each action: what it is, where its target goes, and what happens to it in doubt."""
 
-    def row(spec: ActionSpec) -> tuple[str, ...]:
+    def row(action: Action) -> tuple[str, ...]:
+        spec = action.spec
         target = "yes" if spec.requires_target else "no"
         instead = f", or {codes(spec.aliases)}" if spec.aliases else ""
         doubt = "" if spec.kind is ActionKind.QUERY else "as other messages"
         if spec.kind is ActionKind.CHANGE:
             doubt = "is repeated" if spec.repeatable else "is parked"
-        return f"`{spec.action}`", _KINDS[spec.kind], f"{target}{instead}", doubt
+        return f"`{action}`", _KINDS[spec.kind], f"{target}{instead}", doubt
 
-    return table(("action", "is", "has a target", "in doubt"), (row(SPECS[action]) for action in Action))
+    return table(("action", "is", "has a target", "in doubt"), map(row, Action))
 
 
 def channel_actions_table() -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.doc_text import ROOT, table
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.adapters.config import PLATFORMS, AccountConfig
 from trunkline.core.adapters.factory import make_adapter
 from trunkline.core.adapters.port import AdapterHost, PlatformAdapter, TakesWebhooks

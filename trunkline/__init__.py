@@ -12,7 +12,7 @@ from importlib import import_module
 #: what type checkers take for true; importing `typing` for it would take longer than `trunkline --version`
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from trunkline.core.action_names import Action
+    from trunkline.core.action_catalogue import Action
     from trunkline.core.actions.requests import ActionQuery, ActionRequest
     from trunkline.core.actions.result import ActionResult, ActionStatus
     from trunkline.core.agent import Agent, Turn
@@ -97,7 +97,7 @@ if TYPE_CHECKING:
 
 #: the module of each public name
 _HOMES: dict[str, tuple[str, ...]] = {
-    "trunkline.core.action_names": ("Action",),
+    "trunkline.core.action_catalogue": ("Action",),
     "trunkline.core.actions.requests": ("ActionQuery", "ActionRequest"),
     "trunkline.core.actions.result": ("ActionResult", "ActionStatus"),
     "trunkline.core.agent": ("Agent", "Turn"),

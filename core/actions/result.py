@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentId
 

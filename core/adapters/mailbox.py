@@ -11,8 +11,8 @@ from contextlib import asynccontextmanager, contextmanager
 import anyio
 
 from trunkline.core import values
-from trunkline.core.action_names import Action
-from trunkline.core.actions.spec import Feature
+from trunkline.core.action_catalogue import Action
+from trunkline.core.actions.features import Feature
 from trunkline.core.channels.account_adapter import AccountAdapter
 from trunkline.core.channels.registry import rules_for
 from trunkline.core.channels.rules import ChannelRules

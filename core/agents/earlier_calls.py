@@ -8,7 +8,7 @@ the same after all, such as a file, a poll, or a text that a hook has changed. `
 
 from typing import Any
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.result import ActionResult
 from trunkline.core.agent import DoneBefore, GivenTask, Turn
 from trunkline.core.hands.port import Delegated

@@ -8,7 +8,7 @@ from typing import ClassVar, cast
 import anyio.lowlevel
 
 from trunkline.core import values
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.channels.capabilities import check_able
 from trunkline.core.channels.registry import rules_for
 from trunkline.core.errors import Ambiguous, IdentityGone, InvalidSend, NotSent, PlatformError, Refused

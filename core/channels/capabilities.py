@@ -5,9 +5,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from trunkline.core.action_names import Action
-from trunkline.core.actions.catalogue import SPECS
-from trunkline.core.actions.spec import ActionKind
+from trunkline.core.action_catalogue import Action, ActionKind
 from trunkline.core.channels.adapter import Actions, Queries
 from trunkline.core.errors import InvalidAction, InvalidSend
 from trunkline.core.message_parts import MessageParts
@@ -30,7 +28,7 @@ def require(capabilities: Capabilities, capability: Capability, what: str) -> No
 
 def require_action(adapter: object, capabilities: Capabilities, action: Action, where: str) -> None:
     """Raise `InvalidAction` if an adapter does not carry out an action. `where`: channel and account."""
-    has_method = isinstance(adapter, Queries if SPECS[action].kind is ActionKind.QUERY else Actions)
+    has_method = isinstance(adapter, Queries if action.spec.kind is ActionKind.QUERY else Actions)
     if not has_method or action not in capabilities.actions:
         there = ", ".join(sorted(capabilities.actions)) if has_method else ""
         raise InvalidAction(f"{action} on {where}: the adapter has {there or 'no actions'}", Reason.UNSUPPORTED)
@@ -43,7 +41,7 @@ def for_action(capabilities: Capabilities, action: Action) -> Capabilities:
     it would overtake the next change. Any other one is parked. Its request carries no mark, its receipt need not name a
     message, and there is one transport.
     """
-    repeatable = SPECS[action].repeatable
+    repeatable = action.spec.repeatable
     return msgspec.structs.replace(
         capabilities,
         can=frozenset(),

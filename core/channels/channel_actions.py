@@ -7,9 +7,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from trunkline.core.action_names import Action
-from trunkline.core.actions.catalogue import SPECS
-from trunkline.core.actions.spec import ActionKind, Feature
+from trunkline.core.action_catalogue import Action, ActionKind
+from trunkline.core.actions.features import Feature
 
 #: the error of platforms with a handler of their own
 NO_HANDLER = "Action {action} is not supported for provider {channel}."
@@ -96,7 +95,7 @@ def table(own: ActionTable) -> ActionTable:
 
 
 def _usual(which: Action) -> ChannelAction:
-    spec = SPECS[which]
+    spec = which.spec
     if which is Action.REACT:
         return react(gate=None)
     if which is Action.EDIT:
@@ -108,7 +107,7 @@ def _usual(which: Action) -> ChannelAction:
 
 #: of a platform without a table of its own: whatever its adapter can do
 USUAL_ACTIONS: ActionTable = {
-    **{which: _usual(which) for which, spec in SPECS.items() if spec.kind is not ActionKind.MESSAGE},
+    **{which: _usual(which) for which in Action if which.spec.kind is not ActionKind.MESSAGE},
     **table({Action.POLL: ChannelAction(), Action.STICKER: action("stickerId|fileId")}),
     Action.SEND_WITH_EFFECT: action("message", "effectId|effect"),
     Action.THREAD_REPLY: THREAD_REPLY,

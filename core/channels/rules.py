@@ -13,8 +13,8 @@ import unicodedata
 
 import msgspec
 
-from trunkline.core.action_names import Action
-from trunkline.core.actions.spec import Feature
+from trunkline.core.action_catalogue import Action
+from trunkline.core.actions.features import Feature
 from trunkline.core.channels.channel_actions import USUAL_ACTIONS, ActionTable, ChannelAction, PollFeatures
 from trunkline.core.errors import AmbiguousTarget, TargetError
 from trunkline.core.values import Address, Capabilities, ChatKind, Chunker

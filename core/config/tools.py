@@ -4,7 +4,7 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, field_validator
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.channels.listed_place import listed_place
 from trunkline.core.config.base import Flag, Model
 from trunkline.core.errors import TargetError

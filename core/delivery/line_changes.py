@@ -2,7 +2,7 @@
 
 import msgspec
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.channels.registry import is_misplaced
 from trunkline.core.reasons import Reason
 from trunkline.core.records.messages import REMOVES, OwnMessage

@@ -1,6 +1,6 @@
 """Events of the message tool: calls, policy decisions, questions, and what edits and deletions do to transcripts."""
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.events.base import Body
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address

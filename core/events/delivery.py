@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.events.base import Body
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentKind, IntentState, Transport

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.config import GatewayConfig, Model
 from trunkline.core.decisions import Decisions
 from trunkline.core.errors import UsageError

@@ -4,9 +4,7 @@ from enum import StrEnum
 
 import msgspec
 
-from trunkline.core.action_names import Action
-from trunkline.core.actions.catalogue import SPECS
-from trunkline.core.actions.spec import ActionSpec
+from trunkline.core.action_catalogue import Action
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.values import Address, Poll
 
@@ -44,10 +42,6 @@ class ActionCall(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     given: frozenset[str] = frozenset()
     #: how many options a poll has, which may be too few for a `Poll`
     options: int = 0
-
-    @property
-    def spec(self) -> ActionSpec:
-        return SPECS[self.action]
 
 
 class CallContext(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -6,10 +6,8 @@ own. What each setting means: docs/policy.md.
 
 import msgspec
 
-from trunkline.core.action_names import Action
-from trunkline.core.actions.catalogue import SPECS
+from trunkline.core.action_catalogue import Action, ActionKind
 from trunkline.core.actions.marker import ContextMark, label_of, make_mark
-from trunkline.core.actions.spec import ActionKind
 from trunkline.core.channels import rules_for
 from trunkline.core.config import GatewayConfig, MessageToolConfig
 from trunkline.core.events.actions import PolicyDecided
@@ -59,7 +57,7 @@ class ContextDecision(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 def decide_context(question: ContextQuestion, config: GatewayConfig) -> ContextDecision:
     """Whether the action may concern the target, and how a message is marked."""
     tool = config.message_tool(question.agent)
-    if not SPECS[question.action].guarded:
+    if not question.action.spec.guarded:
         return _allowed(Reason.NOT_GUARDED)
     if question.origin is None:
         return _without_origin(question, tool)
@@ -112,7 +110,7 @@ def _without_origin(question: ContextQuestion, tool: MessageToolConfig) -> Conte
 
 def _mark(question: ContextQuestion, tool: MessageToolConfig) -> ContextMark | None:
     """The mark of an action whose text people read. An edit is marked too, or it would take the mark away."""
-    message = SPECS[question.action].kind is ActionKind.MESSAGE and question.action is not Action.STICKER
+    message = question.action.spec.kind is ActionKind.MESSAGE and question.action is not Action.STICKER
     if not message and question.action is not Action.EDIT:
         return None
     marker = tool.cross_context.marker

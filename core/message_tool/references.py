@@ -6,7 +6,7 @@ of ours either name means the whole message, however many chunks it has.
 
 import msgspec
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionPart
 from trunkline.core.channels import rules_for
 from trunkline.core.channels.registry import is_misplaced

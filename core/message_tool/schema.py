@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from trunkline.core.action_names import Action
-from trunkline.core.actions.spec import Feature
+from trunkline.core.action_catalogue import Action
+from trunkline.core.actions.features import Feature
 from trunkline.core.config import GatewayConfig
 from trunkline.core.message_tool.parsing.params import PARAMS, Param, ParamType
 from trunkline.core.message_tool.planning.availability import actions_of, features_of

@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 import msgspec
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.agent import Agent, Turn
 from trunkline.core.channels import ChannelAdapter, InboundStream
 from trunkline.core.config import DeliveryConfig, GatewayConfig

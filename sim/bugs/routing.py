@@ -5,9 +5,8 @@ from typing import Any
 
 import msgspec
 
-from trunkline.core.actions.catalogue import SPECS
+from trunkline.core.action_catalogue import ActionKind
 from trunkline.core.actions.result import ActionResult
-from trunkline.core.actions.spec import ActionKind
 from trunkline.core.channels import ChannelAdapter, Resolved
 from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import MirrorPlan, MirrorQuestion, ReplyPlan, plan_mirror, plan_reply
@@ -250,7 +249,7 @@ def _platform_is_home(question: ContextQuestion, config: GatewayConfig) -> Conte
 @bug("changes-are-not-guarded", deciding("decide_context"), reports=("B156",), caught_by=("P3",))
 def _changes_pass(question: ContextQuestion, config: GatewayConfig) -> ContextDecision:
     """The policy judges messages, but not edits, deletions and pins."""
-    if SPECS[question.action].kind is ActionKind.CHANGE:
+    if question.action.spec.kind is ActionKind.CHANGE:
         return ContextDecision(allowed=True, reason=Reason.NOT_GUARDED)
     return decide_context(question, config)
 

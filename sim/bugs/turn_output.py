@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import msgspec
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.actions.result import ActionResult
 from trunkline.core.agent import Agent, Turn

@@ -6,10 +6,8 @@ from typing import Any, cast
 
 import msgspec
 
-from trunkline.core.action_names import Action
-from trunkline.core.actions.catalogue import SPECS
+from trunkline.core.action_catalogue import Action, ActionKind
 from trunkline.core.actions.result import ActionResult
-from trunkline.core.actions.spec import ActionKind
 from trunkline.core.agent import Turn
 from trunkline.core.channels import rules_for
 from trunkline.core.errors import PlatformError, PolicyDenied, UsageError
@@ -92,7 +90,7 @@ def _words(text: str) -> str:
 
 
 #: actions that send a message
-_SENDS = frozenset(action.value for action, spec in SPECS.items() if spec.kind is ActionKind.MESSAGE)
+_SENDS = frozenset(action.value for action in Action if action.spec.kind is ActionKind.MESSAGE)
 #: names of a text
 _TEXTS = ("message", "text", "newText", "content")
 #: actions whose `of` is the message that they answer
@@ -237,7 +235,7 @@ class ToolUser:
 
     def _done(self, turn: Turn, result: ActionResult, label: str | None) -> Slots:
         for single in result.results or (result,):
-            if single.intent is not None and SPECS[single.action].kind is ActionKind.MESSAGE:
+            if single.intent is not None and single.action.spec.kind is ActionKind.MESSAGE:
                 self._world.messages.note_sent(turn.agent, turn.session_key, single.intent, label)
         return {"status": result.status.value, "error": result.detail, "data": result.data or ""}
 

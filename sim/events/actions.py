@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.values import Address
 from trunkline.sim.events.base import PlatformBody, SimBody
 

@@ -5,7 +5,7 @@ Recorded by the simulated platforms, never by the gateway: invariants compare th
 
 import msgspec
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, Peer, Style, Transport

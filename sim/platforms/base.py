@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 import msgspec
 
 from trunkline.core import values
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.channels import Ready, rules_for
 from trunkline.core.channels.voice import SpeechEngine

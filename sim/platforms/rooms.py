@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Protocol
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.errors import PlatformError
 from trunkline.core.events import Recorder
 from trunkline.core.values import Address, ChatKind, Transport

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.events import Body, EventLog, Recorder
 from trunkline.core.values import Address, Transport
 from trunkline.sim.events.script import FaultFired

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.config.files.problems import Path, ProblemReport, advice, shown
 from trunkline.core.config.gateway import DEFAULTS
 from trunkline.core.reasons import Reason

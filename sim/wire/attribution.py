@@ -2,7 +2,7 @@
 
 import msgspec
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.values import Address, IntentId
 
 

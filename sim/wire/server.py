@@ -16,7 +16,7 @@ import msgspec
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
 from trunkline.core.errors import Ambiguous, NotSent, PlatformError
 from trunkline.core.events import Recorder

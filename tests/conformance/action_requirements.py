@@ -7,9 +7,7 @@ does, and ``handler`` asks a channel about a call that was planned.
 from typing import Any
 
 from tests.support.profiles import MARCH, rules_under
-from trunkline.core.action_names import Action
-from trunkline.core.actions.catalogue import SPECS
-from trunkline.core.actions.spec import TargetMode
+from trunkline.core.action_catalogue import Action, TargetMode
 from trunkline.core.channels import known_channels
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import InvalidAction
@@ -31,7 +29,7 @@ def run(case: Fields, profile: Profile) -> Fields:
     if given["kind"] == "spec":
         return _spec(action)
     if given["kind"] == "has_target":
-        return {"has_target": has_target(SPECS[action], given.get("params") or {})}
+        return {"has_target": has_target(action, given.get("params") or {})}
     try:
         if given["kind"] == "invoke":
             return _invoke(given, profile)
@@ -43,7 +41,7 @@ def run(case: Fields, profile: Profile) -> Fields:
 
 
 def _spec(action: Action) -> Fields:
-    spec = SPECS[action]
+    spec = action.spec
     return {
         "target_mode": spec.target.value,
         "requires_target": spec.requires_target,
@@ -56,7 +54,7 @@ def _spec(action: Action) -> Fields:
 def _required(action: Action) -> Fields:
     """The required parameters by channel; those of the core are required on every channel."""
     if action in CORE_NEEDS:
-        return {"*": [*(["to"] if SPECS[action].target is TargetMode.TO else []), *CORE_NEEDS[action]]}
+        return {"*": [*(["to"] if action.spec.target is TargetMode.TO else []), *CORE_NEEDS[action]]}
     tables = {channel: rules_under(MARCH, channel) for channel in known_channels()}
     entries = {channel: rules.action(action) for channel, rules in tables.items() if not rules.without_table}
     return {channel: list(entry.needs) for channel, entry in entries.items() if entry is not None}
@@ -84,7 +82,7 @@ def _handle(given: Fields, profile: Profile) -> Fields:
     call = parse_call({**params, "action": given["action"]}, profile_rules(profile))
     check_core(call, profile_rules(profile))
     entry = supported(call.action, given["channel"], profile_rules(profile))
-    check_needs(call, entry, profile_rules(profile), target=has_target(call.spec, params))
+    check_needs(call, entry, profile_rules(profile), target=has_target(call.action, params))
     return {"ok": True}
 
 

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from tests.conformance.upstream.marks import mark_of
 from tests.support.profiles import MARCH, rules_under
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.config import MessageToolConfig
 from trunkline.core.profile_rules import Profile
 from trunkline.core.profiles.openclaw.channels.base import OpenClawRules

@@ -33,7 +33,7 @@ from trunkline import (
     connect_file,
     system_env,
 )
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.errors import NotSent
 from trunkline.core.hands.port import HandTask

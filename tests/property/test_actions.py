@@ -7,7 +7,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.channels import known_channels
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import InvalidAction

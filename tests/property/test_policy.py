@@ -7,8 +7,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trunkline.core.action_names import Action
-from trunkline.core.actions.catalogue import SPECS
+from trunkline.core.action_catalogue import Action
 from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import Decisions
 from trunkline.core.message_tool.conversations import same_conversation
@@ -58,7 +57,7 @@ def places(draw: st.DrawFn) -> Address:
     )
 
 
-GUARDED = [action for action, spec in SPECS.items() if spec.guarded]
+GUARDED = [action for action in Action if action.spec.guarded]
 FREE = [action for action in Action if action not in GUARDED]
 
 

@@ -23,17 +23,15 @@ from trunkline import (
     connect_file,
     system_env,
 )
-from trunkline.core.action_names import Action
-from trunkline.core.actions.catalogue import SPECS
+from trunkline.core.action_catalogue import Action, ActionKind
 from trunkline.core.actions.requests import ActionRequest
-from trunkline.core.actions.spec import ActionKind
 from trunkline.core.reasons import Reason
 from trunkline.core.records.rows import IntentRow
 from trunkline.core.runtime.outbound.changes import ChangeDraft, Changes
 from trunkline.core.values import IntentId, SendRequest
 
 #: every change
-CHANGES = frozenset(action for action, spec in SPECS.items() if spec.kind is ActionKind.CHANGE)
+CHANGES = frozenset(action for action in Action if action.spec.kind is ActionKind.CHANGE)
 
 
 class Acting(Tried):

@@ -8,13 +8,12 @@ from tests.support.changing import CHANGES, Acting
 from tests.support.sending import serving
 from tests.support.small_gateway import ANA, Echo, Running, TinyPlatform
 from trunkline import Action, ActionQuery, ActionResult, Address, Capability, Hooks, Turn
-from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.errors import PlatformError, UsageError
 from trunkline.core.events.gateway import TurnEnded
 
 #: all that a platform may be able to send
 EVERYTHING = frozenset(Capability)
-QUESTIONS = frozenset(action for action, spec in SPECS.items() if spec.kind.value == "query")
+QUESTIONS = frozenset(action for action in Action if action.spec.kind.value == "query")
 
 
 class Answering(Acting):

@@ -8,7 +8,7 @@ import msgspec
 
 from trunkline.app.view.index.growing import KeyFrames
 from trunkline.app.view.index.places import PlaceKey, Places
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.events import Event, actions, delivery, gateway
 from trunkline.core.values import Address
 from trunkline.sim.events import wire, world

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from trunkline.core import values
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
 from trunkline.core.adapters.account_events import AccountEvents
 from trunkline.core.adapters.discord.actions.action_desk import ActionDesk

@@ -9,7 +9,7 @@ import mimetypes
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
 from trunkline.core.adapters.account_events import AccountEvents
 from trunkline.core.adapters.json_values import Json, as_object, as_text, as_texts

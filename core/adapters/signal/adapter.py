@@ -20,7 +20,7 @@ import msgspec
 from httpx_sse import ServerSentEvent, aconnect_sse
 
 from trunkline.core import values
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.adapters.account_events import AccountEvents
 from trunkline.core.adapters.httpx_requests import HttpxRequests

@@ -8,7 +8,7 @@ from typing import Any, cast
 import anyio
 import msgspec
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
 from trunkline.core.adapters.account_events import AccountEvents
 from trunkline.core.adapters.json_values import as_object, as_objects, list_limit, parameters_of

@@ -14,7 +14,7 @@ import anyio
 import msgspec
 from telegram import InputFile
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.adapters.account_events import AccountEvents
 from trunkline.core.adapters.json_values import parameters_of

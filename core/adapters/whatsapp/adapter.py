@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.adapters.account_events import AccountEvents
 from trunkline.core.adapters.httpx_requests import HttpxRequests

@@ -10,8 +10,8 @@ from typing import Literal
 
 import msgspec
 
-from trunkline.core.action_names import Action
-from trunkline.core.actions.spec import Feature
+from trunkline.core.action_catalogue import Action
+from trunkline.core.actions.features import Feature
 from trunkline.core.channels import rules
 from trunkline.core.channels.channel_actions import NO_HANDLER, ChannelAction, PollFeatures, action, react, table
 from trunkline.core.errors import TargetError

@@ -8,8 +8,8 @@ conversation with one key. The row number cannot be matched to them without the 
 
 import re
 
-from trunkline.core.action_names import Action
-from trunkline.core.actions.spec import Feature
+from trunkline.core.action_catalogue import Action
+from trunkline.core.actions.features import Feature
 from trunkline.core.channels.channel_actions import NO_HANDLER, ActionTable, ChannelAction, PollFeatures, table
 from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
 from trunkline.core.channels.target_parsing import agree, normal_phone, word_kind

@@ -7,7 +7,7 @@ alias (``#name:server``) must be looked up. The server accepts a transaction id 
 
 import re
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.channels.channel_actions import THREAD_REPLY, VOTE, PollFeatures, action, react, table
 from trunkline.core.channels.rules import ChannelRules, Hints, OutboundPlace, ParsedTarget, given
 from trunkline.core.channels.target_parsing import agree, word_kind

@@ -10,8 +10,8 @@ import re
 
 import msgspec
 
-from trunkline.core.action_names import Action
-from trunkline.core.actions.spec import Feature
+from trunkline.core.action_catalogue import Action
+from trunkline.core.actions.features import Feature
 from trunkline.core.channels.channel_actions import THREAD_REPLY, PollFeatures, action, table
 from trunkline.core.channels.rules import ChannelRules, Hints, OutboundPlace, ParsedTarget
 from trunkline.core.channels.target_parsing import agree, word_kind

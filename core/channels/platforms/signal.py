@@ -6,7 +6,7 @@ links join them.
 
 import re
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.channels.channel_actions import ChannelAction, PollFeatures, action, table
 from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
 from trunkline.core.channels.target_parsing import normal_phone

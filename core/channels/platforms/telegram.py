@@ -12,8 +12,8 @@ from typing import Literal
 
 import msgspec
 
-from trunkline.core.action_names import Action
-from trunkline.core.actions.spec import Feature
+from trunkline.core.action_catalogue import Action
+from trunkline.core.actions.features import Feature
 from trunkline.core.channels import channel_actions, rules
 from trunkline.core.channels.target_parsing import agree, word_kind
 from trunkline.core.values import Address, Capabilities, ChatKind, Chunker, Markup

@@ -9,7 +9,7 @@ target without a call means the one that is going on; the adapter refuses it wit
 is exactly one.
 """
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.channels.channel_actions import ChannelAction, PollFeatures
 from trunkline.core.channels.rules import ChannelRules, CurrentConversation, Hints, ParsedTarget
 from trunkline.core.channels.target_parsing import normal_phone

@@ -7,7 +7,7 @@ for one, may be those of a stranger (scenario B082).
 
 import re
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.channels.channel_actions import NO_HANDLER, PollFeatures, action, react, table
 from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
 from trunkline.core.channels.target_parsing import agree, normal_phone, word_kind

@@ -4,9 +4,9 @@ from enum import StrEnum
 
 import msgspec
 
-from trunkline.core.action_names import Action as A
-from trunkline.core.actions.catalogue import SPECS
-from trunkline.core.actions.spec import ActionKind, Feature
+from trunkline.core.action_catalogue import Action as A
+from trunkline.core.action_catalogue import ActionKind
+from trunkline.core.actions.features import Feature
 
 
 class ParamType(StrEnum):
@@ -37,10 +37,10 @@ class Param(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 _TEXT, _ID, _FLAG, _NUMBER = ParamType.TEXT, ParamType.ID, ParamType.FLAG, ParamType.NUMBER
 _INTEGER, _TEXTS, _JSON = ParamType.INTEGER, ParamType.TEXTS, ParamType.JSON
 
-_SENDS = tuple(spec.action for spec in SPECS.values() if spec.kind is ActionKind.MESSAGE)
+_SENDS = tuple(action for action in A if action.spec.kind is ActionKind.MESSAGE)
 #: actions that send a text or a file
 MESSAGES = tuple(action for action in _SENDS if action not in (A.POLL, A.STICKER))
-_OF_MESSAGE = tuple(spec.action for spec in SPECS.values() if spec.of_message)
+_OF_MESSAGE = tuple(action for action in A if action.spec.of_message)
 _FILES = (*MESSAGES, A.SET_GROUP_ICON, A.EMOJI_UPLOAD, A.STICKER_UPLOAD, A.SET_PROFILE)
 _PEOPLE = (A.MEMBER_INFO, A.ROLE_ADD, A.ROLE_REMOVE, A.TIMEOUT, A.KICK, A.BAN, A.VOICE_STATUS)
 _CATEGORIES = (A.CATEGORY_CREATE, A.CATEGORY_EDIT, A.CATEGORY_DELETE)
@@ -50,7 +50,7 @@ _SERVER = (
     *(A.ROLE_INFO, A.EMOJI_LIST, A.EMOJI_UPLOAD, A.STICKER_UPLOAD, A.EVENT_LIST, A.EVENT_CREATE),
 )
 _LISTS = (A.REACTIONS, A.READ, A.SEARCH, A.STICKER_SEARCH, A.THREAD_LIST, A.LIST_PINS, A.EVENT_LIST, A.CHANNEL_LIST)
-_OF_CHAT = tuple(spec.action for spec in SPECS.values() if "chatId" in spec.aliases)
+_OF_CHAT = tuple(action for action in A if "chatId" in action.spec.aliases)
 _NAMED = (A.RENAME_GROUP, A.CHANNEL_CREATE, A.CHANNEL_EDIT, *_CATEGORIES, A.TOPIC_CREATE, A.TOPIC_EDIT, A.SET_PROFILE)
 _PARTS = (A.REACT, A.EDIT, A.UNSEND, A.REPLY)
 

@@ -7,9 +7,7 @@ from typing import TypeVar, cast
 
 import msgspec
 
-from trunkline.core.action_names import Action
-from trunkline.core.actions.catalogue import SPECS
-from trunkline.core.actions.spec import ActionKind
+from trunkline.core.action_catalogue import Action, ActionKind
 from trunkline.core.errors import InvalidAction
 from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.message_tool.calls import ActionCall
@@ -47,7 +45,7 @@ class ParameterRules:
         """Check for parameters that belong to other actions: what they ask for would not be done."""
         for name in sorted(names):
             actions = PARAMS[name].actions
-            if name in TARGET_PARAMS and (name != "channelId" or SPECS[action].requires_target):
+            if name in TARGET_PARAMS and (name != "channelId" or action.spec.requires_target):
                 continue
             if actions and action not in actions:
                 instead = ", ".join(one for one in Action if one in actions)
@@ -220,7 +218,7 @@ class Given:
 
     def rest(self, action: Action) -> str | None:
         """The parameters that no field of `ActionCall` has, as a JSON object."""
-        spec = SPECS[action]
+        spec = action.spec
         gone = _TYPED | _OF_MESSAGES if spec.kind is ActionKind.MESSAGE else _TYPED
         if spec.requires_target:
             gone |= {"channelId"}

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from trunkline.core.action_names import Action
-from trunkline.core.actions.spec import Feature
+from trunkline.core.action_catalogue import Action
+from trunkline.core.actions.features import Feature
 from trunkline.core.channels import ChannelRulebook, ChannelRules, rules_for
 from trunkline.core.channels.channel_actions import ChannelAction
 from trunkline.core.config import GatewayConfig

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.channels import rules_for
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import InvalidAction
@@ -59,7 +59,7 @@ class BroadcastRules:
     ) -> None:
         """Raise `InvalidAction` for what is wrong with all of its sends, so that it is said once."""
         check_targets(planned, config.message_tool(context.agent).broadcast.max_sends)
-        choose_target(planned.call.spec, params, context, config.rules)
+        choose_target(planned.call.action, params, context, config.rules)
         check_core(planned.sends[0].call, config.rules)
 
 
@@ -78,7 +78,7 @@ def plan_call(
         planned = plan_broadcast(call, context, config, served)
         config.rules[BroadcastRules].check(planned, params, context, config)
         return planned
-    target = choose_target(call.spec, params, context, config.rules)
+    target = choose_target(call.action, params, context, config.rules)
     channel = choose_call_channel(call.channel, context, served, config.rules)
     if target.alias is not None and target.text is not None:
         text = rules_for(channel).target_by_alias(target.alias, target.text)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.channels import ChannelRulebook, rules_for
 from trunkline.core.channels.channel_actions import ChannelAction
 from trunkline.core.config import GatewayConfig
@@ -105,7 +105,7 @@ def _how(need: str) -> str:
 
 
 def _is_met(call: ActionCall, need: str, rules: RequirementRules, *, target: bool) -> bool:
-    if need in ("to", "channelId") and call.spec.requires_target:
+    if need in ("to", "channelId") and call.action.spec.requires_target:
         return target
     return _is_there(call, need, rules)
 

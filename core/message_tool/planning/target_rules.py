@@ -6,8 +6,7 @@ names, else that of the turn, else the only one there is.
 
 from collections.abc import Mapping, Sequence
 
-from trunkline.core.action_names import Action
-from trunkline.core.actions.spec import ActionSpec
+from trunkline.core.action_catalogue import Action
 from trunkline.core.channels import ChannelRulebook, known_channels
 from trunkline.core.channels.rules import WEB_CHAT
 from trunkline.core.errors import InvalidAction
@@ -33,15 +32,13 @@ class TargetRules:
         if (target and (to or channel_id)) or (to and channel_id and to != channel_id):
             raise wrong_target(FORMER_NAMES)
 
-    def check_no_target(
-        self, spec: ActionSpec, target: str | None, to: str | None, params: Mapping[str, object]
-    ) -> None:
+    def check_no_target(self, action: Action, target: str | None, to: str | None, params: Mapping[str, object]) -> None:
         """Raise `InvalidAction` for the target of an action that has none; it may use `channelId` as a filter."""
         if to and not target:
             raise wrong_target("Use `target` for actions that accept a destination.")
         if target:
-            mode = "targets" if spec.action is Action.BROADCAST else "the parameters of its schema"
-            raise wrong_target(f"Action {spec.action} does not accept a target.", f"It takes {mode}.")
+            mode = "targets" if action is Action.BROADCAST else "the parameters of its schema"
+            raise wrong_target(f"Action {action} does not accept a target.", f"It takes {mode}.")
 
     def is_elsewhere(self, params: Mapping[str, object], context: CallContext) -> bool:
         """Whether a call names another channel than the current one, whose conversation is then no target."""
@@ -49,36 +46,36 @@ class TargetRules:
         return bool(named) and named != (context.channel or "").strip().lower()
 
 
-def has_target(spec: ActionSpec, params: Mapping[str, object]) -> bool:
+def has_target(action: Action, params: Mapping[str, object]) -> bool:
     """Whether the parameters of an action name its target: `to`, `channelId`, or what stands for it."""
-    return any(named_text(params, name) for name in ("to", "channelId")) or alias_of(spec, params) is not None
+    return any(named_text(params, name) for name in ("to", "channelId")) or alias_of(action, params) is not None
 
 
-def alias_of(spec: ActionSpec, params: Mapping[str, object]) -> str | None:
+def alias_of(action: Action, params: Mapping[str, object]) -> str | None:
     """The parameter that stands for the target of an action, if there is one that is not blank."""
-    return next((name for name in spec.aliases if named_text(params, name)), None)
+    return next((name for name in action.spec.aliases if named_text(params, name)), None)
 
 
 def choose_target(
-    spec: ActionSpec, params: Mapping[str, object], context: CallContext, by: ProfileRules = OURS
+    action: Action, params: Mapping[str, object], context: CallContext, by: ProfileRules = OURS
 ) -> ChosenTarget:
     """The target of a call before it is resolved. Raises `InvalidAction`."""
     rules = by[TargetRules]
     target, to, channel_id = (named_text(params, name) for name in ("target", "to", "channelId"))
-    if not spec.requires_target:
-        rules.check_no_target(spec, target, to, params)
+    if not action.spec.requires_target:
+        rules.check_no_target(action, target, to, params)
         return ChosenTarget()
     rules.check_former_names(target, to, channel_id, params)
     if named := target or to or channel_id:
         return ChosenTarget(text=named, source=TargetSource.EXPLICIT)
-    if alias := alias_of(spec, params):
+    if alias := alias_of(action, params):
         text = None if alias == _ALIAS_OF_MESSAGE else named_text(params, alias)
         return ChosenTarget(text=text, source=TargetSource.ALIAS, alias=alias)
     current = (context.target or "").strip()
     elsewhere = rules.is_elsewhere(params, context)
     if not current or current == _HEARTBEAT or elsewhere:
         why = "The current conversation is on another channel" if current and elsewhere else "There is no current one"
-        sentence = f"Action {spec.action} requires a target."
+        sentence = f"Action {action} requires a target."
         raise InvalidAction(sentence, Reason.NO_TARGET, remedy=f"{why}: give `target`.")
     return ChosenTarget(text=current, source=TargetSource.CURRENT)
 

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from trunkline.core.action_names import Action
-from trunkline.core.actions.spec import ActionSpec, TargetMode
+from trunkline.core.action_catalogue import Action, TargetMode
 from trunkline.core.channels import known_channels
 from trunkline.core.config import GatewayConfig, MessageToolConfig
 from trunkline.core.errors import InvalidAction
@@ -73,13 +72,11 @@ class MarchCallTargets(OpenClawCallTargets):
         if blank and not (to or channel_id):
             raise wrong_target(FORMER_NAMES)
 
-    def check_no_target(
-        self, spec: ActionSpec, target: str | None, to: str | None, params: Mapping[str, object]
-    ) -> None:
+    def check_no_target(self, action: Action, target: str | None, to: str | None, params: Mapping[str, object]) -> None:
         beside = target and (to or named_text(params, "channelId"))
         if isinstance(params.get("to"), str) and not beside:
             raise wrong_target("Use `target` for actions that accept a destination.")
-        super().check_no_target(spec, target, to, params)
+        super().check_no_target(action, target, to, params)
 
 
 class OpenClawBroadcasts(BroadcastRules):
@@ -101,7 +98,7 @@ class OpenClawRequirements(RequirementRules):
         return not planned.dry_run and planned.call.action not in CORE_NEEDS
 
     def check_target(self, call: ActionCall, *, has_target: bool) -> None:
-        if call.spec.target is TargetMode.TO and not has_target and not call.spec.aliases:
+        if call.action.spec.target is TargetMode.TO and not has_target and not call.action.spec.aliases:
             raise InvalidAction("to required", Reason.NO_TARGET)
 
     def has(self, call: ActionCall, name: str) -> bool:

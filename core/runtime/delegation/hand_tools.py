@@ -2,7 +2,7 @@
 
 import msgspec
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.marker import ContextMark
 from trunkline.core.agent import GivenTask
 from trunkline.core.bindings.bind_request import SPAWN, BindRequest, spawn_request

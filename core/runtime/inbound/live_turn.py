@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.result import ActionResult
 from trunkline.core.agent import DoneBefore
 from trunkline.core.delivery.answers import SaidInTurn

@@ -9,11 +9,9 @@ from typing import Any
 
 import msgspec
 
-from trunkline.core.action_names import Action
-from trunkline.core.actions.catalogue import SPECS
+from trunkline.core.action_catalogue import Action, ActionKind, TargetMode
 from trunkline.core.actions.requests import ActionQuery
 from trunkline.core.actions.result import ActionResult, ActionStatus
-from trunkline.core.actions.spec import ActionKind, TargetMode
 from trunkline.core.channels import Queries, require_action, rules_for
 from trunkline.core.channels.capabilities import check_able
 from trunkline.core.delivery.answers import SaidInTurn, says_no_reply
@@ -67,7 +65,7 @@ class CallPlaces:
 
     async def resolve(self, call: ToolCall, planned: PlannedCall, called: int) -> ResolvedTarget:
         """The place of a change or question. Raises `UsageError`."""
-        if SPECS[planned.action].target is TargetMode.NONE:
+        if planned.action.spec.target is TargetMode.NONE:
             return self._whole(call, planned, called)
         if planned.target.source is TargetSource.ALIAS and planned.target.text is None:
             return await self._of_message(call, planned, called)
@@ -147,7 +145,7 @@ def check_kind(planned: PlannedCall, place: Address) -> None:
     if place.kind is not ChatKind.DIRECT:
         return
     text = planned.target.text or ""
-    if SPECS[planned.action].target is TargetMode.CHANNEL_ID:
+    if planned.action.spec.target is TargetMode.CHANNEL_ID:
         raise InvalidAction(f'Channel id "{text}" resolved to a user target.', Reason.BAD_TARGET)
     entry = rules_for(place.channel).action(planned.action)
     if entry is not None and entry.group_only:
@@ -305,7 +303,7 @@ class Questions(_CallHandler):
             facts = f"{action}: the adapter of {place.channel}:{place.account} is not there"
             raise InvalidAction(facts, Reason.NO_ADAPTER)
         require_action(adapter, adapter.capabilities, action, f"{place.channel}:{place.account}")
-        if SPECS[action].of_message:
+        if action.spec.of_message:
             place, message = await self._message(call, action, message or "", place)
         if planned.dry_run:
             return self._results.record_preview(action, call, place, "", cause)
@@ -403,7 +401,7 @@ class MessageTool:
         return await self._refusing(call, called, self._one(call, planned, called))
 
     async def _one(self, call: ToolCall, planned: PlannedCall, called: int, target: int = 0) -> ActionResult:
-        kind = SPECS[planned.action].kind
+        kind = planned.action.spec.kind
         if kind is ActionKind.CHANGE:
             return await self._changes.queue_change(call, planned, called)
         if kind is ActionKind.QUERY:
@@ -541,7 +539,7 @@ class ChangeCalls(_CallHandler):
 
     async def _place_meant(self, call: ToolCall, draft: ChangeDraft) -> Address:
         """The conversation of the meant message, without any effect. Raises `InvalidAction`."""
-        if not SPECS[draft.action].of_message:
+        if not draft.action.spec.of_message:
             return draft.place
         meant = await self._changes.reference(
             call.work, draft.action, draft.message or "", draft.place, moderates=draft.moderates

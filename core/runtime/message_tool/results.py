@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import anyio
 import msgspec
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.marker import unmarked
 from trunkline.core.actions.result import ActionResult, ActionStatus
 from trunkline.core.delivery.answers import SaidInTurn, repeated_by

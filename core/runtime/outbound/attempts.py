@@ -6,7 +6,6 @@ from cachetools import LRUCache
 from msgspec import structs
 
 from trunkline.core import values
-from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.actions.requests import ActionPart, ActionRequest
 from trunkline.core.bindings.port import BindsConversations
 from trunkline.core.channels import Actions, ChannelAdapter
@@ -285,7 +284,7 @@ def _accepted(row: IntentRow, receipt: values.Receipt, reason: Reason, can: valu
     change = row.extra.action
     if change is not None:
         # What was created is at a place of its own.
-        astray = SPECS[change.action].of_message and is_misplaced(row.address, receipt)
+        astray = change.action.spec.of_message and is_misplaced(row.address, receipt)
         return AttemptOutcome(receipt=receipt, reason=reason, misplaced=astray)
     if not receipt.provider_id.strip() and values.Capability.MESSAGE_IDS in can.can:
         # It looks like success but names no message, so it is ambiguous (scenario B029).

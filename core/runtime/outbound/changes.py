@@ -6,8 +6,7 @@ message that is still queued waits for it.
 
 import msgspec
 
-from trunkline.core.action_names import Action
-from trunkline.core.actions.catalogue import SPECS
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.marker import ContextMark
 from trunkline.core.actions.requests import ActionPart
 from trunkline.core.channels import require_action
@@ -103,7 +102,7 @@ class Changes:
         if adapter is not None:
             require_action(adapter, adapter.capabilities, action, f"{account[0]}:{account[1]}")
         meant = MessageReference(address=draft.place)
-        if SPECS[action].of_message:
+        if action.spec.of_message:
             name = draft.message or ""
             meant = await self.reference(
                 work, action, name, draft.place, moderates=draft.moderates, author=_author_in(draft.fields)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.marker import ContextMark
 from trunkline.core.errors import PolicyDenied
 from trunkline.core.message_tool.conversations import same_conversation

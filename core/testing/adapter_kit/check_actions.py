@@ -2,10 +2,8 @@
 
 import msgspec
 
-from trunkline.core.action_names import Action
-from trunkline.core.actions.catalogue import SPECS
+from trunkline.core.action_catalogue import Action, ActionKind
 from trunkline.core.actions.requests import ActionRequest
-from trunkline.core.actions.spec import ActionKind
 from trunkline.core.channels.adapter import Actions
 from trunkline.core.errors import Refused
 from trunkline.core.testing.adapter_kit.check_run import CheckFailed, CheckRun, NoAnswer, describe
@@ -126,8 +124,8 @@ async def _send_message(trial: CheckRun, action: Action | None, shown: str = "")
 async def _change_twice(trial: CheckRun, change: ActionRequest) -> None:
     """Carry out a change twice, if the gateway may repeat a change in doubt."""
     await trial.carry_out(change)
-    assert SPECS[change.action].kind is ActionKind.CHANGE
-    if SPECS[change.action].repeatable:
+    assert change.action.spec.kind is ActionKind.CHANGE
+    if change.action.spec.repeatable:
         again = msgspec.structs.replace(change, attempt=2)
         outcome = await trial.act(again)
         if not isinstance(outcome, Receipt):

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import anyio
 import msgspec
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
 from trunkline.core.channels.adapter import Actions, ChannelAdapter, Queries
 from trunkline.core.channels.registry import is_misplaced

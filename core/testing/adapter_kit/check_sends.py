@@ -5,8 +5,7 @@ from typing import Any
 import msgspec
 
 from trunkline.core import values
-from trunkline.core.actions.catalogue import SPECS
-from trunkline.core.actions.spec import ActionKind
+from trunkline.core.action_catalogue import ActionKind
 from trunkline.core.channels.adapter import Actions, Queries
 from trunkline.core.channels.capabilities import check_capabilities
 from trunkline.core.errors import Refused
@@ -38,7 +37,7 @@ async def capabilities(trial: CheckRun) -> None:
     if says != again:
         wrong.append("asked twice, it says different things")
     for kind, protocol, method in ((ActionKind.CHANGE, Actions, "act"), (ActionKind.QUERY, Queries, "ask")):
-        claimed = sorted(action.value for action in says.actions if SPECS[action].kind is kind)
+        claimed = sorted(action.value for action in says.actions if action.spec.kind is kind)
         if claimed and not isinstance(trial.adapter, protocol):
             wrong.append(f"it claims {', '.join(claimed)}, and has no method `{method}`")
     if wrong:

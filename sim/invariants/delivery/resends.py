@@ -1,7 +1,6 @@
 """Which text and which chunk may be sent again, and which is next: D3, D4."""
 
-from trunkline.core.action_names import Action
-from trunkline.core.actions.catalogue import SPECS
+from trunkline.core.action_catalogue import Action
 from trunkline.core.events import Event, delivery, gateway, leases
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, Idempotency, IntentKind, IntentState
@@ -256,7 +255,7 @@ class NoBlindReplay(Checker, symptoms=("twice",)):
 
     def _changed_again(self, event: Event, since: Event, action: Action) -> None:
         """Keys are of messages: a change is made again only where that has no further effect."""
-        if not SPECS[action].repeatable:
+        if not action.spec.repeatable:
             self._blind(event, since, f"{event.intent}: {action} was requested again although it may have been done")
 
     def _deduplicates(self, place: Address) -> bool | None:

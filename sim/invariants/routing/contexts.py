@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from trunkline.core.action_names import Action
-from trunkline.core.actions.catalogue import SPECS
+from trunkline.core.action_catalogue import Action
 from trunkline.core.events import Event, actions, gateway
 from trunkline.core.message_tool.conversations import is_listed, same_conversation
 from trunkline.core.values import Address, IntentKind, WorkKind
@@ -163,7 +162,7 @@ def _is_guarded(facts: IntentFacts) -> bool:
     if action is None:
         # A message without a target goes where the turn answers.
         return facts.body.targeted
-    return SPECS[action].guarded
+    return action.spec.guarded
 
 
 class CrossingsAreDecided(_Contexts, symptoms=("leaked",)):

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.events import Body, Event, bindings, delivery, gateway
 from trunkline.core.events.actions import TranscriptChanged
 from trunkline.core.reasons import Reason

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.marker import unmarked
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import IntentSettled

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionQuery
 from trunkline.core.errors import Refused
 from trunkline.sim.platforms.actions.changes import PlacedAction, poll_of

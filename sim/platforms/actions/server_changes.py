@@ -2,7 +2,7 @@
 
 import msgspec
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.errors import Refused
 from trunkline.core.values import Address, ChatKind
 from trunkline.sim.platforms.actions.changes import Done, Handler, RequestedChange

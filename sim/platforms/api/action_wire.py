@@ -12,10 +12,8 @@ from typing import Any, cast
 
 import msgspec
 
-from trunkline.core.action_names import Action
-from trunkline.core.actions.catalogue import SPECS
+from trunkline.core.action_catalogue import Action, TargetMode
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
-from trunkline.core.actions.spec import TargetMode
 from trunkline.core.errors import Ambiguous, NotSent, PlatformError, Refused
 from trunkline.core.values import Address, Receipt, Transport
 from trunkline.sim.events.actions import WireActed, WireAnswered
@@ -189,7 +187,7 @@ class ActionWire(WireRequests):
 
     def _place(self, action: Action, address: Address) -> Room | None:
         """The conversation of an action; None for one without a target. Raises `Refused` and its subclasses."""
-        if SPECS[action].target is TargetMode.NONE:
+        if action.spec.target is TargetMode.NONE:
             return None
         if action in IN_ROOMS_LEFT:
             return self._platform.room_at(address)

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 import msgspec
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.errors import Refused
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.values import Capabilities, Capability, DeliveryMode, SendRequest

@@ -13,7 +13,7 @@ import re
 
 import msgspec
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.errors import Refused
 from trunkline.core.values import Address, Capabilities, Capability, ChatKind, DeliveryMode, SendRequest

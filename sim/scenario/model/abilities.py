@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.values import Capability
 
 #: capability -> the actions that need it

@@ -6,7 +6,7 @@ from typing import Any
 
 from aiohttp import web
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.values import Receipt
 from trunkline.sim.wire.discord.errors import DiscordSays, reply
 from trunkline.sim.wire.discord.exchange import RestExchange

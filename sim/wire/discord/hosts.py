@@ -13,7 +13,7 @@ from typing import Any, cast
 import msgspec
 from aiohttp import WSMsgType, web
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.errors import PlatformError
 from trunkline.core.values import Address, ChatKind, Envelope
 from trunkline.sim.loop import Node

@@ -5,7 +5,7 @@ from typing import Any
 
 from aiohttp import web
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.values import Identity, Receipt
 from trunkline.sim.platforms.rooms import Room
 from trunkline.sim.wire.discord.errors import DiscordSays, nothing, reply

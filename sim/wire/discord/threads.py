@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 from aiohttp import web
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.errors import PlaceGone
 from trunkline.core.values import Address, ChatKind, Identity, Receipt
 from trunkline.sim.platforms.rooms import Room

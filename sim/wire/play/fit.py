@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.values import DeliveryMode, Idempotency
 from trunkline.sim.bugs.wiring import replaces_adapters
 from trunkline.sim.platforms import PLATFORMS

@@ -15,7 +15,7 @@ import anyio
 import msgspec
 from aiohttp import web
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.adapters.cursors import StoreCursors
 from trunkline.core.adapters.factory import make_adapter

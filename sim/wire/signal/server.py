@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.errors import PlatformError, RateLimited, Refused, Unauthorized
 from trunkline.core.values import Address, ChatKind, Envelope, Receipt, Style, StyleKind
 from trunkline.sim.loop import Node

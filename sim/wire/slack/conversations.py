@@ -6,7 +6,7 @@ from typing import Any
 
 from aiohttp import web
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionQuery
 from trunkline.core.errors import PlaceGone
 from trunkline.core.values import Address, ChatKind, Peer

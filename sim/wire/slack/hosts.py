@@ -9,7 +9,7 @@ from typing import Any, cast
 import msgspec
 from aiohttp import web
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.values import Address, ChatKind, Envelope, Receipt
 from trunkline.sim.platforms.channels.slack import FakeSlack
 from trunkline.sim.platforms.rooms import letters

@@ -6,7 +6,7 @@ from typing import Any
 
 from aiohttp import web
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionQuery
 from trunkline.core.adapters.slack.emoji import character_of, name_of
 from trunkline.core.errors import Refused

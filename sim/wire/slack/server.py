@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 import aiohttp
 from aiohttp import WSMsgType, web
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.errors import PlaceArchived, PlaceGone, PlatformError, RateLimited, Refused, Unauthorized
 from trunkline.core.values import Envelope
 from trunkline.sim.loop import Node

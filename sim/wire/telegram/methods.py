@@ -8,7 +8,7 @@ from typing import Any, cast
 import msgspec
 from aiohttp import web
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.errors import PlatformError, Refused
 from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.values import Address, ChatKind, Poll, Receipt, SendRequest

@@ -19,7 +19,7 @@ import aiohttp
 import msgspec
 from aiohttp import web
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.errors import PlaceGone, PlatformError, RateLimited, Refused, Unauthorized
 from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.values import Address, ChatKind, Envelope, Receipt

@@ -20,7 +20,7 @@ from tests.support.cli.queues import (
 from tests.support.factories import changed, intent, room
 from trunkline.app.report.queue import ago, moment
 from trunkline.app.text.cells import span
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionPart
 from trunkline.core.reasons import Reason
 from trunkline.core.states.intent import TRANSITIONS

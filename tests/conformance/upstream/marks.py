@@ -1,6 +1,6 @@
 """The marks of messages that OpenClaw forwards to another conversation."""
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.marker import ContextMark, make_mark
 from trunkline.core.config import MessageToolConfig
 from trunkline.core.profiles.openclaw.message_tool import TextQuestion, same_target

@@ -5,7 +5,7 @@ import pytest
 
 from tests.support.contract.stage import ALL, Stage, act, attempt, play, request
 from tests.support.for_each import for_each
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.channels import Ready
 from trunkline.core.errors import Refused

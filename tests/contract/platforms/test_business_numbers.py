@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from tests.support.contract.fake_platform_double import FakeBench, fake_bench
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.errors import PlatformError, Refused
 from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.values import Address, Capability, IntentId, Receipt, SendRequest

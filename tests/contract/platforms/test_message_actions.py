@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.contract.stage import ALL, Stage, act, change, play, request
 from tests.support.for_each import for_each
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionQuery
 from trunkline.core.errors import Ambiguous, NotSent, PlatformError, RateLimited, Refused, Unauthorized
 from trunkline.core.reasons import Reason

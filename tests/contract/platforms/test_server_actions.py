@@ -8,10 +8,8 @@ import pytest
 
 from tests.support.contract.stage import ALL, Stage, attempt, play, request
 from tests.support.for_each import for_each
-from trunkline.core.action_names import Action
-from trunkline.core.actions.catalogue import SPECS
+from trunkline.core.action_catalogue import Action, ActionKind
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
-from trunkline.core.actions.spec import ActionKind
 from trunkline.core.errors import PlatformError, Refused, UnknownName
 from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.message_tool.conversations import account_place, server_place
@@ -51,7 +49,7 @@ async def ask(stage: Stage, action: Action, place: Address, message_id: str | No
 @for_each("platform", ALL)
 def test_every_declared_action_is_played(platform: str) -> None:
     declared = PLATFORMS[platform].actions_of()
-    assert {action for action in declared if SPECS[action].kind is not ActionKind.MESSAGE} <= {*CHANGES, *QUESTIONS}
+    assert {action for action in declared if action.spec.kind is not ActionKind.MESSAGE} <= {*CHANGES, *QUESTIONS}
 
 
 def person(stage: Stage, name: str) -> str:

@@ -7,7 +7,7 @@ import anyio
 import pytest
 
 from tests.support.contract.stage import ALL, LONG, Stage, attempt, play, request
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
 from trunkline.core.errors import Ambiguous, NotSent, Refused
 from trunkline.core.values import IntentId, Receipt

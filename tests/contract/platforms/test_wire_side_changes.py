@@ -2,7 +2,7 @@
 
 from tests.support.contract.stage import ALL, Stage, act, change, play, request
 from tests.support.for_each import for_each
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.sim.events.actions import WireActed
 from trunkline.sim.events.wire import WireDeleted, WireEdited
 from trunkline.sim.platforms import PLATFORMS

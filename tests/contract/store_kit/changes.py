@@ -3,7 +3,7 @@
 from tests.contract.store_kit.bench import ELSEWHERE, KEY, Bench, Opened, all_at_once, check, same
 from tests.support.factories import changed, direct, intent, receipt, session
 from tests.support.stores import transcript_of
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionPart
 from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.reasons import Reason

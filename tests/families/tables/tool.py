@@ -4,9 +4,8 @@ import json
 from collections.abc import Iterable, Mapping
 
 from tests.families.family import Family
-from trunkline.core.action_names import Action as A
-from trunkline.core.actions.catalogue import SPECS
-from trunkline.core.actions.spec import ActionKind
+from trunkline.core.action_catalogue import Action as A
+from trunkline.core.action_catalogue import ActionKind
 from trunkline.core.channels import rules_for
 
 _FILE = {"buffer": "aGVsbG8=", "filename": "note.txt", "contentType": "text/plain"}
@@ -211,7 +210,7 @@ _WAYS = ("lose-response", "error", "refuse", "rate-limit", "drop", "reset", "slo
 
 def _faults(platform: str) -> str:
     """A fault for each change, each of another kind than that of the change before."""
-    changes = [action for action in _actions(platform) if SPECS[action].kind is ActionKind.CHANGE]
+    changes = [action for action in _actions(platform) if action.spec.kind is ActionKind.CHANGE]
     return "\n".join(
         f"- {{at: 2s, fault: {{on: act, do: {'error' if action in (*_LAST, A.CATEGORY_EDIT) else _WAYS[number % len(_WAYS)]}, action: {action.value}, for: 4s}}}}"
         for number, action in enumerate(changes)

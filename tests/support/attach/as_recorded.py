@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.events import Body, Event, Trace
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address

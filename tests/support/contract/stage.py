@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from tests.support import factories
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.errors import PlatformError
 from trunkline.core.events import Body

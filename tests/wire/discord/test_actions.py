@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from tests.support.wire.discord import DiscordBench, play
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
 from trunkline.core.errors import Ambiguous, AmbiguousTarget, Refused
 from trunkline.core.message_tool.conversations import account_place, server_place

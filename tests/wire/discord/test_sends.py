@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from tests.support.wire.discord import DiscordBench, play
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.errors import (
     Ambiguous,

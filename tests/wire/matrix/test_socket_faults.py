@@ -5,7 +5,7 @@ import time
 import pytest
 
 from tests.support.wire.matrix import MatrixBench, a_send, play_matrix
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Refused, Unauthorized
 from trunkline.core.values import IntentId

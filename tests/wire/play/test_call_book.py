@@ -2,7 +2,7 @@
 
 import msgspec
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.adapters.discord.adapter import KEY_SECONDS
 from trunkline.core.values import Address, ChatKind, IntentId, SendRequest

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from tests.support.wire.bench import MemoryCursors
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.adapters.factory import make_adapter
 from trunkline.core.adapters.port import AdapterHost
 from trunkline.core.env import system_env

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tools.doc_platforms import adapter_of
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.adapters.signal.adapter import (
     MessageAuthors,

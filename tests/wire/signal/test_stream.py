@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.support.wire.play import message, outcome, play, reading, recorded, until
 from tests.support.wire.signal import SignalBench
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.errors import NotSent, Refused
 from trunkline.core.events.adapters import UpdateDropped

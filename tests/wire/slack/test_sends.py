@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from tests.support.wire.slack import SlackBench, listening_to, on_slack
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
 from trunkline.core.errors import Ambiguous, NotSent, PlaceArchived, PlaceGone, PlatformError, RateLimited, Refused
 from trunkline.core.message_parts import Button, MessageParts

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from tests.support.wire.telegram import TelegramBench, TelegramWebhookBench, a_send, connected, play_telegram
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.bindings.port import BindsConversations
 from trunkline.core.errors import Ambiguous, PlaceArchived, PlaceGone, PlatformError, Refused

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.adapters.whatsapp.adapter import message_body, name_of, reaction_body
 from trunkline.core.errors import Refused

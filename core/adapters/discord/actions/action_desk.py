@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
 from trunkline.core.adapters.discord.actions.questions import AskedQuestion, DiscordAction, answer_to
 from trunkline.core.adapters.discord.bodies import edit_body

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import msgspec
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
 from trunkline.core.adapters.discord.calls import get
 from trunkline.core.adapters.discord.errors import DiscordRefused

@@ -8,7 +8,7 @@ from typing import cast
 
 import msgspec
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.adapters.json_values import Json, as_object, as_objects, as_text, as_texts, parameters_of
 from trunkline.core.adapters.matrix.api import V1, V3, MatrixApi, MatrixRefused, nothing_sent

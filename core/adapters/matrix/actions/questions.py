@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionQuery
 from trunkline.core.adapters.json_values import Json, as_object, as_objects, as_text, list_limit, parameters_of
 from trunkline.core.adapters.matrix.actions.changes import RoomTarget, content_of, is_deleted, text_at

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.channels.channel_actions import ChannelAction
 from trunkline.core.channels.rules import DEFAULT_ACCOUNT, ChannelRules, Hints, OutboundPlace, ParsedTarget
 from trunkline.core.errors import TargetError

@@ -4,7 +4,7 @@ import re
 
 import msgspec
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.channels import ChannelRulebook
 from trunkline.core.channels.platforms.bluebubbles import BlueBubbles
 from trunkline.core.channels.platforms.discord import Discord

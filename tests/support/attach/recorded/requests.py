@@ -6,7 +6,7 @@ import re
 from typing import Any, cast
 
 from tests.support.attach.recorded.places import RecordedPlaces, relation_of
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.sim.events.wire import WireCalled
 
 #: parameters that differ where the request does not

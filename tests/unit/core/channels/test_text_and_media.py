@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from tests.support.for_each import for_each
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.channels import require_action
 from trunkline.core.channels.account_adapter import TextAndMediaChannel

@@ -5,7 +5,7 @@ import pytest
 
 from tests.support.for_each import for_each
 from tests.support.routes import MARCH, inbound_key, key, read, route
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.channels import CurrentConversation, rules_for
 from trunkline.core.config import GatewayConfig
 from trunkline.core.delivery.prepare import pieces, recipe_for

@@ -7,10 +7,8 @@ import pytest
 
 from tests.support.factories import intent
 from tests.support.for_each import for_each
-from trunkline.core.action_names import Action
-from trunkline.core.actions.catalogue import SPECS
+from trunkline.core.action_catalogue import Action, ActionKind
 from trunkline.core.actions.requests import ActionPart
-from trunkline.core.actions.spec import ActionKind
 from trunkline.core.channels import check_capabilities, require_action
 from trunkline.core.channels.capabilities import for_action
 from trunkline.core.config import DeliveryConfig
@@ -32,8 +30,8 @@ from trunkline.core.values import Address, Capabilities, Idempotency, IntentId, 
 LOST = AttemptOutcome(reason=Reason.RESPONSE_LOST, ambiguous=True)
 CONFIG = DeliveryConfig.model_validate({"backoff": [5.0], "ambiguous": "resend-marked"})
 ANY = [Capabilities(idempotency=kind, key_seconds=60.0 if kind is Idempotency.KEY else None) for kind in Idempotency]
-REPEATABLE = [action for action, spec in SPECS.items() if spec.kind is ActionKind.CHANGE and spec.repeatable]
-ONCE = [action for action, spec in SPECS.items() if spec.kind is ActionKind.CHANGE and not spec.repeatable]
+REPEATABLE = [action for action in Action if action.spec.kind is ActionKind.CHANGE and action.spec.repeatable]
+ONCE = [action for action in Action if action.spec.kind is ActionKind.CHANGE and not action.spec.repeatable]
 
 
 @for_each("can", ANY, ids=lambda can: can.idempotency.value)

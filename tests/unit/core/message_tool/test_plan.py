@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.support.for_each import for_each
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import InvalidAction
 from trunkline.core.message_tool.calls import CallContext, PlannedCall, TargetSource

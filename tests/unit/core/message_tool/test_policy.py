@@ -7,8 +7,7 @@ from pydantic import ValidationError
 
 from tests.support.factories import direct, group, room
 from tests.support.for_each import for_each
-from trunkline.core.action_names import Action
-from trunkline.core.actions.catalogue import SPECS
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.marker import ContextMark, label_of, make_mark
 from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import Decisions
@@ -155,7 +154,7 @@ def test_the_former_flag_allows_everything_that_leaves_a_conversation() -> None:
 
 
 def guarded_here() -> list[Action]:
-    return [action for action, spec in SPECS.items() if spec.guarded]
+    return [action for action in Action if action.spec.guarded]
 
 
 @for_each("action", guarded_here())

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.factories import direct, group, room
 from tests.support.for_each import for_each
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionPart
 from trunkline.core.errors import InvalidAction
 from trunkline.core.message_tool.conversations import account_place, is_conversation, server_place

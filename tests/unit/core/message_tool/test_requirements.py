@@ -6,9 +6,7 @@ from typing import Any
 import pytest
 
 from tests.support.for_each import for_each
-from trunkline.core.action_names import Action
-from trunkline.core.actions.catalogue import SPECS
-from trunkline.core.actions.spec import TargetMode
+from trunkline.core.action_catalogue import Action, TargetMode
 from trunkline.core.channels import known_channels, rules_for
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import InvalidAction
@@ -31,7 +29,7 @@ UPSTREAM = GatewayConfig(profile=Profile.OPENCLAW)
 def check(
     channel: str, action: str, config: GatewayConfig = OPEN, can: Capabilities | None = None, **params: Any
 ) -> None:
-    mode = SPECS[Action(action)].target
+    mode = Action(action).spec.target
     target = {"target": "T"} if mode is not TargetMode.NONE and "target" not in params else {}
     planned = plan_call({"action": action, **target, **params}, CallContext(), config, [channel])
     check_call(planned, config, can)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.config import GatewayConfig
 from trunkline.core.message_tool.schema import SchemaForm, Surroundings, ToolSchema, tool_schema
 from trunkline.core.values import Capabilities, Capability

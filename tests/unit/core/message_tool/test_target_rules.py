@@ -5,9 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from tests.support.for_each import for_each
-from trunkline.core.action_names import Action
-from trunkline.core.actions.catalogue import SPECS
-from trunkline.core.actions.spec import TargetMode
+from trunkline.core.action_catalogue import Action, TargetMode
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import InvalidAction
 from trunkline.core.message_tool.calls import CallContext, ChosenTarget, TargetSource
@@ -19,23 +17,23 @@ from trunkline.core.reasons import Reason
 HERE = CallContext(target="channel:C1", channel="slack")
 NOWHERE = CallContext()
 LEGACY = "Use `target` instead of `to`/`channelId`."
-WITH = [action for action in Action if SPECS[action].requires_target]
-WITHOUT = [action for action in Action if not SPECS[action].requires_target]
-ALIASED = [(action, alias) for action in Action for alias in SPECS[action].aliases]
+WITH = [action for action in Action if action.spec.requires_target]
+WITHOUT = [action for action in Action if not action.spec.requires_target]
+ALIASED = [(action, alias) for action in Action for alias in action.spec.aliases]
 PROFILES = list(Profile)
 
 
 def chosen(
     action: Action, params: Mapping[str, object], context: CallContext = HERE, profile: Profile = Profile.TRUNKLINE
 ) -> ChosenTarget:
-    return choose_target(SPECS[action], params, context, profile_rules(profile))
+    return choose_target(action, params, context, profile_rules(profile))
 
 
 def sentence(
     action: Action, params: Mapping[str, object], context: CallContext = HERE, profile: Profile = Profile.TRUNKLINE
 ) -> str:
     with pytest.raises(InvalidAction) as raised:
-        choose_target(SPECS[action], params, context, profile_rules(profile))
+        choose_target(action, params, context, profile_rules(profile))
     assert raised.value.reason in (Reason.BAD_TARGET, Reason.NO_TARGET)
     return raised.value.sentence
 
@@ -123,15 +121,15 @@ def test_another_parameter_may_stand_for_the_target(action: Action, alias: str, 
 
 @for_each("action", list(Action))
 def test_whether_there_is_a_target(action: Action) -> None:
-    aliases = SPECS[action].aliases
-    assert has_target(SPECS[action], {"to": "a"})
-    assert has_target(SPECS[action], {"channelId": "a"})
-    assert not has_target(SPECS[action], {"to": " ", "channelId": "", "target": "a"})
+    aliases = action.spec.aliases
+    assert has_target(action, {"to": "a"})
+    assert has_target(action, {"channelId": "a"})
+    assert not has_target(action, {"to": " ", "channelId": "", "target": "a"})
     for name in ("messageId", "chatGuid", "chatIdentifier", "chatId"):
-        assert has_target(SPECS[action], {name: "x"}) is (name in aliases)
-        assert has_target(SPECS[action], {name: 5}) is (name in aliases)
-        assert not has_target(SPECS[action], {name: float("nan")})
-        assert not has_target(SPECS[action], {name: True})
+        assert has_target(action, {name: "x"}) is (name in aliases)
+        assert has_target(action, {name: 5}) is (name in aliases)
+        assert not has_target(action, {name: float("nan")})
+        assert not has_target(action, {name: True})
 
 
 @pytest.mark.parametrize(
@@ -159,7 +157,7 @@ def test_the_current_conversation_is_not_taken_to_another_channel() -> None:
 
 
 def test_the_modes_of_the_catalogue() -> None:
-    modes = {mode: {action for action in Action if SPECS[action].target is mode} for mode in TargetMode}
+    modes = {mode: {action for action in Action if action.spec.target is mode} for mode in TargetMode}
     assert modes[TargetMode.CHANNEL_ID] == {
         *(Action.CHANNEL_INFO, Action.CHANNEL_EDIT, Action.CHANNEL_DELETE, Action.CHANNEL_MOVE)
     }

@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.factories import PART_OF, changed, intent, receipt, room
 from tests.support.for_each import for_each
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionPart
 from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.reasons import Reason

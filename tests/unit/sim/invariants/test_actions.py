@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from tests.support.event_stories import PLACE, Story
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.sim.events.actions import AgentActs, WireActed
 from trunkline.sim.invariants.base import Status
 

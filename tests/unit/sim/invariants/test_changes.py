@@ -7,7 +7,7 @@ import pytest
 from tests.support.event_stories import PLACE, Story
 from tests.support.factories import direct
 from tests.support.for_each import for_each
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, Idempotency, IntentState
 from trunkline.sim.events.actions import WireActed

@@ -7,7 +7,7 @@ import pytest
 from tests.support.event_stories import PLACE, Story
 from tests.support.factories import direct, group
 from tests.support.for_each import for_each
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.events.actions import PolicyDecided
 from trunkline.core.events.gateway import InboundReceived, RouteDecided, TurnStarted
 from trunkline.core.message_parts import MessageParts

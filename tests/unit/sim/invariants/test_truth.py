@@ -9,7 +9,7 @@ from tests.support.factories import direct
 from tests.support.for_each import for_each
 from tests.support.invariants.hand_trace import HandStory
 from tests.support.scenario.own_defects import FILES, defect_run
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.events import Body
 from trunkline.core.events.bindings import BindingBound
 from trunkline.core.events.delivery import Fallback

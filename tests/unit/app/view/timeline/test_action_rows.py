@@ -8,7 +8,7 @@ from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds.registry import describe
 from trunkline.app.view.rows.lanes import Look, TimelineLanes, TimelineRow
 from trunkline.app.view.timeline.timeline import Timeline
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.events import Event, Trace, TraceHeader
 from trunkline.core.events.delivery import IntentPrepared
 from trunkline.core.reasons import Reason

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from tests.support.for_each import for_each
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.adapters.discord.actions.action_desk import CHANGES, WantedChange, call_of, presence_of
 from trunkline.core.adapters.discord.actions.questions import QUESTIONS, permissions_in

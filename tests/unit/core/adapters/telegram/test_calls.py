@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from tests.support.for_each import for_each
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.adapters.telegram.adapter import after_refusal, change_of, receipt_of
 from trunkline.core.adapters.telegram.sends import BotApiAnswer, call_of, file_id, kind_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.channels import rules_for
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import InvalidAction

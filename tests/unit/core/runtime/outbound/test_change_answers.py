@@ -13,7 +13,7 @@ from tests.support.sending import message
 from tests.support.small_gateway import ANA, KEY
 from tests.support.stores import transcript_of
 from trunkline import Change, Hooks, Outgoing, Receipt, SendingHook, Sent, SentHook
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.events.delivery import AttemptEnded, IntentSettled
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.changing import Acting, Changing, acting, changing
 from tests.support.small_gateway import ANA
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.events.delivery import IntentSettled, RecoveryDecided
 from trunkline.core.reasons import Reason

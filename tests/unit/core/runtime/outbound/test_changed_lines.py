@@ -13,7 +13,7 @@ from tests.support.changing import Acting, Changing, acting, changing
 from tests.support.small_gateway import ANA, KEY
 from tests.support.stores import transcript_of
 from trunkline import GatewayConfig
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.errors import Ambiguous, Refused
 from trunkline.core.events.actions import TranscriptChanged
 from trunkline.core.events.delivery import IntentSettled, MirrorRefused

@@ -10,7 +10,7 @@ from tests.support.changing import Acting, Changing, acting, changing
 from tests.support.factories import direct
 from tests.support.small_gateway import ANA, BEN, KEY
 from tests.support.stores import transcript_of
-from trunkline.core.action_names import Action
+from trunkline.core.action_catalogue import Action
 from trunkline.core.errors import Ambiguous, InvalidAction, NotSent, Refused
 from trunkline.core.events.actions import TranscriptChanged
 from trunkline.core.events.delivery import AttemptEnded, IntentPrepared, IntentSettled

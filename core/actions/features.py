@@ -1,0 +1,19 @@
+"""What some channels can put into a message."""
+
+from enum import StrEnum
+
+
+class Feature(StrEnum):
+    """What some channels can put into a message; only then the tool's schema has the parameter."""
+
+    BUTTONS = "buttons"
+    CARDS = "cards"
+    COMPONENTS = "components"
+    EFFECTS = "effects"
+    SILENT = "silent"
+    #: a poll may close after some hours
+    POLL_HOURS = "poll-hours"
+    #: a poll may close after some seconds
+    POLL_SECONDS = "poll-seconds"
+    #: a poll may say whether it shows who voted for what
+    ANONYMOUS_POLLS = "anonymous-polls"
