@@ -219,6 +219,21 @@ class EndUnreadableIntent(WithLines, frozen=True, kw_only=True, gc=False):
     reason: Reason
 
 
+class LoseChunk(Write[rows.LostChunk | None], frozen=True, kw_only=True, gc=False):
+    """Take an accepted chunk back by its platform's word; the transcript says so, and the session that sent it.
+
+    Answers none if that is known: it was lost before, or the gateway itself was to delete it. Raises
+    `IllegalTransition` for an intent that is neither delivered nor partial.
+    """
+
+    intent: IntentId
+    chunk: int
+    reason: Reason
+    #: admit work to the session that sent it
+    wake: bool
+    now: float
+
+
 class MarkNotified(Write[bool], frozen=True, kw_only=True, gc=False):
     """Record that the hooks were notified how an intent ended. Answers whether that is new."""
 

@@ -58,15 +58,23 @@ def change_line(c: sqlite3.Connection, after: IntentRow) -> ChangedLine | None:
     if change is None or not found:
         return None
     _, message, receipts = found[0]
-    # The oldest, if there are several.
-    line = min(c.execute(_LINE, _where(c, message, receipts)), default=None)
-    if line is not None:
-        return _apply(c, change, message, line)
+    changed = change_line_of(c, change, message, receipts)
+    if changed is not None:
+        return changed[0]
     c.execute(
         "UPDATE intents SET mirror_due = 1 WHERE id = ? AND (SELECT mirror_due FROM intents WHERE id = ?)",
         (after.id, message.id),
     )
     return None
+
+
+def change_line_of(
+    c: sqlite3.Connection, change: LineChange, message: IntentRow, receipts: tuple[Receipt, ...]
+) -> tuple[ChangedLine | None] | None:
+    """Change the line of a message, if that changes anything; none: there is no such line."""
+    # The oldest, if there are several.
+    line = min(c.execute(_LINE, _where(c, message, receipts)), default=None)
+    return None if line is None else (_apply(c, change, message, line),)
 
 
 def _where(c: sqlite3.Connection, message: IntentRow, receipts: tuple[Receipt, ...]) -> dict[str, object]:
