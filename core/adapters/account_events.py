@@ -5,10 +5,11 @@ from typing import Any
 
 from trunkline.core.adapters.own_names import OwnPost
 from trunkline.core.adapters.port import AdapterHost
+from trunkline.core.channels import LateOutcome
 from trunkline.core.events import Body
 from trunkline.core.events.adapters import AdapterConnected, DeliveryFailed, UpdateDropped, WebhookRefused
 from trunkline.core.reasons import Reason
-from trunkline.core.values import Address
+from trunkline.core.values import Address, ChatKind
 from trunkline.core.well_formed import well_formed
 
 #: refused webhooks in a period of so many seconds that are events; the next event counts the others
@@ -29,6 +30,8 @@ class AccountEvents:
         self.own = host.own.of(channel, host.account)
         #: called with each place that the platform has opened again
         self.reopened: Callable[[Address], None] = lambda _: None
+        #: called with what becomes of messages after they were accepted
+        self.late: Callable[[LateOutcome], None] = lambda _: None
         self._began = 0.0
         #: refused webhooks in this period that are events, and those since the last event that are not
         self._refused = self._counted = 0
@@ -50,7 +53,18 @@ class AccountEvents:
         if post.account != self._host.account:
             self.record_drop(update, str(post), Reason.OWN_ECHO)
 
+    def report_deletions(self, conversation: str, *messages: object) -> None:
+        """Report messages that were deleted, whosoever wrote and deleted them: the gateway finds its own."""
+        place = Address(
+            channel=self._channel, account=self._host.account, kind=ChatKind.GROUP, conversation=_storable(conversation)
+        )
+        for message in messages:
+            if isinstance(message, str):
+                reason = Reason.DELETED_BY_OTHERS
+                self.late(LateOutcome(place=place, message_id=_storable(message), reason=reason))
+
     def record_failure(self, message_id: str, recipient: str, *, code: str, detail: str) -> None:
+        """Record that one of several people did not get a message; the others did."""
         why = {"reason": Reason.REFUSED, "code": code, "detail": detail}
         self._record(DeliveryFailed, message_id=message_id, recipient=recipient, **why)
 
