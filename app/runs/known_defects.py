@@ -16,7 +16,7 @@ from trunkline.sim.scenario.step_rules import items, listed
 SYMPTOMS = {
     "twice": ("D1", "D2", "D3", "D4", "D5", "D7", "A1", "H2", "M1", "T1"),
     "lost": (
-        *("L1", "L2", "L3", "L4", "C4", "C5", "C6", "M2", "V1", "T1", "T2", "T5", "T6"),
+        *("L1", "L2", "L3", "L4", "L7", "C4", "C5", "C6", "M2", "V1", "T1", "T2", "T5", "T6"),
         *("E1", "E2", "E3", "E4", "W1", "W2"),
     ),
     "late": ("L5", "L6", "O1", "H4", "H6", "S4"),

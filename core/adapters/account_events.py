@@ -53,18 +53,15 @@ class AccountEvents:
         if post.account != self._host.account:
             self.record_drop(update, str(post), Reason.OWN_ECHO)
 
-    def report_deletions(self, conversation: str, *messages: object) -> None:
-        """Report messages that were deleted, whosoever wrote and deleted them: the gateway finds its own."""
-        place = Address(
-            channel=self._channel, account=self._host.account, kind=ChatKind.GROUP, conversation=_storable(conversation)
-        )
-        for message in messages:
-            if isinstance(message, str):
-                reason = Reason.DELETED_BY_OTHERS
-                self.late(LateOutcome(place=place, message_id=_storable(message), reason=reason))
+    def report_loss(self, conversation: str, message: object, reason: Reason, **facts: Any) -> None:
+        """Report the loss of an accepted message. It may be of other people: the gateway finds its own."""
+        if isinstance(message, str):
+            name, account = _storable(conversation), self._host.account
+            place = Address(channel=self._channel, account=account, kind=ChatKind.GROUP, conversation=name)
+            self.late(LateOutcome(place=place, message_id=_storable(message), reason=reason, **facts))
 
     def record_failure(self, message_id: str, recipient: str, *, code: str, detail: str) -> None:
-        """Record that one of several people did not get a message; the others did."""
+        """Record a failed delivery to a single member of a group."""
         why = {"reason": Reason.REFUSED, "code": code, "detail": detail}
         self._record(DeliveryFailed, message_id=message_id, recipient=recipient, **why)
 

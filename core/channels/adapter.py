@@ -114,7 +114,7 @@ class Reopenings(Protocol):
 
 
 class LateOutcome(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What became of an accepted message: the platform could not deliver it, or somebody else has deleted it."""
+    """The loss of an accepted message: a failed delivery, or a deletion by other people."""
 
     place: Address
     #: the platform's id of the message
@@ -122,7 +122,6 @@ class LateOutcome(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     #: ``deleted-by-others``: whose message it was need not be known, nor whether the gateway deleted it itself
     reason: Reason
     recipient: str = ""
-    #: the platform's own code, if any
     code: str = ""
     detail: str = ""
     #: seq of the event that it follows from, if there is one
@@ -131,10 +130,10 @@ class LateOutcome(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 @runtime_checkable
 class LateOutcomes(Protocol):
-    """An adapter whose platform says what becomes of a message after it was accepted."""
+    """An adapter with reports of losses after a receipt."""
 
     def connect_late(self, call: Callable[[LateOutcome], None]) -> None:
-        """Call `call` with each such outcome from now on. A repeated one does no harm."""
+        """Call `call` with each loss from now on; repetitions do no harm."""
         ...
 
 

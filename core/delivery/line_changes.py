@@ -1,4 +1,4 @@
-"""Decides what becomes of the transcript line of a message that was changed, or lost after it was accepted. Pure."""
+"""Decides the transcript line of a changed or a lost message. Pure."""
 
 from collections.abc import Sequence
 
@@ -42,7 +42,7 @@ def line_change(row: IntentRow) -> LineChange | None:
 
 
 def lost(row: IntentRow, receipts: Sequence[Receipt], reason: Reason) -> tuple[IntentRow, LineChange]:
-    """The intent once its platform has taken the marked chunks back, and its line: the text that people still have."""
+    """The intent after the loss of the marked chunks, and the change of the line to the text of the others."""
     # There is a receipt for each leading chunk that was accepted.
     there = [row.content.chunks[chunk] for chunk, receipt in enumerate(receipts) if not receipt.lost]
     state = next_state(row.progress.state, DeliveryEvent.LOSE, accepted_chunks=len(there))

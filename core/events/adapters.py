@@ -41,10 +41,7 @@ class WebhookRefused(Body, frozen=True, kw_only=True):
 
 
 class DeliveryFailed(Body, frozen=True, kw_only=True):
-    """A platform takes back a message that it had accepted: it failed to deliver it, or somebody else deleted it.
-
-    Nothing is sent again for it. The event names the intent if the message is known.
-    """
+    """A platform takes an accepted message back, after a failed delivery or a deletion by other people."""
 
     channel: str
     account: str

@@ -427,13 +427,6 @@ class Settlement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     callback: CallbackChange | None = None
 
 
-class LostChunk(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The answer to `LoseChunk`: the intent since, and its transcript lines."""
-
-    row: IntentRow
-    settled: Settlement
-
-
 class BindResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The answer to `Bind`. `new` false: the same request made `record` before."""
 

@@ -58,11 +58,9 @@ Two rules keep the answers true, whichever event ends an intent (`_GIVES_UP`):
 After the end: the platform
 ---------------------------
 
-A receipt says that the platform has a message. Afterwards only the platform can take that back: it could not deliver
-the message after all, or somebody else has deleted it (``lose``). Then people do not have it, so ``delivered`` and
-``partial`` lead to ``failed``, or to ``partial`` where other chunks are still there. Nothing is sent again for it. The
-receipts stay, each with a mark if its message is lost: so there is nothing to ``retry``, and a repeated report finds
-nothing to do.
+After a receipt, only the platform can say that people do not have a chunk: it could not deliver it after all, or
+somebody else has deleted it (``lose``). So the intent is ``failed``, or ``partial`` where other chunks are still there.
+Nothing is sent again. The receipts stay, with a mark, so that a repeated report finds nothing to do.
 
 After the end: operators
 ------------------------
@@ -70,8 +68,8 @@ After the end: operators
 Otherwise only operators leave final states, and each way out says what they know.
 
 - ``retry`` reopens what surely did not arrive: it goes on with the first chunk that has no receipt, under the same id
-  and key. ``delivered``, ``cancelled`` and ``misplaced`` have nothing to retry. A message of which something was lost
-  has that no more: its receipts are there, and under the same key its platform might answer with the lost copy.
+  and key. ``delivered``, ``cancelled`` and ``misplaced`` have nothing to retry, and after a loss the store refuses it:
+  there is a receipt, and under the same key the platform might answer with the lost copy.
 - ``unknown`` cannot be retried: that would be the second copy which the state is there to prevent. The operator first
   says what became of the chunk (``resolve-chunk``, ``resolve-last``, ``resolve-unsent``), or gives it up (``abandon``),
   which changes the reason and leaves the state: still nobody knows.

@@ -219,11 +219,10 @@ class EndUnreadableIntent(WithLines, frozen=True, kw_only=True, gc=False):
     reason: Reason
 
 
-class LoseChunk(Write[rows.LostChunk | None], frozen=True, kw_only=True, gc=False):
-    """Take an accepted chunk back by its platform's word; the transcript says so, and the session that sent it.
+class LoseChunk(Write[tuple[rows.IntentRow, rows.Settlement] | None], frozen=True, kw_only=True, gc=False):
+    """Take an accepted chunk back by the platform's word, in the queue and in transcripts. Answers the new intent.
 
-    Answers none if that is known: it was lost before, or the gateway itself was to delete it. Raises
-    `IllegalTransition` for an intent that is neither delivered nor partial.
+    None: it was lost before, or the gateway itself was to delete it. Raises `IllegalTransition`.
     """
 
     intent: IntentId

@@ -211,6 +211,9 @@ class VisibleMessages(Projection):
             chunk = body.chunk if isinstance(body, WireActed) else 0
             self._show(event, body.address, text, body.message_id or "", chunk=chunk)
 
+    def on_lost(self, event: Event, body: wire.WireLost) -> None:
+        self._show(event, body.address, changed_text("", deleted=True), body.provider_id)
+
     def _show(self, event: Event, address: Address, text: str, message_id: str, who: str = "", **more: Any) -> None:
         place, intent = address.lane, event.intent
         seen = VisibleMessage(

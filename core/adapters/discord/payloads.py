@@ -118,7 +118,7 @@ class GuildData(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MessageEnds(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Deleted messages of a channel: one, or several at once. Discord says neither whose they were nor who it was."""
+    """Deleted messages of a channel, without authors."""
 
     channel_id: str
     id: str | None = None

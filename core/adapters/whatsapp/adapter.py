@@ -277,17 +277,8 @@ class WhatsAppAdapter(AccountAdapter):
             self._events.record_drop(unread.id, unread.detail, unread.reason)
         for failure in content.failures:
             code = "" if failure.error.code is None else str(failure.error.code)
-            outcome = LateOutcome(
-                place=Address(
-                    channel=CHANNEL, account=self.account, kind=ChatKind.DIRECT, conversation=failure.recipient
-                ),
-                message_id=failure.id,
-                reason=Reason.REFUSED,
-                recipient=failure.recipient,
-                code=code,
-                detail=failure.error.facts,
-            )
-            self._events.late(outcome)
+            facts = {"recipient": failure.recipient, "code": code, "detail": failure.error.facts}
+            self._events.report_loss(failure.recipient, failure.id, Reason.REFUSED, **facts)
 
     def _refuse(self, reason: Reason, detail: str) -> WebhookAnswer:
         self._events.record_refusal(reason, detail)

@@ -337,7 +337,7 @@ async def what_a_platform_takes_back_is_not_delivered_and_the_agent_learns_it(be
         first, again, second = [await it.store.write(lose(intent("m1.reply"), chunk), same) for chunk in (0, 0, 1)]
         ours = await it.store.write(lose(intent("i2"), 0), same)
         inspected = await it.store.read(InspectIntent(intent="m1.reply", now=6.0))
-        with pytest.raises(IllegalTransition, match="lost it after that"):
+        with pytest.raises(IllegalTransition, match="lost after its receipt"):
             await it.store.write(RetryIntent(intent="m1.reply", now=6.0), answer)
         _, line, other, note = await lines(it)
     assert first is not None

@@ -388,7 +388,8 @@ class DiscordStream:
                 self._events.reopened(place_of(channel, self._host.account, ""))
         elif event.name in _MESSAGE_ENDS:
             ended = read_event(event.data, payloads.MessageEnds)
-            self._events.report_deletions(ended.channel_id, ended.id, *ended.ids)
+            for message in (ended.id, *ended.ids):
+                self._events.report_loss(ended.channel_id, message, Reason.DELETED_BY_OTHERS)
         elif event.name in _CHANNEL_ENDS:
             self.channels.forget(read_event(event.data, payloads.ChannelData).id)
         return None

@@ -256,7 +256,8 @@ class SyncReader:
             if event.type == updates.REDACTION:
                 place = await self._book.address_of(room, None)
                 # Newer rooms have the id in the content.
-                self._events.report_deletions(place.conversation, event.redacts or event.content.get("redacts"))
+                redacted = event.redacts or event.content.get("redacts")
+                self._events.report_loss(place.conversation, redacted, Reason.DELETED_BY_OTHERS)
                 return None
         message = event if isinstance(event, updates.BadMatrixEvent) else updates.read_message(event)
         if isinstance(message, updates.BadMatrixEvent):

@@ -334,7 +334,7 @@ class SlackReader:
         return Address(channel="slack", account=self._account, kind=ChatKind.CHANNEL, conversation=channel)
 
     def deleted(self, payload: Mapping[str, Any]) -> tuple[str, object] | None:
-        """The conversation and the id of the message that an event says was deleted, if it says so."""
+        """The conversation and the id of a deleted message, if an event is about a deletion."""
         event = as_object(payload.get("event"))
         channel = event.get("channel")
         if event.get("subtype") != "message_deleted" or not isinstance(channel, str):
