@@ -343,10 +343,11 @@ async def what_a_platform_takes_back_is_not_delivered_and_the_agent_learns_it(be
     assert first is not None
     assert second is not None
     assert (again, ours) == (None, None)
-    assert (first.row.progress.state, second.row.progress.state) == (IntentState.PARTIAL, IntentState.FAILED)
-    assert first.settled.noted is None
-    assert first.settled.changed is not None
-    assert first.settled.changed.text == "two"
+    (partly, settled), (wholly, _) = first, second
+    assert (partly.progress.state, wholly.progress.state) == (IntentState.PARTIAL, IntentState.FAILED)
+    assert settled.noted is None
+    assert settled.changed is not None
+    assert settled.changed.text == "two"
     assert inspected.details is not None
     assert [receipt.lost for receipt in inspected.details.receipts] == [True, True]
     assert inspected.details.intent.progress.reason is Reason.DELETED_BY_OTHERS

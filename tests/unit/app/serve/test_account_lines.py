@@ -54,7 +54,7 @@ CASES: dict[str, tuple[Body, int, str, str]] = {
         DeliveryFailed(**NAME, reason=Reason.REFUSED, message_id="7", detail=STRANGE),
         logging.WARNING,
         "telegram:second takes an accepted message back: refused",
-        "telegram second takes an accepted message back: refused (line ↵ break)",
+        "telegram second takes an accepted message back: refused (line ↵ break",
     ),
 }
 
