@@ -211,9 +211,6 @@ class VisibleMessages(Projection):
             chunk = body.chunk if isinstance(body, WireActed) else 0
             self._show(event, body.address, text, body.message_id or "", chunk=chunk)
 
-    def on_lost(self, event: Event, body: wire.WireLost) -> None:
-        self._show(event, body.address, changed_text("", deleted=True), body.provider_id)
-
     def _show(self, event: Event, address: Address, text: str, message_id: str, who: str = "", **more: Any) -> None:
         place, intent = address.lane, event.intent
         seen = VisibleMessage(
@@ -258,6 +255,8 @@ class Transcripts(Projection):
 
     def on_changed(self, event: Event, body: actions.TranscriptChanged) -> None:
         """An edit or a deletion of an earlier entry: an entry of its own, since both texts were there."""
+        if body.line == event.intent:
+            return  # the message itself was lost, and nobody changed it: its note says so
         text = changed_text(body.text, deleted=body.deleted)
         earlier = self._earlier(body.session_id, body.session_key)
         self._write(event, body.session_key, "agent", text, intent=event.intent, earlier=earlier)
