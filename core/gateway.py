@@ -57,6 +57,7 @@ from trunkline.core.runtime.operators.maintenance import Maintenance
 from trunkline.core.runtime.operators.session_admin import SessionAdmin
 from trunkline.core.runtime.outbound.delivery_loop import Delivery
 from trunkline.core.runtime.outbound.hook_runner import HookRunner
+from trunkline.core.runtime.outbound.late_outcomes import LossHandler
 from trunkline.core.runtime.outbound.open_intents import OpenIntents
 from trunkline.core.runtime.outbound.own_notices import ChainEnd, ExpiryNotice
 from trunkline.core.runtime.outbound.prepare import Preparer
@@ -145,7 +146,11 @@ class Gateway:
         self._scheduler = Scheduler(ctx, targets, turns)
         self._intake = Intake(ctx, turns.enqueue, chain_end)
         self._listener = Listener(
-            ctx, self._intake.take_envelope, self._delivery.check_account, self._delivery.wake_reopened
+            ctx,
+            self._intake.take_envelope,
+            self._delivery.check_account,
+            self._delivery.wake_reopened,
+            LossHandler(ctx, intents, settler.lines).take,
         )
         self._open_to_operators(settler, targets)
 

@@ -262,6 +262,7 @@ class Reason(StrEnum):
     RATE_LIMITED = "rate-limited", "The platform asked to wait."
     PLATFORM_ERROR = "platform-error", "The platform did not accept it, for a reason that may be temporary."
     REFUSED = "refused", "The platform refused it for good."
+    DELETED_BY_OTHERS = "deleted-by-others", "Somebody else has deleted the message on its platform."
     PLACE_GONE = "place-gone", "The conversation or thread no longer accepts messages."
     PLACE_CLOSED = "place-closed", "The thread is closed, and takes no messages until it is opened again."
     UNAUTHORIZED = "unauthorized", "The platform did not accept the account's token."

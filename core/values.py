@@ -368,6 +368,8 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=
     address: Address
     #: the platform's id of the poll in the message
     poll_id: str | None = None
+    #: the platform has taken the message back since; see `core.channels.LateOutcomes`
+    lost: bool = False
 
 
 class SessionEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

@@ -196,7 +196,7 @@ def _fate(shown: IntentDetails, n: int) -> str:
     if n < len(shown.receipts):
         receipt = shown.receipts[n]
         place = "" if receipt.address == shown.intent.address else f" at {receipt.address}"
-        return f"accepted as {receipt.provider_id or '(no id)'}{place}"
+        return f"accepted as {receipt.provider_id or '(no id)'}{place}{', and lost since' if receipt.lost else ''}"
     progress = shown.intent.progress
     if n > progress.acked:
         return "not sent"

@@ -120,7 +120,7 @@ _LINES: dict[type[Body], Callable[[Any], Line]] = {
     AdapterConnected: _says(_INFO, "{0.channel}:{0.account} is connected"),
     UpdateDropped: _update_dropped,
     WebhookRefused: _webhook,
-    DeliveryFailed: _says(_WARNING, "{0.channel}:{0.account} reports that it could not deliver an accepted message"),
+    DeliveryFailed: _says(_WARNING, "{0.channel}:{0.account} takes an accepted message back: {0.reason.value}"),
     leases.StorePruned: _says(_INFO, "old rows were removed: {0.inbounds} inbound, {0.intents} outbound"),
     leases.PersonErased: _says(_INFO, "a person was erased for {0.by}: {0.rows} rows were removed"),
     delivery.BacklogWaiting: _says(_WARNING, "the queue is full with {0.open} messages: new ones wait"),

@@ -5,10 +5,11 @@ from typing import Any
 
 from trunkline.core.adapters.own_names import OwnPost
 from trunkline.core.adapters.port import AdapterHost
+from trunkline.core.channels import LateOutcome
 from trunkline.core.events import Body
 from trunkline.core.events.adapters import AdapterConnected, DeliveryFailed, UpdateDropped, WebhookRefused
 from trunkline.core.reasons import Reason
-from trunkline.core.values import Address
+from trunkline.core.values import Address, ChatKind
 from trunkline.core.well_formed import well_formed
 
 #: refused webhooks in a period of so many seconds that are events; the next event counts the others
@@ -29,6 +30,8 @@ class AccountEvents:
         self.own = host.own.of(channel, host.account)
         #: called with each place that the platform has opened again
         self.reopened: Callable[[Address], None] = lambda _: None
+        #: called with what becomes of messages after they were accepted
+        self.late: Callable[[LateOutcome], None] = lambda _: None
         self._began = 0.0
         #: refused webhooks in this period that are events, and those since the last event that are not
         self._refused = self._counted = 0
@@ -50,7 +53,15 @@ class AccountEvents:
         if post.account != self._host.account:
             self.record_drop(update, str(post), Reason.OWN_ECHO)
 
+    def report_loss(self, conversation: str, message: object, reason: Reason, **facts: Any) -> None:
+        """Report the loss of an accepted message. It may be of other people: the gateway finds its own."""
+        if isinstance(message, str):
+            name, account = _storable(conversation), self._host.account
+            place = Address(channel=self._channel, account=account, kind=ChatKind.GROUP, conversation=name)
+            self.late(LateOutcome(place=place, message_id=_storable(message), reason=reason, **facts))
+
     def record_failure(self, message_id: str, recipient: str, *, code: str, detail: str) -> None:
+        """Record a failed delivery to a single member of a group."""
         why = {"reason": Reason.REFUSED, "code": code, "detail": detail}
         self._record(DeliveryFailed, message_id=message_id, recipient=recipient, **why)
 

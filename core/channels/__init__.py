@@ -6,6 +6,8 @@ from trunkline.core.channels.adapter import (
     ChannelAdapter,
     Directory,
     InboundStream,
+    LateOutcome,
+    LateOutcomes,
     PlaceReadiness,
     Queries,
     Readiness,
@@ -33,7 +35,7 @@ from trunkline.core.channels.rules import (
 )
 
 __all__ = ["Actions", "ChannelAdapter", "ChannelRulebook", "ChannelRules", "CurrentConversation", "Directory"]
-__all__ += ["DirectoryEntry", "Hints", "InboundStream", "OutboundPlace", "ParsedTarget", "PlaceReadiness", "Queries"]
-__all__ += ["Readiness", "Ready", "Reopenings", "Resolved", "TargetText", "TextAndMediaChannel", "check_capabilities"]
-__all__ += ["find_in_directory", "known_channels", "nearest_channel", "register_channel", "registered_channel"]
-__all__ += ["require_action", "rules_for"]
+__all__ += ["DirectoryEntry", "Hints", "InboundStream", "LateOutcome", "LateOutcomes", "OutboundPlace", "ParsedTarget"]
+__all__ += ["PlaceReadiness", "Queries", "Readiness", "Ready", "Reopenings", "Resolved", "TargetText"]
+__all__ += ["TextAndMediaChannel", "check_capabilities", "find_in_directory", "known_channels", "nearest_channel"]
+__all__ += ["register_channel", "registered_channel", "require_action", "rules_for"]

@@ -1,8 +1,8 @@
 """The contract between the gateway and a platform: one small protocol, easy to fake and to wrap.
 
 Every adapter implements `ChannelAdapter`. Optional abilities are separate protocols, recognised by their methods:
-`Readiness`, `PlaceReadiness`, `Reopenings`, `Directory`, `Recipients`, `Actions`, `Queries`. `core.testing.adapter_kit`
-checks an adapter against the whole contract.
+`Readiness`, `PlaceReadiness`, `Reopenings`, `LateOutcomes`, `Directory`, `Recipients`, `Actions`, `Queries`.
+`core.testing.adapter_kit` checks an adapter against the whole contract.
 """
 
 from collections.abc import AsyncIterator, Callable
@@ -12,6 +12,7 @@ from typing import Protocol, runtime_checkable
 import msgspec
 
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
+from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, Capabilities, ChatKind, Envelope, Receipt, SendRequest
 
 InboundStream = AbstractAsyncContextManager[AsyncIterator[Envelope]]
@@ -109,6 +110,30 @@ class Reopenings(Protocol):
 
     def connect_reopened(self, call: Callable[[Address], None]) -> None:
         """Call `call` with each such place from now on. A place without a thread stands for all its threads."""
+        ...
+
+
+class LateOutcome(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The loss of an accepted message: a failed delivery, or a deletion by other people."""
+
+    place: Address
+    #: the platform's id of the message
+    message_id: str
+    #: ``deleted-by-others``: whose message it was need not be known, nor whether the gateway deleted it itself
+    reason: Reason
+    recipient: str = ""
+    code: str = ""
+    detail: str = ""
+    #: seq of the event that it follows from, if there is one
+    cause: int | None = None
+
+
+@runtime_checkable
+class LateOutcomes(Protocol):
+    """An adapter with reports of losses after a receipt."""
+
+    def connect_late(self, call: Callable[[LateOutcome], None]) -> None:
+        """Call `call` with each loss from now on; repetitions do no harm."""
         ...
 
 

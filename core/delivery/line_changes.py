@@ -1,4 +1,6 @@
-"""Decides what an ended change does to the transcript line of the message that it changed. Pure."""
+"""Decides the transcript line of a changed or a lost message. Pure."""
+
+from collections.abc import Sequence
 
 import msgspec
 
@@ -7,8 +9,9 @@ from trunkline.core.channels.registry import is_misplaced
 from trunkline.core.reasons import Reason
 from trunkline.core.records.messages import REMOVES, OwnMessage
 from trunkline.core.records.rows import IntentRow
+from trunkline.core.states.intent import DeliveryEvent, next_state
 from trunkline.core.text.mirror_text import mirror_text
-from trunkline.core.values import Address, IntentId, IntentState
+from trunkline.core.values import Address, IntentId, IntentState, Receipt
 
 
 def place_of(sent: OwnMessage) -> Address:
@@ -36,6 +39,15 @@ def line_change(row: IntentRow) -> LineChange | None:
     # Of a message that was sent in part only, there is no more to delete.
     whole = delivered or (row.progress.acked > 0 and row.progress.reason is Reason.NOTHING_TO_CHANGE)
     return LineChange(line=part.of) if part.action in REMOVES and whole else None
+
+
+def lost(row: IntentRow, receipts: Sequence[Receipt], reason: Reason) -> tuple[IntentRow, LineChange]:
+    """The intent after the loss of the marked chunks, and the change of the line to the text of the others."""
+    # There is a receipt for each leading chunk that was accepted.
+    there = [row.content.chunks[chunk] for chunk, receipt in enumerate(receipts) if not receipt.lost]
+    state = next_state(row.progress.state, DeliveryEvent.LOSE, accepted_chunks=len(there))
+    after = row.with_progress(state=state, reason=reason)
+    return after, LineChange(line=row.id, text="\n".join(there) if there else None)
 
 
 def edited_text(change: LineChange, media: tuple[str, ...]) -> str:

@@ -58,7 +58,8 @@ def delivery_note(row: IntentRow, state: IntentState, reason: Reason) -> str | N
         return (
             f"The action {action}{meant} in {row.address} {undone} ({state.value}, {reason.value}). {reason.sentence}"
         )
-    what = _WHAT.get(state)
+    arrived = state is IntentState.FAILED and row.progress.acked > 0
+    what = "was accepted, and is not there any more" if arrived else _WHAT.get(state)
     if what is None or row.kind is IntentKind.NOTICE:
         return None
     return f"The message to {row.address} {what} ({state.value}, {reason.value}). {reason.sentence}"

@@ -2,6 +2,7 @@
 
 from trunkline.core.events.base import Body
 from trunkline.core.reasons import Reason
+from trunkline.core.values import IntentState
 
 
 class AdapterConnected(Body, frozen=True, kw_only=True):
@@ -40,10 +41,7 @@ class WebhookRefused(Body, frozen=True, kw_only=True):
 
 
 class DeliveryFailed(Body, frozen=True, kw_only=True):
-    """A platform reports the failed delivery of an accepted message. The intent stays delivered.
-
-    It was accepted once, so the gateway sends nothing again; the event is all that is known of the failure.
-    """
+    """A platform takes an accepted message back, after a failed delivery or a deletion by other people."""
 
     channel: str
     account: str
@@ -54,3 +52,5 @@ class DeliveryFailed(Body, frozen=True, kw_only=True):
     #: the platform's own code, if any
     code: str = ""
     detail: str = ""
+    #: committed: the state of the intent since; none: nothing has changed, since others still have the message, say
+    state: IntentState | None = None

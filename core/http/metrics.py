@@ -245,7 +245,7 @@ def _account_families(accounts: AccountStates) -> tuple[CounterView, ...]:
         "trunkline_webhooks_refused_total", "Requests to webhooks that were not from their platforms.", labels
     )
     failed = CounterView(
-        "trunkline_deliveries_failed_total", "Accepted messages that their platforms could not deliver.", labels
+        "trunkline_deliveries_failed_total", "Accepted messages that their platforms took back.", labels
     )
     connected.read = _reading(accounts, lambda account: account.connected)
     dropped.read = _reading(accounts, lambda account: account.dropped_updates)

@@ -55,13 +55,21 @@ Two rules keep the answers true, whichever event ends an intent (`_GIVES_UP`):
 
 ``cancelled`` is reached from ``prepared`` only: after a mark, a message may be out and cannot be withdrawn any more.
 
+After the end: the platform
+---------------------------
+
+After a receipt, only the platform can say that people do not have a chunk: it could not deliver it after all, or
+somebody else has deleted it (``lose``). So the intent is ``failed``, or ``partial`` where other chunks are still there.
+Nothing is sent again. The receipts stay, with a mark, so that a repeated report finds nothing to do.
+
 After the end: operators
 ------------------------
 
-Only a person can know more than the table, so only operators leave final states, and each way out says what they know.
+Otherwise only operators leave final states, and each way out says what they know.
 
 - ``retry`` reopens what surely did not arrive: it goes on with the first chunk that has no receipt, under the same id
-  and key. ``delivered``, ``cancelled`` and ``misplaced`` have nothing to retry.
+  and key. ``delivered``, ``cancelled`` and ``misplaced`` have nothing to retry, and after a loss the store refuses it:
+  there is a receipt, and under the same key the platform might answer with the lost copy.
 - ``unknown`` cannot be retried: that would be the second copy which the state is there to prevent. The operator first
   says what became of the chunk (``resolve-chunk``, ``resolve-last``, ``resolve-unsent``), or gives it up (``abandon``),
   which changes the reason and leaves the state: still nobody knows.
@@ -107,6 +115,8 @@ class DeliveryEvent(StrEnum):
     CANCEL = "cancel"
     #: a receipt shows another place than the requested one
     MISPLACE = "misplace"
+    #: the platform takes an accepted chunk back: it was not delivered after all, or somebody else has deleted it
+    LOSE = "lose"
     #: an operator retries it
     RETRY = "retry"
     #: an operator confirms that the platform has the chunk in doubt; more chunks follow
@@ -144,8 +154,8 @@ TRANSITIONS: dict[IntentState, dict[DeliveryEvent, IntentState]] = {
         _E.PARK: _S.UNKNOWN,
         _E.MISPLACE: _S.MISPLACED,
     },
-    _S.DELIVERED: {},
-    _S.PARTIAL: {_E.RETRY: _S.PREPARED},
+    _S.DELIVERED: {_E.LOSE: _S.FAILED},
+    _S.PARTIAL: {_E.RETRY: _S.PREPARED, _E.LOSE: _S.FAILED},
     _S.FAILED: {_E.RETRY: _S.PREPARED},
     _S.DEAD: {_E.RETRY: _S.PREPARED},
     _S.EXPIRED: {_E.RETRY: _S.PREPARED},
@@ -179,7 +189,8 @@ def next_state(
         raise IllegalTransition(f"{event.value!r} on an intent that is {state.value!r} (allowed: {allowed})")
     if in_doubt and event in _GIVES_UP:
         return IntentState.UNKNOWN
-    return IntentState.PARTIAL if accepted_chunks and event in _GIVES_UP else after
+    some = accepted_chunks > 0 and (event in _GIVES_UP or event is _E.LOSE)
+    return IntentState.PARTIAL if some else after
 
 
 #: ends by a receipt, which has to be stored

@@ -219,6 +219,20 @@ class EndUnreadableIntent(WithLines, frozen=True, kw_only=True, gc=False):
     reason: Reason
 
 
+class LoseChunk(Write[tuple[rows.IntentRow, rows.Settlement] | None], frozen=True, kw_only=True, gc=False):
+    """Take an accepted chunk back by the platform's word, in the queue and in transcripts. Answers the new intent.
+
+    None: it was lost before, or the gateway itself was to delete it. Raises `IllegalTransition`.
+    """
+
+    intent: IntentId
+    chunk: int
+    reason: Reason
+    #: admit work to the session that sent it
+    wake: bool
+    now: float
+
+
 class MarkNotified(Write[bool], frozen=True, kw_only=True, gc=False):
     """Record that the hooks were notified how an intent ended. Answers whether that is new."""
 

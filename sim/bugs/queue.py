@@ -23,7 +23,7 @@ from trunkline.core.runtime.outbound.interrupted import Interrupted
 from trunkline.core.runtime.outbound.open_intents import IntentLane, OpenIntents, QueuedIntent
 from trunkline.core.sends.api import Broadcasted, SendMessage, SendOutcome, SendStatus, Target
 from trunkline.core.states.intent import DeliveryEvent
-from trunkline.core.store.commands import AckChunk, EndIntent, Enqueue, FinishTurn
+from trunkline.core.store.commands import AckChunk, EndIntent, Enqueue, FinishTurn, LoseChunk
 from trunkline.core.store.delegations import FinishDelegation
 from trunkline.core.store.lease import LeaseClaim
 from trunkline.core.store.port import answer
@@ -351,6 +351,12 @@ class CarelessStore(SqliteStore):
 
     def _make_writer(self) -> Writer:
         return _CarelessWriter(self._db, self._events)
+
+
+@bug("late-failure-ignored", replacing_write(LoseChunk), caught_by=("L7",))
+async def _keep_delivered(_store: RewiredStore, _command: LoseChunk, story: Any, _then: Any) -> Any:
+    """What a platform says after its receipt is not looked at: a message that it takes back stays delivered."""
+    return story(None)
 
 
 @bug("two-writers", replacing_write(FinishTurn), reports=("B063",), caught_by=("M1",))

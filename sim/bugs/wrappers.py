@@ -10,6 +10,8 @@ from trunkline.core.channels import (
     ChannelAdapter,
     Directory,
     InboundStream,
+    LateOutcome,
+    LateOutcomes,
     PlaceReadiness,
     Queries,
     Readiness,
@@ -50,6 +52,10 @@ class AdapterWrapper:
         """As the wrapped one, where its platform says so."""
         if isinstance(self.inner, Reopenings):
             self.inner.connect_reopened(call)
+
+    def connect_late(self, call: Callable[[LateOutcome], None]) -> None:
+        if isinstance(self.inner, LateOutcomes):
+            self.inner.connect_late(call)
 
     async def ack(self, envelope: Envelope) -> None:
         await self.inner.ack(envelope)

@@ -143,6 +143,17 @@ class WireDeleted(PlatformBody, frozen=True, kw_only=True):
     repeated: bool = False
 
 
+class WireLost(PlatformBody, frozen=True, kw_only=True):
+    """The platform takes an accepted message back: a delivery that failed after all, or a deletion by other people."""
+
+    address: Address
+    provider_id: str
+    text: str
+    reason: Reason
+    #: a process of the gateway is notified; not every platform does so
+    notified: bool
+
+
 class WireResponded(PlatformBody, frozen=True, kw_only=True):
     """The last byte of the response to a send or a change was written; its cause is the `wire.called`."""
 

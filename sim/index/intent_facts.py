@@ -53,6 +53,8 @@ class IntentFacts:
     ended: Event | None = None
     mirrors: tuple[Event, ...] = ()
     settled: tuple[Event, ...] = ()
+    #: what its platform took back of it, and what the gateway made of that
+    losses: tuple[Event, ...] = ()
     #: an operator acted on it; vouched for a chunk; and closed it
     reopened: Event | None = None
     vouched: bool = False

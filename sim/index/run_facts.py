@@ -10,7 +10,7 @@ import msgspec
 from trunkline.core.actions.marker import unmarked
 from trunkline.core.channels import rules_for
 from trunkline.core.config import DmScope, GatewayConfig
-from trunkline.core.events import Body, Event, delivery, gateway, hands
+from trunkline.core.events import Body, Event, adapters, delivery, gateway, hands
 from trunkline.core.profile_rules import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.routing.route_rules import ANY
@@ -445,6 +445,10 @@ class RunFacts(Projection):
             facts.settled += (event,)
         else:
             self.cancelled.setdefault(event.intent or "", event)
+
+    def on_lost(self, event: Event, _body: wire.WireLost | adapters.DeliveryFailed) -> None:
+        if facts := self.intents.get(event.intent or ""):
+            facts.losses += (event,)
 
     def on_reopened(self, event: Event, _body: delivery.IntentReopened) -> None:
         facts = self.intents.get(event.intent or "")

@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
-from trunkline.core.channels import DirectoryEntry, Ready, Resolved, find_in_directory
+from trunkline.core.channels import DirectoryEntry, LateOutcome, Ready, Resolved, find_in_directory
 from trunkline.core.channels.voice import say
 from trunkline.core.errors import IdentityGone, NotSent, PlatformError
 from trunkline.core.records.bindings import Placement, PlaceState
@@ -44,6 +44,7 @@ class FakeAdapter:
         self._token = platform.tokens.newest(account)
         self._binding = binding_of(platform, account, self._token)
         self._reopened: Callable[[Address], None] = lambda _: None
+        self._late: Callable[[LateOutcome], None] = lambda _: None
 
     @property
     def capabilities(self) -> Capabilities:
@@ -61,6 +62,9 @@ class FakeAdapter:
     def connect_reopened(self, call: Callable[[Address], None]) -> None:
         self._reopened = call
 
+    def connect_late(self, call: Callable[[LateOutcome], None]) -> None:
+        self._late = call
+
     @asynccontextmanager
     async def connect(self) -> AsyncGenerator[AsyncIterator[Envelope], None]:
         await anyio.sleep(self._platform.spec.latency)
@@ -69,7 +73,7 @@ class FakeAdapter:
         connection = self._platform.pushes.connect(self.account, self._node)
         try:
             connection.notes = True
-            yield connection.envelopes(self._reopened)
+            yield connection.envelopes(self._reopened, self._late)
         finally:
             self._platform.pushes.disconnect(self.account, connection)
 

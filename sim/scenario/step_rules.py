@@ -20,6 +20,7 @@ STEP_ACTIONS = (
         "say",
         *CALL_ACTIONS,
         *PEOPLE_ACTIONS,
+        "lose",
         "send",
         "queue",
         "hands",
@@ -58,10 +59,10 @@ BARE_ACTIONS = ("wake_heartbeat", "crash", "restart", "second", "freeze", "reset
 #: field -> the actions it goes with
 _COMPANIONS = {
     "as": ("say", *CALL_ACTIONS, *PEOPLE_ACTIONS),
-    "of": PEOPLE_ACTIONS,
+    "of": (*PEOPLE_ACTIONS, "lose"),
     "remove": ("react",),
     "id": ("say",),
-    "in": ("say", *CALL_ACTIONS, *PEOPLE_ACTIONS, "archive", "unarchive", "delete", "reset"),
+    "in": ("say", *CALL_ACTIONS, *PEOPLE_ACTIONS, "lose", "archive", "unarchive", "delete", "reset"),
     "secret": ("say",),
     "files": ("say",),
     "reply_chain": ("say",),

@@ -16,6 +16,7 @@ from trunkline.app.view.index.evidence import BrokenThings
 from trunkline.app.view.index.growing import EventHistory, GrowingRows
 from trunkline.app.view.index.run_index import GrowingView, RunView
 from trunkline.core.events import Body, Event, delivery
+from trunkline.core.events.adapters import DeliveryFailed
 from trunkline.core.events.delivery import IntentPrepared, IntentSuppressed, SendPreviewed, SendRefused
 from trunkline.core.events.leases import LeaseGone
 from trunkline.core.values import IntentState
@@ -273,6 +274,10 @@ class MessageHistory(EventHistory):
         self.settled.append(event)
         self.enter(event, state_of(body.state), body.reason, reopened=self._operator_acted)
         self._operator_acted = False
+
+    def on_lost(self, event: Event, body: DeliveryFailed) -> None:
+        if body.state is not None:
+            self.enter(event, state_of(body.state), body.reason)
 
     def on_reopened(self, event: Event, body: delivery.IntentReopened) -> None:
         self.enter(event, QueueState.PENDING, body.reason, tries=0, reopened=True)

@@ -255,6 +255,8 @@ class Transcripts(Projection):
 
     def on_changed(self, event: Event, body: actions.TranscriptChanged) -> None:
         """An edit or a deletion of an earlier entry: an entry of its own, since both texts were there."""
+        if body.line == event.intent:
+            return  # the message itself was lost, and nobody changed it: its note says so
         text = changed_text(body.text, deleted=body.deleted)
         earlier = self._earlier(body.session_id, body.session_key)
         self._write(event, body.session_key, "agent", text, intent=event.intent, earlier=earlier)

@@ -281,7 +281,9 @@ label_text(
 label_text(adapters.AdapterConnected, "{channel} {account} is connected", row=note)
 label_text(adapters.UpdateDropped, "an update of {channel} {account} was dropped: {reason}", row=alarm)
 label_text(adapters.WebhookRefused, "a webhook of {channel} {account} was refused: {reason}", row=alarm)
-label_text(adapters.DeliveryFailed, "{channel} {account} reports that an accepted message failed: {detail}", row=alarm)
+label_text(
+    adapters.DeliveryFailed, "{channel} {account} takes an accepted message back: {reason}{detail: (…)}", row=alarm
+)
 label_text(gateway.AdapterEnded, "connection of {channel} {account} ended")
 
 
@@ -374,6 +376,7 @@ def _deleted(view: RunView, _event: Event, body: wire.WireDeleted) -> str:
 
 
 row_text(wire.WireDeleted, "delete {before:quoted}", look=Look.DELIVERED, at="address", arrow="out")
+label_text(wire.WireLost, "message {provider_id} of {address:place} is not there any more: {reason}", row=alarm)
 label_text(wire.WireResponded, "{channel} answers {method} with {status}")
 label_text(world.PlatformConfirming, "a confirmation of message {message_id} of {address:place} arrives")
 label_text(

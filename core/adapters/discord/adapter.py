@@ -23,7 +23,7 @@ from trunkline.core.adapters.media_files import MediaFiles
 from trunkline.core.adapters.port import AdapterHost
 from trunkline.core.channels import rules_for
 from trunkline.core.channels.account_adapter import AccountAdapter
-from trunkline.core.channels.adapter import InboundStream, Resolved
+from trunkline.core.channels.adapter import InboundStream, LateOutcome, Resolved
 from trunkline.core.channels.bindings.discord_threads import DiscordThreads, ThreadManagers, cut
 from trunkline.core.errors import IdentityGone, NotSent, PlaceGone, PlatformError, Refused
 from trunkline.core.records.bindings import Placement, PlaceState
@@ -95,6 +95,9 @@ class DiscordAdapter(AccountAdapter):
 
     def connect_reopened(self, call: Callable[[values.Address], None]) -> None:
         self._events.reopened = call
+
+    def connect_late(self, call: Callable[[LateOutcome], None]) -> None:
+        self._events.late = call
 
     async def ack(self, envelope: values.Envelope) -> None:
         """Move the position past a durable message, if everything before is durable too."""

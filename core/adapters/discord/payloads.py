@@ -117,6 +117,14 @@ class GuildData(msgspec.Struct, frozen=True, kw_only=True):
     threads: tuple[Any, ...] = ()
 
 
+class MessageEnds(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Deleted messages of a channel, without authors."""
+
+    channel_id: str
+    id: str | None = None
+    ids: tuple[str, ...] = ()
+
+
 class GuildStub(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A server in READY before the server itself comes, or a lost server: for good, or unavailable for a while."""
 

@@ -6,7 +6,7 @@ under the same key is the same event, also from another process (the client-serv
 
 import hashlib
 import mimetypes
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 
 from trunkline.core.action_catalogue import Action
@@ -24,7 +24,7 @@ from trunkline.core.adapters.matrix.polls import POLL_START, poll_content
 from trunkline.core.adapters.matrix.rooms import NameBook, RoomBook
 from trunkline.core.adapters.media_files import MediaFile, MediaFiles
 from trunkline.core.adapters.port import AdapterHost
-from trunkline.core.channels import Resolved, rules_for
+from trunkline.core.channels import LateOutcome, Resolved, rules_for
 from trunkline.core.channels.account_adapter import AccountAdapter
 from trunkline.core.errors import Ambiguous, PlaceGone, Refused, Unauthorized
 from trunkline.core.text.mirror_text import media_name
@@ -82,6 +82,9 @@ class MatrixAdapter(AccountAdapter):
         self._events.record_connection("sync")
         async with aclosing(self._reader.messages(first)) as messages:
             yield messages
+
+    def connect_late(self, call: Callable[[LateOutcome], None]) -> None:
+        self._events.late = call
 
     async def ack(self, envelope: Envelope) -> None:
         """Save the token of the sync, as far as every message before is durable."""

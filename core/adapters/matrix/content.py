@@ -17,6 +17,8 @@ class MatrixEvent(msgspec.Struct, frozen=True, kw_only=True):
     content: Json
     unsigned: Json = {}
     state_key: str | None = None
+    #: of a redaction: the event that it takes away
+    redacts: str | None = None
 
 
 def read_direct(content: Json) -> dict[str, tuple[str, ...]]:

@@ -23,7 +23,7 @@ from trunkline.core.adapters.slack.inbound.sockets import SocketMode
 from trunkline.core.adapters.slack.inbound.webhook import SlackWebhook
 from trunkline.core.adapters.slack.requests import TextForm, is_image_url, post_of, text_of
 from trunkline.core.adapters.slack.web import SlackWeb
-from trunkline.core.channels import Resolved, rules_for
+from trunkline.core.channels import LateOutcome, Resolved, rules_for
 from trunkline.core.channels.account_adapter import AccountAdapter
 from trunkline.core.errors import IdentityGone, NotSent, PlaceGone, PlatformError, Refused
 from trunkline.core.records.bindings import Placement, PlaceState
@@ -384,6 +384,9 @@ class SlackAdapter(AccountAdapter):
 
     def connect_reopened(self, call: Callable[[Address], None]) -> None:
         self._events.reopened = call
+
+    def connect_late(self, call: Callable[[LateOutcome], None]) -> None:
+        self._events.late = call
 
     async def ack(self, envelope: Envelope) -> None:
         await self._feed.ack(envelope)

@@ -9,7 +9,7 @@ import hashlib
 import hmac
 import mimetypes
 import re
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -26,7 +26,7 @@ from trunkline.core.adapters.webhook_inbox import WebhookInbox, messages_of
 from trunkline.core.adapters.whatsapp.config import WhatsAppConfig
 from trunkline.core.adapters.whatsapp.errors import error_of
 from trunkline.core.adapters.whatsapp.updates import UnreadableWebhook, WebhookContent, read_webhook
-from trunkline.core.channels import rules_for
+from trunkline.core.channels import LateOutcome, rules_for
 from trunkline.core.channels.account_adapter import AccountAdapter
 from trunkline.core.errors import Ambiguous, ConfigError, NotSent, Refused
 from trunkline.core.message_parts import MessageParts
@@ -241,6 +241,9 @@ class WhatsAppAdapter(AccountAdapter):
             self._events.record_connection("webhook")
             yield messages_of(received)
 
+    def connect_late(self, call: Callable[[LateOutcome], None]) -> None:
+        self._events.late = call
+
     async def ack(self, envelope: Envelope) -> None:
         """Note a durable message, for the answer to the webhook."""
         self._inbox.ack(envelope)
@@ -274,7 +277,8 @@ class WhatsAppAdapter(AccountAdapter):
             self._events.record_drop(unread.id, unread.detail, unread.reason)
         for failure in content.failures:
             code = "" if failure.error.code is None else str(failure.error.code)
-            self._events.record_failure(failure.id, failure.recipient, code=code, detail=failure.error.facts)
+            facts = {"recipient": failure.recipient, "code": code, "detail": failure.error.facts}
+            self._events.report_loss(failure.recipient, failure.id, Reason.REFUSED, **facts)
 
     def _refuse(self, reason: Reason, detail: str) -> WebhookAnswer:
         self._events.record_refusal(reason, detail)

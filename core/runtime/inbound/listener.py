@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import anyio
 
-from trunkline.core.channels import ChannelAdapter, Reopenings
+from trunkline.core.channels import ChannelAdapter, LateOutcome, LateOutcomes, Reopenings
 from trunkline.core.errors import PlatformError
 from trunkline.core.events.gateway import AdapterEnded, AdapterFailed
 from trunkline.core.reasons import Reason
@@ -23,7 +23,8 @@ _GOOD_AFTER = 60.0
 class Listener:
     """Listens to adapters. `take` gets their messages, `broken` the accounts whose connection failed.
 
-    `reopened` gets an account with a place that is open again; None: it has connected, and any may be.
+    `reopened` gets an account with a place that is open again; None: it has connected, and any may be. `late` gets what
+    became of messages after they were accepted.
     """
 
     def __init__(
@@ -32,11 +33,13 @@ class Listener:
         take: Callable[[ChannelAdapter, Envelope], None],
         broken: Callable[[str, str], None],
         reopened: Callable[[ChannelAdapter, Address | None], None],
+        late: Callable[[ChannelAdapter, LateOutcome], None],
     ) -> None:
         self._ctx = context
         self._take = take
         self._broken = broken
         self._reopened = reopened
+        self._late = late
         #: accounts that have neither connected nor failed to since the start; see `connected`
         self._untried: set[tuple[str, str]] = set(context.adapters)
         #: set once every adapter of the start has tried to connect
@@ -49,6 +52,8 @@ class Listener:
         wait = _RECONNECT_FIRST
         if isinstance(adapter, Reopenings):
             adapter.connect_reopened(lambda place: self._reopened(adapter, place))
+        if isinstance(adapter, LateOutcomes):
+            adapter.connect_late(lambda outcome: self._late(adapter, outcome))
         while True:
             # A process that was frozen takes no connection from the one that has taken over.
             await self._ctx.lease.assure()

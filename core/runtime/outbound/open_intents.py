@@ -114,6 +114,10 @@ class OpenIntents:
             self._freed.set()
             self._freed = None
 
+    def sends_as(self, account: tuple[str, str]) -> bool:
+        """Whether an account has open intents."""
+        return any(lane[:2] == account for lane in self.by_lane)
+
     def room(self, address: Address) -> Awaitable[None] | None:
         """An awaitable until the conversation and the gateway are below their limits; None: they are."""
         lane = address.lane

@@ -1,11 +1,16 @@
-"""Every intent and message ends, and the recorded status is true: L1, L3."""
+"""Every intent and message ends, and the recorded status is true: L1, L3, L7."""
 
 from trunkline.core.events import Event, delivery, gateway
+from trunkline.core.events.actions import TranscriptChanged
+from trunkline.core.events.adapters import DeliveryFailed
+from trunkline.core.events.leases import LeaseTaken, PersonErased, StorePruned
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentState
 from trunkline.sim.events import script, wire, world
 from trunkline.sim.events.actions import WireActed
+from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.index.intent_facts import IntentFacts
+from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import is_one_place
 from trunkline.sim.invariants.base import Checker
 
@@ -118,6 +123,7 @@ class EverythingEnds(Checker, symptoms=("lost",)):
 
 #: answers to clients that promise no delivery
 _ERRORS = ("refused", "failed")
+_DELIVERED = IntentState.DELIVERED
 _NOTHING_SEEN = (IntentState.FAILED, IntentState.DEAD, IntentState.EXPIRED, IntentState.CANCELLED)
 
 
@@ -254,3 +260,57 @@ def _promise(state: IntentState, chunks: int) -> str:
     if state is IntentState.MISPLACED:
         return "accepted at another place than requested"
     return "no chunk accepted" if state in _NOTHING_SEEN else "some chunks accepted, not all"
+
+
+class LostIsNotDelivered(Checker, symptoms=("lost",)):
+    """L7: what a platform takes back is not delivered any more."""
+
+    title = "What is lost is not delivered"
+    sentence = (
+        "A message that its platform takes back, with a notification, is failed in the queue, or partial where "
+        "more of it is still there, and its transcript line says so."
+    )
+
+    #: intent and id of a message -> the platform's word, until the gateway has acted on it
+    _owed: dict[tuple[str | None, str], Event] = {}
+    #: intent -> the event of its loss, until its line says so
+    _unmarked: dict[str | None, Event] = {}
+    #: the last event that may have removed what had ended
+    _removed = 0
+
+    def on_lost(self, event: Event, body: wire.WireLost, facts: IntentFacts) -> None:
+        if body.notified and (not facts.settled or facts.settled[-1].seq > self._removed):
+            self.exercised += 1
+            self._owed[event.intent, body.provider_id] = event
+
+    def on_failed(self, event: Event, body: DeliveryFailed, facts: IntentFacts) -> None:
+        if body.state is None:
+            # It says so, and has changed nothing.
+            return
+        word = self._owed.pop((event.intent, body.message_id), None)
+        if word is not None and facts.mirrors:
+            self._unmarked[event.intent] = event
+
+    def on_line_changed(self, _event: Event, body: TranscriptChanged) -> None:
+        self._unmarked.pop(body.line, None)
+
+    @on(ProcessCrashed, ProcessStopped, LeaseTaken, StorePruned, PersonErased, delivery.OperatorActed)
+    def _excuse(self, event: Event, body: object) -> None:
+        """Only the process that was notified knows it; and what was removed has no state and no line."""
+        self._owed.clear()
+        self._unmarked.clear()
+        if not isinstance(body, ProcessCrashed | ProcessStopped | LeaseTaken):
+            self._removed = event.seq
+
+    def finish(self, last: Event) -> None:
+        # What the gateway itself is to delete may be gone by that.
+        changed = {facts.body.of for facts in self.run.intents.values()}
+        for (intent, _), word in self._owed.items():
+            facts = self.run.intents.get(intent or "")
+            end = facts.settled[-1].body if facts is not None and facts.over and facts.settled else None
+            if intent not in changed and isinstance(end, delivery.IntentSettled) and end.state is _DELIVERED:
+                summary = f"{intent} was taken back by its platform, and is delivered"
+                self.miss(last, word, summary, "it is failed, or partial", shown=f"{word.kind}, and nothing after it")
+        for intent, lost in self._unmarked.items():
+            summary = f"{intent} was taken back by its platform, and its line does not say so"
+            self.miss(last, lost, summary, "its line is marked", shown=f"{lost.kind}, and no transcript.changed")

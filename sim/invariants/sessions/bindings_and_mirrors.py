@@ -10,6 +10,7 @@ from trunkline.core.text.mirror_text import media_name
 from trunkline.core.values import Address, IntentKind, IntentState
 from trunkline.sim.events import processes, script, wire, world
 from trunkline.sim.events.actions import WireActed
+from trunkline.sim.events.wire import WireLost
 from trunkline.sim.index.binding_facts import BindingFacts
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import IntentFacts, Lane
@@ -273,6 +274,8 @@ class MirrorIsTruth(Checker, symptoms=("lost", "forgot")):
         acted, facts = self._changed.pop(event.intent or "", None), self.run.intents.get(event.intent or "")
         self.exercised += 1
         did = None if acted is None else acted.body
+        if facts is not None and any(isinstance(lost.body, WireLost) for lost in facts.losses):
+            return
         if self.run.witnessed and not (isinstance(did, WireActed) and (did.action is not Action.EDIT) is body.deleted):
             summary = f"{event.intent} changes the line of {body.line}, and people see no such change"
             self._report(event, facts, summary, f"“{body.before}”")
@@ -296,7 +299,8 @@ class MirrorIsTruth(Checker, symptoms=("lost", "forgot")):
         facts = self.run.intents.get(event.intent or "")
         settled = None if facts is None or not facts.settled else facts.settled[-1].body
         # An end that is not recorded at all is for L1.
-        bad = not isinstance(settled, delivery.IntentSettled) or settled.state in NOTED
+        lost = facts is not None and any(isinstance(lost.body, WireLost) for lost in facts.losses)
+        bad = lost or not isinstance(settled, delivery.IntentSettled) or settled.state in NOTED
         home = self.run.admitted.get(event.inbound or "", body.session_id)
         if facts is not None and not (bad and home == body.session_id):
             where = "in another session" if bad else "and it did not end badly"

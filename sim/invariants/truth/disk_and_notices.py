@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from trunkline.core.delivery.notes import CLOSED_SUFFIX, NOTICE_SUFFIX
 from trunkline.core.events import Event, delivery, hands, leases
+from trunkline.core.events.adapters import DeliveryFailed
 from trunkline.core.events.gateway import InboundAdmitted, TranscriptAppended, TurnEnded
 from trunkline.core.reasons import Reason
 from trunkline.core.states.intent import OPEN
@@ -98,7 +99,10 @@ class StoredAsClaimed(Checker, symptoms=("forgot",)):
             if facts.vouched or facts.closed:
                 continue
             end = facts.settled[-1].body if facts.over and facts.settled else None
-            if not facts.over:
+            lost = next((one.body for one in reversed(facts.losses) if isinstance(one.body, DeliveryFailed)), None)
+            if lost is not None and lost.state is not None:
+                claimed[name] = lost.state, lost.reason, facts.acked
+            elif not facts.over:
                 claimed[name] = _OPEN, "", facts.acked
             elif isinstance(end, delivery.IntentSettled) and end.state is not IntentState.CANCELLED:
                 claimed[name] = end.state, _why(end.state, end.reason), facts.acked

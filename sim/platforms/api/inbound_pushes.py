@@ -6,16 +6,22 @@ from dataclasses import dataclass
 
 import msgspec
 
+from trunkline.core.channels import LateOutcome
 from trunkline.core.errors import NotSent, PlatformError
 from trunkline.core.message_parts import FilePart, OtherPart
+from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, Envelope, Peer
+from trunkline.sim.events.wire import WireLost
 from trunkline.sim.events.world import PlatformConfirmed, PlatformConnected, PlatformPushed
 from trunkline.sim.loop import Node
+from trunkline.sim.platforms.actions.message_board import PostedMessage
 from trunkline.sim.platforms.api.api_calls import ApiHost
 from trunkline.sim.platforms.rooms import WorldPort
 
-#: what the platform writes itself, beside what people write: this place takes messages again
-REOPENED = (OtherPart(what="reopened"),)
+#: what the platform writes itself, beside what people write: this place takes messages again, or a message is lost
+REOPENED, _LOST = (OtherPart(what="reopened"),), (OtherPart(what="lost"),)
+#: platform -> the losses of accepted messages of which accounts are notified
+_NOTIFIED = {"whatsapp": Reason.REFUSED, **dict.fromkeys(("discord", "slack", "matrix"), Reason.DELETED_BY_OTHERS)}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -26,16 +32,27 @@ class Connection:
     queue: asyncio.Queue[Envelope | PlatformError]
     #: nothing arrives over it any more, and nobody has closed it
     silent: bool = False
-    #: it also brings the notes that a place is `REOPENED`
+    #: it also brings what the platform writes itself
     notes: bool = False
 
-    async def envelopes(self, reopened: Callable[[Address], None]) -> AsyncIterator[Envelope]:
-        """Envelopes in order of arrival, until the connection breaks. `reopened` is called with each such place."""
+    @property
+    def takes_notes(self) -> bool:
+        """Whether what the platform writes itself arrives over it now."""
+        return self.notes and self.node.alive and not self.silent
+
+    async def envelopes(
+        self, reopened: Callable[[Address], None], late: Callable[[LateOutcome], None]
+    ) -> AsyncIterator[Envelope]:
+        """Envelopes in order of arrival, until the connection breaks; `reopened` and `late` get the rest."""
         while True:
             found = await self.queue.get()
             if isinstance(found, PlatformError):
                 # A new error: the traceback of the queued one would keep this frame and its callers alive.
                 raise type(found)(found.facts)
+            if found.parts == _LOST:
+                reason, cause = Reason(found.text), found.cause
+                late(LateOutcome(place=found.address, message_id=found.message_id, reason=reason, cause=cause))
+                continue
             if found.parts == REOPENED:
                 reopened(found.address)
                 continue
@@ -89,6 +106,8 @@ class Pushes:
         self._world = world
         self._connections: dict[str, Connection] = {}
         self._unacked: dict[str, dict[str, Posted]] = {account: {} for account in platform.spec.accounts}
+        #: lost messages whose account is still to be notified
+        self._losses = 0
         #: changes without an event: connections and acknowledgements
         self.changes = 0
 
@@ -107,10 +126,32 @@ class Pushes:
 
         def arrive() -> None:
             connection = self._connections.get(place.account)
-            if connection is not None and connection.notes and connection.node.alive and not connection.silent:
+            if connection is not None and connection.takes_notes:
                 connection.queue.put_nowait(note)
 
         self._world.call_at(now + self._platform.latency("reopened", *place.lane, str(now)), arrive)
+
+    def lose(self, message: PostedMessage, reason: Reason) -> None:
+        """Take a message of the gateway back, and notify its account, where the platform does so."""
+        message.deleted, message.pinned = True, False
+        self._losses += 1
+        place, name = message.receipt.address, message.id
+
+        def arrive() -> None:
+            self._losses -= 1
+            connection = self._connections.get(place.account)
+            if _NOTIFIED.get(place.channel) is not reason or connection is None or not connection.takes_notes:
+                connection = None
+            notified, request = connection is not None, message.request
+            body = WireLost(address=place, provider_id=name, text=message.text, reason=reason, notified=notified)
+            seq = self._platform.events.record(body, intent=request.intent)
+            if connection is not None:
+                bot = Peer(id=message.author)
+                connection.queue.put_nowait(
+                    Envelope(address=place, peer=bot, message_id=name, text=reason, parts=_LOST, sent_at=0.0, cause=seq)
+                )
+
+        self._world.call_at(self._world.now() + self._platform.latency("lost", name), arrive)
 
     def _arrive(self, posted: Posted) -> None:
         posted.due = True
@@ -148,7 +189,7 @@ class Pushes:
 
     @property
     def waiting(self) -> int:
-        return sum(len(unacked) for unacked in self._unacked.values())
+        return self._losses + sum(len(unacked) for unacked in self._unacked.values())
 
     def is_connected(self, account: str) -> bool:
         connection = self._connections.get(account)

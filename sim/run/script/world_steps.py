@@ -9,6 +9,7 @@ from typing import Any
 from trunkline.core.channels.acts import album_of
 from trunkline.core.errors import ConfigError, UnknownName
 from trunkline.core.message_parts import FilePart, MediaKind
+from trunkline.core.reasons import Reason
 from trunkline.core.values import Peer
 from trunkline.sim.cast.names import ChatterMessage
 from trunkline.sim.events.script import FaultFired, ScriptSkipped
@@ -57,6 +58,9 @@ class PeopleSteps:
             return partial(self._vote, step, step.vote)
         if step.edit is not None:
             return partial(self._edit, step, step.edit)
+        if step.lose is not None:
+            reason = Reason.REFUSED if step.lose == "failed" else Reason.DELETED_BY_OTHERS
+            return partial(self._lose, step, reason)
         return partial(self._unsend, step) if step.unsend else None
 
     def _act_in_call(self, step: ScriptStep) -> Callable[[], object] | None:
@@ -92,6 +96,11 @@ class PeopleSteps:
 
     def _unsend(self, step: ScriptStep) -> None:
         self._people(step).unsend(self._peer(step), self._own(step))
+
+    def _lose(self, step: ScriptStep, reason: Reason) -> None:
+        message = self._message(step, lambda seen: isinstance(seen, PostedMessage))
+        if isinstance(message, PostedMessage):
+            self._world.platforms[message.room.channel].pushes.lose(message, reason)
 
     def _own(self, step: ScriptStep) -> BoardMessage:
         author = self._peer(step).id
@@ -129,7 +138,7 @@ def _has_button(button: str, message: BoardMessage) -> bool:
 
 #: the fields of a step that is played here
 WORLD_STEPS = (
-    *("say", "press", "react", "vote", "edit", "unsend", "call", "hang_up", "hold", "resume"),
+    *("say", "press", "react", "vote", "edit", "unsend", "lose", "call", "hang_up", "hold", "resume"),
     *("archive", "delete", "unarchive", "replay", "webhook", "rotate", "fault"),
 )
 

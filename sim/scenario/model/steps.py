@@ -321,9 +321,9 @@ class ScriptStep(Model):
     locked: Literal[True] | None = None
     """With `archive`: lock the thread, so that only operators can unarchive it and people cannot post."""
     of: str | None = None
-    """With `react`, `vote`, `press`, `edit`, `unsend`: the message, by the id of its `say` or by its text (`*` stands
-    for anything). By default the newest one in the place that fits: a message of the gateway, its poll, the message
-    with the button, or the last message of the person."""
+    """With `react`, `vote`, `press`, `edit`, `unsend`, `lose`: the message, by the id of its `say` or by its text (`*`
+    stands for anything). By default the newest one in the place that fits: a message of the gateway, its poll, the
+    message with the button, or the last message of the person."""
     remove: Literal[True] | None = None
     """With `react`: take the reaction away."""
     say: str | None = None
@@ -338,6 +338,9 @@ class ScriptStep(Model):
     """A person changes a message of theirs to this. The gateway does not hear of it."""
     unsend: Literal[True] | None = None
     """A person deletes a message of theirs. The gateway does not hear of it."""
+    lose: Literal["failed", "deleted"] | None = None
+    """A message of the gateway is not there any more: its platform could not deliver it after all, or a moderator
+    deleted it. WhatsApp reports the first; Discord, Slack and Matrix the second; others neither."""
     call: str | None = None
     """A person calls the account of `in`, e.g. `voice/@ana`. The text names the call: it is the place
     `voice/@ana/NAME`, while `voice/@ana` is the call of theirs that is going on. It is answered as soon as the gateway

@@ -112,6 +112,8 @@ _IDEMPOTENCY = {
 def _of_step(step: ScriptStep, file: ScenarioFile) -> Iterator[str]:
     if step.proxy is not None:
         yield "a message that a proxy replaces: no platform says which one it was"
+    if step.lose is not None:
+        yield "a message that its platform takes back: the servers notify nobody"
     if step.rotate is not None:
         yield "a token is replaced while the gateway runs: a real account gets its new one by a restart"
     if step.fault is not None:

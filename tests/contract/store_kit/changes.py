@@ -1,10 +1,14 @@
 """What every store must do with changes of messages: whose message is meant, and what became of its line."""
 
+import pytest
+
 from tests.contract.store_kit.bench import ELSEWHERE, KEY, Bench, Opened, all_at_once, check, same
+from tests.contract.store_kit.transitions import lose
 from tests.support.factories import changed, direct, intent, receipt, session
 from tests.support.stores import transcript_of
 from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionPart
+from trunkline.core.errors import IllegalTransition
 from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.reasons import Reason
 from trunkline.core.records.messages import KnownMessage
@@ -19,6 +23,7 @@ from trunkline.core.store.commands import (
     StoreMirror,
     TakeNudges,
 )
+from trunkline.core.store.operators.queue import InspectIntent
 from trunkline.core.store.port import answer
 from trunkline.core.store.queries import (
     FindMessage,
@@ -317,3 +322,35 @@ async def an_operators_word_on_a_change_makes_its_line_due(bench: Bench) -> None
         await it.store.write(TakeNudges(), same)
         [due] = await it.store.read(ListDueMirrors())
     assert (due.row.id, due.row.progress.state) == ("c1", IntentState.DELIVERED)
+
+
+# ---------------------------------------------------------------- lost
+
+
+@check
+async def what_a_platform_takes_back_is_not_delivered_and_the_agent_learns_it(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await it.admit("m1")
+        await said(it, "m1.reply", "one", "two")
+        await said(it, "i2", "three", number=3)
+        await it.enqueue(change("c1", Action.DELETE, "i2", ""))
+        first, again, second = [await it.store.write(lose(intent("m1.reply"), chunk), same) for chunk in (0, 0, 1)]
+        ours = await it.store.write(lose(intent("i2"), 0), same)
+        inspected = await it.store.read(InspectIntent(intent="m1.reply", now=6.0))
+        with pytest.raises(IllegalTransition, match="lost after its receipt"):
+            await it.store.write(RetryIntent(intent="m1.reply", now=6.0), answer)
+        _, line, other, note = await lines(it)
+    assert first is not None
+    assert second is not None
+    assert (again, ours) == (None, None)
+    (partly, settled), (wholly, _) = first, second
+    assert (partly.progress.state, wholly.progress.state) == (IntentState.PARTIAL, IntentState.FAILED)
+    assert settled.noted is None
+    assert settled.changed is not None
+    assert settled.changed.text == "two"
+    assert inspected.details is not None
+    assert [receipt.lost for receipt in inspected.details.receipts] == [True, True]
+    assert inspected.details.intent.progress.reason is Reason.DELETED_BY_OTHERS
+    assert inspected.can == ()
+    assert (line.text, line.was, line.deleted, other.deleted) == ("two", ("one\ntwo",), True, False)
+    assert (note.role, "is not there any more (failed, deleted-by-others)" in note.text) == ("delivery", True)

@@ -11,7 +11,7 @@ from trunkline.core.errors import IllegalTransition
 from trunkline.core.reasons import Reason
 from trunkline.core.records.rows import IntentRow
 from trunkline.core.states.intent import TRANSITIONS, DeliveryEvent
-from trunkline.core.store.commands import Defer, MarkSending, ResolveIntent, RetryIntent
+from trunkline.core.store.commands import Defer, LoseChunk, MarkSending, ResolveIntent, RetryIntent
 from trunkline.core.store.port import answer
 from trunkline.core.store.queries import ShowIntent
 from trunkline.core.store.queue_admin import QueueVerdict
@@ -27,6 +27,10 @@ BY_OPERATORS = {
 }
 
 
+def lose(row: IntentRow, chunk: int, reason: Reason = Reason.DELETED_BY_OTHERS) -> LoseChunk:
+    return LoseChunk(intent=row.id, chunk=chunk, reason=reason, wake=False, now=5.0)
+
+
 #: events of the last chunk
 LAST = (DeliveryEvent.ACK_LAST, DeliveryEvent.RESOLVE_LAST)
 
@@ -40,6 +44,9 @@ async def apply(it: Opened, row: IntentRow, event: DeliveryEvent) -> None:
             await it.ack(row)
         case DeliveryEvent.DEFER:
             await it.store.write(Defer(intent=row, next_at=60.0, reason=Reason.RATE_LIMITED, now=3.0), same)
+        case DeliveryEvent.LOSE:
+            for chunk in range(max(row.progress.acked, 1)):
+                await it.store.write(lose(row, chunk), answer)
         case DeliveryEvent.MISPLACE:
             await it.misplace(row)
         case DeliveryEvent.RETRY:
@@ -71,7 +78,7 @@ async def every_event_does_what_the_table_says_or_is_refused_and_changes_nothing
 @check
 async def a_caller_with_an_old_view_of_an_intent_is_refused(bench: Bench) -> None:
     async with bench.opened() as it:
-        for event in [event for event in DeliveryEvent if event not in BY_OPERATORS]:
+        for event in [event for event in DeliveryEvent if event not in {*BY_OPERATORS, DeliveryEvent.LOSE}]:
             row = await bring(it, f"seen prepared, {event}", IntentState.UNKNOWN)
             with pytest.raises(IllegalTransition, match="is no longer 'prepared'"):
                 await apply(it, changed(row, state=IntentState.PREPARED), event)

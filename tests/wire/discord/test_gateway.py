@@ -5,8 +5,9 @@ import pytest
 
 from tests.support.wire.discord import DiscordBench, play, say_raw
 from trunkline.core.adapters.discord.receiving.gateway import SessionLost
+from trunkline.core.channels import LateOutcome
 from trunkline.core.errors import NotSent, Refused, Unauthorized
-from trunkline.core.events.adapters import AdapterConnected
+from trunkline.core.events.adapters import AdapterConnected, UpdateDropped
 from trunkline.core.values import Address
 from trunkline.sim.events.world import PlatformConnected
 
@@ -203,6 +204,24 @@ def test_the_server_restarts() -> None:
             await bench.brought(inbox, "two")
             assert [one.text for one in inbox.envelopes] == ["two"]
         assert [one.by for one in bench.recorded(AdapterConnected)] == ["gateway", "gateway"]
+
+    play(test)
+
+
+def test_messages_that_are_deleted_are_told_one_by_one() -> None:
+    async def test(bench: DiscordBench) -> None:
+        lost = list[LateOutcome]()
+        bench.bot.connect_late(lost.append)
+        async with bench.listening() as inbox:
+            await bench.say(bench.place, "one")
+            await bench.brought(inbox, "one")
+            say_raw(bench, {"op": 0, "t": "MESSAGE_DELETE", "s": 100, "d": {"id": "7", "channel_id": "1"}})
+            say_raw(bench, {"op": 0, "t": "MESSAGE_DELETE_BULK", "s": 101, "d": {"ids": ["8", "9"], "channel_id": "2"}})
+            say_raw(bench, {"op": 0, "t": "MESSAGE_DELETE", "s": 102, "d": {"id": "\ud83d", "channel_id": 5}})
+            await bench.say(bench.place, "two")
+            await bench.brought(inbox, "two")
+        assert [(one.place.conversation, one.message_id) for one in lost] == [("1", "7"), ("2", "8"), ("2", "9")]
+        assert [one.update for one in bench.recorded(UpdateDropped)] == ["MESSAGE_DELETE ?"]
 
     play(test)
 

@@ -11,8 +11,10 @@ from tests.support.wire.matrix import MatrixBench, hearing, play_matrix
 from trunkline.core.adapters.matrix.adapter import MatrixAdapter
 from trunkline.core.adapters.matrix.config import MatrixConfig
 from trunkline.core.adapters.port import AdapterHost
+from trunkline.core.channels import LateOutcome, LateOutcomes
 from trunkline.core.errors import Ambiguous, PlatformError
 from trunkline.core.reasons import Reason
+from trunkline.sim.wire.matrix.bodies import event
 from trunkline.sim.wire.sockets import HOST
 
 _ROOM, _ME = "!room:example.org", "@bot-default:example.org"
@@ -48,6 +50,28 @@ def test_a_message_that_the_platform_delivers_twice_is_the_same_message() -> Non
             assert await ear.until(2) == ["once", "once"]
         one, two = ear.heard
         assert (one.message_id, one.address) == (two.message_id, two.address)
+
+    play_matrix(test)
+
+
+def test_a_message_that_somebody_else_redacts_is_told() -> None:
+    async def test(bench: MatrixBench) -> None:
+        lost = list[LateOutcome]()
+        assert isinstance(bench.real, LateOutcomes)
+        bench.real.connect_late(lost.append)
+        place, log = bench.places[0], bench.server.log("default")
+        async with hearing(bench) as ear:
+            for number, (who, more) in enumerate(
+                [("@mod:example.org", {"redacts": "$1"}), ("@mod:example.org", {}), (_ME, {"redacts": "$3"})]
+            ):
+                found = event(place.conversation, "m.room.redaction", f"$r{number}", who, 1, {"redacts": "$2", **more})
+                log.add(place.conversation, {**found, **more})
+            await bench.say(place, "after")
+            assert await ear.until(1) == ["after"]
+        assert [(one.place.conversation, one.message_id) for one in lost] == [
+            (place.conversation, "$1"),
+            (place.conversation, "$2"),
+        ]
 
     play_matrix(test)
 

@@ -10,7 +10,7 @@ import pytest
 from tests.support.wire.slack import SlackBench, SlackWebhookBench, listening_to, on_slack
 from trunkline.core.adapters.port import TakesWebhooks, WebhookAnswer, WebhookCall
 from trunkline.core.adapters.slack.inbound.webhook import sign
-from trunkline.core.channels import Reopenings
+from trunkline.core.channels import LateOutcome, LateOutcomes, Reopenings
 from trunkline.core.events.adapters import UpdateDropped, WebhookRefused
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address
@@ -238,17 +238,26 @@ def test_only_an_address_that_answers_is_subscribed() -> None:
     on_http(test)
 
 
-def test_a_channel_that_is_unarchived_is_told_with_all_its_threads() -> None:
+def test_channels_that_are_unarchived_and_messages_that_are_deleted_are_told() -> None:
     async def test(bench: SlackBench) -> None:
-        opened = list[Address]()
+        opened, lost = list[Address](), list[LateOutcome]()
         assert isinstance(bench.real, Reopenings)
+        assert isinstance(bench.real, LateOutcomes)
         bench.real.connect_reopened(opened.append)
+        bench.real.connect_late(lost.append)
         async with listening_to(bench) as there:
             for kind in ("channel_archive", "channel_unarchive", "group_unarchive"):
                 event = {"type": kind, "channel": "C1", "user": "U1"}
                 assert (await post(bench, callback(event))).status == 200
                 assert (await post(bench, callback(event, team="T0OTHER"))).status == 403
             assert there.texts == []
+            deleted = {"type": "message", "subtype": "message_deleted", "hidden": True, "channel": "C1"}
+            for more in ({"deleted_ts": "1.000200"}, {"deleted_ts": 5}, {}):
+                assert (await post(bench, callback({**deleted, **more}))).status == 200
+                assert (await post(bench, callback({**deleted, **more}, team="T0OTHER"))).status == 403
+            assert there.texts == []
         assert [place.lane for place in opened] == [("slack", "default", "C1", "")] * 2
+        [outcome] = lost
+        assert (outcome.place.lane, outcome.message_id) == (("slack", "default", "C1", ""), "1.000200")
 
     on_http(test)

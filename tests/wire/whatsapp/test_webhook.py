@@ -6,10 +6,11 @@ import json
 import httpx
 import pytest
 
-from tests.support.wire.play import play, reading, recorded, until
+from tests.support.wire.play import play, reading, recorded
 from tests.support.wire.whatsapp import CLOUD, WORD, WhatsAppBench
 from trunkline.core.adapters.whatsapp.adapter import SIGNED, signature
-from trunkline.core.events.adapters import DeliveryFailed, UpdateDropped, WebhookRefused
+from trunkline.core.channels import LateOutcome, LateOutcomes
+from trunkline.core.events.adapters import UpdateDropped, WebhookRefused
 from trunkline.core.reasons import Reason
 from trunkline.sim.wire.whatsapp.server import status_parts
 
@@ -146,8 +147,11 @@ def test_a_bad_message_is_recorded_and_not_asked_for_again() -> None:
     play(WhatsAppBench, test, CLOUD)
 
 
-def test_a_reported_failure_is_an_event() -> None:
+def test_a_failure_after_the_acceptance_is_reported() -> None:
     async def test(bench: WhatsAppBench) -> None:
+        found = list[LateOutcome]()
+        assert isinstance(bench.real, LateOutcomes)
+        bench.real.connect_late(found.append)
         title = "Re-engagement message"
         status = status_parts("wamid.1", "+15550001111", "failed", 1.0)
         error = {"code": 131047, "title": title, "message": title, "error_data": {"details": title}}
@@ -155,9 +159,9 @@ def test_a_reported_failure_is_an_event() -> None:
         whole = json.loads(body(bench))
         whole["entry"][0]["changes"][0]["value"] |= {**status, "messages": []}
         assert await post(bench, json.dumps(whole).encode()) == 200
-        await until(lambda: recorded(bench, DeliveryFailed))
-        [failed] = recorded(bench, DeliveryFailed)
+        [failed] = found
         assert (failed.message_id, failed.recipient, failed.code) == ("wamid.1", "15550001111", "131047")
+        assert (failed.place.conversation, failed.reason) == ("15550001111", Reason.REFUSED)
         assert "only a template reaches them" in failed.detail
 
     play(WhatsAppBench, test, CLOUD)

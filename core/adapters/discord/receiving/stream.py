@@ -211,6 +211,7 @@ _PAGE = 100
 _LONGEST_WAIT = 60.0
 _CHANNEL_EVENTS = frozenset({"CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE", "THREAD_UPDATE"})
 _CHANNEL_ENDS = frozenset({"CHANNEL_DELETE", "THREAD_DELETE"})
+_MESSAGE_ENDS = frozenset({"MESSAGE_DELETE", "MESSAGE_DELETE_BULK"})
 #: the answer to the use of a component that changes nothing yet
 _DEFERRED_UPDATE = 6
 
@@ -385,6 +386,10 @@ class DiscordStream:
             state = channel.thread_metadata
             if channel.type in payloads.THREADS and state is not None and not (state.archived or state.locked):
                 self._events.reopened(place_of(channel, self._host.account, ""))
+        elif event.name in _MESSAGE_ENDS:
+            ended = read_event(event.data, payloads.MessageEnds)
+            for message in (ended.id, *ended.ids):
+                self._events.report_loss(ended.channel_id, message, Reason.DELETED_BY_OTHERS)
         elif event.name in _CHANNEL_ENDS:
             self.channels.forget(read_event(event.data, payloads.ChannelData).id)
         return None

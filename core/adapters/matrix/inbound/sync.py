@@ -253,6 +253,12 @@ class SyncReader:
             except OwnPost as post:
                 self._events.record_own(event.event_id, post)
                 return None
+            if event.type == updates.REDACTION:
+                place = await self._book.address_of(room, None)
+                # Newer rooms have the id in the content.
+                redacted = event.redacts or event.content.get("redacts")
+                self._events.report_loss(place.conversation, redacted, Reason.DELETED_BY_OTHERS)
+                return None
         message = event if isinstance(event, updates.BadMatrixEvent) else updates.read_message(event)
         if isinstance(message, updates.BadMatrixEvent):
             self._events.record_drop(message.event_id, f"{well_formed(room)}: {message.detail}", message.reason)

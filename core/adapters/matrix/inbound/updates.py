@@ -20,9 +20,9 @@ from trunkline.core.well_formed import is_well_formed, well_formed
 #: messages of people, as far as they can be read as text
 _MESSAGES = ("m.room.message", "m.sticker")
 _POLLS = ("m.poll.start", "org.matrix.msc3381.poll.start")
-ENCRYPTED = "m.room.encrypted"
+ENCRYPTED, REDACTION = "m.room.encrypted", "m.room.redaction"
 #: the types of events that the account asks for
-TYPES = (*_MESSAGES, *_POLLS, ENCRYPTED, "m.room.member", "m.room.encryption", "m.room.create")
+TYPES = (*_MESSAGES, *_POLLS, ENCRYPTED, REDACTION, "m.room.member", "m.room.encryption", "m.room.create")
 _MS = 1000.0
 
 

@@ -333,6 +333,14 @@ class SlackReader:
             return None
         return Address(channel="slack", account=self._account, kind=ChatKind.CHANNEL, conversation=channel)
 
+    def deleted(self, payload: Mapping[str, Any]) -> tuple[str, object] | None:
+        """The conversation and the id of a deleted message, if an event is about a deletion."""
+        event = as_object(payload.get("event"))
+        channel = event.get("channel")
+        if event.get("subtype") != "message_deleted" or not isinstance(channel, str):
+            return None
+        return self._users.get(channel, channel), event.get("deleted_ts")
+
     def interaction(self, payload: Mapping[str, Any], me: SlackSelf) -> list[Envelope]:
         """The pressed buttons of an interaction. Raises `UnreadableUpdate` and `OtherTeam`."""
         named = as_object(payload.get("team")).get("id")

@@ -180,6 +180,8 @@ class SlackFeed:
             return False
         if (opened := None if interactive else self._reader.unarchived(payload)) is not None:
             self._events.reopened(opened)
+        if (deleted := None if interactive else self._reader.deleted(payload)) is not None:
+            self._events.report_loss(*deleted, Reason.DELETED_BY_OTHERS)
         if envelopes:
             self._unacked.add(envelopes, done)
         for envelope in envelopes:

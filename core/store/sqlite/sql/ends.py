@@ -4,11 +4,16 @@ import sqlite3
 
 import msgspec
 
+from trunkline.core.delivery.line_changes import lost
+from trunkline.core.delivery.notes import delivery_note, work_about
 from trunkline.core.records.rows import IntentRow, NewSession, Noted, SessionRow, Settlement, Work
-from trunkline.core.store.commands import Admit, EndIntent, EndUnreadableIntent, Misplace, StoreMirror
+from trunkline.core.store.commands import Admit, EndIntent, EndUnreadableIntent, LoseChunk, Misplace, StoreMirror
+from trunkline.core.store.queries import ShowIntent
+from trunkline.core.store.sqlite.sql import intents
 from trunkline.core.store.sqlite.sql.callbacks.callback_states import follow
 from trunkline.core.store.sqlite.sql.intent_columns import CHANGED_COLUMNS, RECEIPTS, changed_values_of
 from trunkline.core.store.sqlite.sql.intents import add_mirror, insert_intent, own_session, set_mirror_due, update
+from trunkline.core.store.sqlite.sql.queue import show_intent
 from trunkline.core.store.sqlite.sql.session_lookup import find_by_id, find_by_key, find_ended
 from trunkline.core.store.sqlite.sql.transcript import append_note
 from trunkline.core.store.sqlite.sql.work import admit
@@ -64,6 +69,35 @@ def end_unreadable(c: sqlite3.Connection, command: EndUnreadableIntent) -> Settl
         noted=_note(c, command.intent, command.note, command.wake, command.now),
         callback=follow(c, command.intent.delegation),
     )
+
+
+# Broken JSON would stop the whole statement.
+_SOUND = "CASE WHEN json_valid(extra) THEN extra END"
+#: changes that take a message away, but for those that surely did nothing
+_REMOVAL = (
+    "SELECT 1 FROM intents WHERE n > (SELECT n FROM intents WHERE id = ?) AND json_extract(extra, '$.action.of') = ?"
+    " AND json_extract(extra, '$.action.action') IN ('unsend', 'delete')"
+    " AND state NOT IN ('failed', 'dead', 'expired', 'cancelled') LIMIT 1"
+)
+
+
+def lose_chunk(c: sqlite3.Connection, command: LoseChunk) -> tuple[IntentRow, Settlement] | None:
+    """Handle `LoseChunk`, by the stored intent."""
+    details, name = show_intent(c, ShowIntent(intent=command.intent)), command.intent
+    row, receipts, removed = details.intent, list(details.receipts), c.execute(_REMOVAL, (name, name)).fetchone()
+    if removed is not None or any(receipt.lost for receipt in receipts[command.chunk : command.chunk + 1]):
+        return None
+    if command.chunk < len(receipts):
+        receipts[command.chunk] = msgspec.structs.replace(receipts[command.chunk], lost=True)
+    after, change = lost(row, receipts, command.reason)
+    values = changed_values_of(after, command.now)
+    update(c, row, f"{CHANGED_COLUMNS}, receipts = ?", values, (_json(receipts).decode(),))
+    line = intents.line_of(c, row, details.receipts)
+    changed = None if line is None else intents.apply_change(c, change, row, line)
+    note = delivery_note(after, after.progress.state, command.reason)
+    wake = work_about(after, note) if note is not None and command.wake else None
+    noted = _note(c, after, note, wake, command.now)
+    return after, Settlement(mirror=None, changed=changed, noted=noted)
 
 
 def _note(c: sqlite3.Connection, intent: IntentRow, note: str | None, wake: Work | None, now: float) -> Noted | None:

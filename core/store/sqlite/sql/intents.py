@@ -38,6 +38,7 @@ from trunkline.core.values import IntentKind, IntentState, Receipt, SessionId
 
 # The SQL of edits and deletions in transcripts: the old text is kept with the line.
 
+_Line = tuple[int, str, str, str | None, int]
 _KEYS = (
     "SELECT session_key FROM session_places WHERE agent_id = :agent AND lane IN (SELECT value FROM json_each(:lanes))"
     " UNION SELECT new_key FROM session_moves WHERE old_key = :key UNION SELECT :key"
@@ -58,15 +59,19 @@ def change_line(c: sqlite3.Connection, after: IntentRow) -> ChangedLine | None:
     if change is None or not found:
         return None
     _, message, receipts = found[0]
-    # The oldest, if there are several.
-    line = min(c.execute(_LINE, _where(c, message, receipts)), default=None)
+    line = line_of(c, message, receipts)
     if line is not None:
-        return _apply(c, change, message, line)
+        return apply_change(c, change, message, line)
     c.execute(
         "UPDATE intents SET mirror_due = 1 WHERE id = ? AND (SELECT mirror_due FROM intents WHERE id = ?)",
         (after.id, message.id),
     )
     return None
+
+
+def line_of(c: sqlite3.Connection, message: IntentRow, receipts: tuple[Receipt, ...]) -> _Line | None:
+    """The line of a message; the oldest of several."""
+    return min(c.execute(_LINE, _where(c, message, receipts)), default=None)
 
 
 def _where(c: sqlite3.Connection, message: IntentRow, receipts: tuple[Receipt, ...]) -> dict[str, object]:
@@ -77,9 +82,8 @@ def _where(c: sqlite3.Connection, message: IntentRow, receipts: tuple[Receipt, .
     return {"ref": message.id, "own": message.session, "keys": _json(keys).decode()}
 
 
-def _apply(
-    c: sqlite3.Connection, change: LineChange, message: IntentRow, line: tuple[int, str, str, str | None, int]
-) -> ChangedLine | None:
+def apply_change(c: sqlite3.Connection, change: LineChange, message: IntentRow, line: _Line) -> ChangedLine | None:
+    """Apply a change to the line of a message; none: no difference."""
     n, session, before, was, deleted = line
     text = before if change.text is None else edited_text(change, message.content.media)
     if deleted if change.text is None else text == before:

@@ -161,6 +161,8 @@ def _retry(c: sqlite3.Connection, command: RetryIntent) -> IntentRow:
     if row.progress.state is IntentState.UNKNOWN:
         raise IllegalTransition(f"{intent}: a chunk is in doubt; say first what became of it (resolve)")
     after = queue_admin.reopened(row, DeliveryEvent.RETRY, Reason.OPERATOR_RETRY, command.now)
+    if any(receipt.lost for receipt in details.receipts):
+        raise IllegalTransition(f"{intent}: it was lost after its receipt; send the words as a new message")
     if later is not None:
         raise IllegalTransition(f"{intent}: its client has tried again since; the try that counts is {later}")
     _reopen(c, row, after, command.now)

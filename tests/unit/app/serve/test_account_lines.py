@@ -53,8 +53,8 @@ CASES: dict[str, tuple[Body, int, str, str]] = {
     "not delivered": (
         DeliveryFailed(**NAME, reason=Reason.REFUSED, message_id="7", detail=STRANGE),
         logging.WARNING,
-        "telegram:second reports that it could not deliver an accepted message",
-        "telegram second reports that an accepted message failed: line ↵ break",
+        "telegram:second takes an accepted message back: refused",
+        "telegram second takes an accepted message back: refused (line ↵ break",
     ),
 }
 

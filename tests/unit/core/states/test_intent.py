@@ -26,6 +26,8 @@ DELIVERY = {
     (S.PREPARED, E.PARK): S.UNKNOWN,
     (S.PREPARED, E.CANCEL): S.CANCELLED,
     (S.PREPARED, E.MISPLACE): S.MISPLACED,
+    (S.DELIVERED, E.LOSE): S.FAILED,
+    (S.PARTIAL, E.LOSE): S.FAILED,
     (S.PARTIAL, E.RETRY): S.PREPARED,
     (S.FAILED, E.RETRY): S.PREPARED,
     (S.DEAD, E.RETRY): S.PREPARED,
@@ -96,10 +98,10 @@ def test_a_refusal_says_what_would_be_allowed() -> None:
         next_state(S.SENDING, E.MARK)
     assert "allowed: ack-chunk, ack-last, defer, refuse, exhaust, expire, park, misplace)" in str(refusal.value)
     with pytest.raises(IllegalTransition, match="nothing: it is final"):
-        next_state(S.DELIVERED, E.ACK_LAST)
+        next_state(S.CANCELLED, E.ACK_LAST)
 
 
-@for_each("state", [S.PREPARED, S.SENDING])
+@for_each("state", [S.PREPARED, S.SENDING, S.DELIVERED, S.PARTIAL])
 @for_each("event", E)
 def test_what_ends_after_some_chunks_were_accepted_is_partial(state: IntentState, event: DeliveryEvent) -> None:
     whole = DELIVERY.get((state, event))

@@ -54,7 +54,8 @@ def inspect(c: sqlite3.Connection, query: overview.InspectIntent) -> overview.In
 
 def _possible(shown: IntentDetails) -> tuple[DeliveryEvent, ...]:
     row = shown.intent
-    if shown.replaced_by is not None and row.progress.state in overview.RETRYABLE:
+    lost = any(receipt.lost for receipt in shown.receipts)
+    if (shown.replaced_by is not None or lost) and row.progress.state in overview.RETRYABLE:
         return ()
     last = row.progress.acked + 1 == len(row.content.chunks)
     other = DeliveryEvent.RESOLVE_CHUNK if last else DeliveryEvent.RESOLVE_LAST
