@@ -51,6 +51,7 @@ _MESSAGE, _CHANGE, _QUERY = ActionKind.MESSAGE, ActionKind.CHANGE, ActionKind.QU
 class Action(StrEnum):
     """An action of the message tool: its name, as agents and models write it, and its declaration."""
 
+    _value_: str
     spec: ActionSpec
 
     def __new__(cls, name: str, spec: ActionSpec) -> "Action":

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 T = TypeVar("T")
+S = TypeVar("S", bound=msgspec.Struct)
 
 
 def values_in(path: Sequence[str], package: str, kind: type[T]) -> Iterator[T]:
@@ -23,9 +24,9 @@ def classes_in(path: Sequence[str], package: str, base: type[T], mark: str) -> I
             yield kind
 
 
-def fields_for(kind: type[msgspec.Struct], *sources: object) -> dict[str, Any]:
-    """The fields of a struct that the sources have under the same names; the first source that has one gives it."""
+def filled(kind: type[S], /, *sources: object, **own: object) -> S:
+    """A struct with the fields that the sources have under the same names, of the first that has one, and its own."""
     found: dict[str, Any] = {}
     for source in reversed(sources):
         found |= {name: getattr(source, name) for name in kind.__struct_fields__ if hasattr(source, name)}
-    return found
+    return kind(**found | own)

@@ -50,8 +50,8 @@ def serve_fakes(
     require_fakes("trunkline fakes")
     with loading():
         from trunkline.app.fakes.program import FakesSettings, run_fakes
-        from trunkline.core.declared import fields_for
+        from trunkline.core.declared import filled
 
     named = (platform.strip() for given in options.platforms for platform in given.split(","))
-    given = {"world": world, "platforms": tuple(filter(None, named)), "ports": options.port}
-    return run_fakes(FakesSettings(**{**fields_for(FakesSettings, options), **given}))
+    platforms = tuple(filter(None, named))
+    return run_fakes(filled(FakesSettings, options, world=world, platforms=platforms, ports=options.port))

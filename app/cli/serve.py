@@ -45,9 +45,9 @@ def serve(options: Annotated[ServeOptions, Parameter(name="*")] = ServeOptions()
     with loading():
         from trunkline.app.serve.process import run_server
         from trunkline.app.serve.settings import Overrides, load_settings
-        from trunkline.core.declared import fields_for
+        from trunkline.core.declared import filled
 
-    overrides = Overrides(**fields_for(Overrides, options))
+    overrides = filled(Overrides, options)
     settings = load_settings(options.config, state=options.state, overrides=overrides)
     if not options.check:
         return run_server(settings)

@@ -8,7 +8,7 @@ from trunkline import sim
 from trunkline.app.errors import error_line
 from trunkline.app.runs.model import Run, ScenarioEntry
 from trunkline.app.text.cells import clean
-from trunkline.core.declared import fields_for
+from trunkline.core.declared import filled
 from trunkline.core.errors import UsageError
 from trunkline.sim.plugins import OURS, Toolbox
 from trunkline.sim.scenario.attach_only import attach_only
@@ -135,8 +135,8 @@ def named_scenarios(names: Sequence[str]) -> tuple[Path, ...]:
 def entry_of(file: sim.ScenarioFile) -> ScenarioEntry:
     """A scenario as a line of the picker."""
     scenario = file.scenario
-    own = {"exercised": scenario.expect.exercised, "troubles": fault_labels(file), "story": scenario.story.strip()}
-    return ScenarioEntry(**{**fields_for(ScenarioEntry, file, scenario), **own})
+    troubles, story = fault_labels(file), scenario.story.strip()
+    return filled(ScenarioEntry, file, scenario, exercised=scenario.expect.exercised, troubles=troubles, story=story)
 
 
 class SimSource:

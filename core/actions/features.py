@@ -1,10 +1,10 @@
-"""What some channels can put into a message."""
+"""Features of messages that only some channels have."""
 
 from enum import StrEnum
 
 
 class Feature(StrEnum):
-    """What some channels can put into a message; only then the tool's schema has the parameter."""
+    """A feature of messages on some channels; only there the tool's schema has the parameter."""
 
     BUTTONS = "buttons"
     CARDS = "cards"

@@ -355,7 +355,7 @@ class CarelessStore(SqliteStore):
 
 @bug("late-failure-ignored", replacing_write(LoseChunk), caught_by=("L7",))
 async def _keep_delivered(_store: RewiredStore, _command: LoseChunk, story: Any, _then: Any) -> Any:
-    """What a platform says after its receipt is not looked at: a message that it takes back stays delivered."""
+    """A message that its platform takes back after the receipt stays delivered."""
     return story(None)
 
 

@@ -156,7 +156,7 @@ class ToolUser:
             place=meant.place,
             message_id=meant.message_id,
             of=meant.of,
-            text=_text_of(params, *_TEXTS) if act.action == Action.EDIT else "",
+            text=_text_of(params, *_TEXTS) if act.action == Action.EDIT.value else "",
         )
         self._world.events.record(acts, turn=turn.id)
         answered = params.get("replyTo", params.get("messageId"))
@@ -191,7 +191,7 @@ class ToolUser:
         found: dict[str, Any] = {}
         if places:
             found = {"channel": places[0].channel, "accountId": places[0].account}
-            if len(places) == 1 and act.action != Action.BROADCAST:
+            if len(places) == 1 and act.action != Action.BROADCAST.value:
                 written = rules_for(places[0].channel).write(places[0])
                 found["target"] = written.target
                 found |= {} if written.thread is None else {"threadId": written.thread}

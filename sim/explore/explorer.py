@@ -85,7 +85,7 @@ def _digest(tried: _Tried) -> bytes:
 
 
 def _seen_of(events: Sequence[Event]) -> Counter[str]:
-    """What people see at the end: messages and changes, with their places."""
+    """The messages and changes that people see, with their places."""
     seen: Counter[str] = Counter()
     for event in events:
         body = event.body

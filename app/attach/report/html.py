@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib import resources
+from typing import TypeAlias
 from xml.etree.ElementTree import Element, tostring
 
 from trunkline.app.attach.report.finding import BrokenPromise, FindingPage, Link, WireRow
@@ -50,7 +51,7 @@ def asked_lines(page: FindingPage) -> Iterator[str]:
             yield " ".join(part.split())
 
 
-Child = str | Element | Iterable["Child"]
+Child: TypeAlias = "str | Element | Iterable[Child]"
 
 
 def element(name: str, /, *children: Child, **attributes: str) -> Element:
@@ -64,14 +65,14 @@ def element(name: str, /, *children: Child, **attributes: str) -> Element:
 def _append(parent: Element, children: Iterable[Child]) -> None:
     """Append elements and texts, which the writer escapes."""
     for child in children:
-        if isinstance(child, Element):
-            parent.append(child)
-        elif not isinstance(child, str):
-            _append(parent, child)
-        elif len(parent):
+        if isinstance(child, str) and len(parent):
             parent[-1].tail = (parent[-1].tail or "") + clean_lines(child)
-        else:
+        elif isinstance(child, str):
             parent.text = (parent.text or "") + clean_lines(child)
+        elif isinstance(child, Element):
+            parent.append(child)  # pyright: ignore[reportUnknownArgumentType]
+        else:
+            _append(parent, child)
 
 
 #: a page may load nothing and run nothing, whatever a text in it says

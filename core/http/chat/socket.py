@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from trunkline.core.adapters.mailbox import MailboxAdapter
-from trunkline.core.declared import fields_for
+from trunkline.core.declared import filled
 from trunkline.core.errors import TrunklineError
 from trunkline.core.events import Event, EventLog
 from trunkline.core.events.gateway import TurnEnded, TurnStarted
@@ -170,7 +170,7 @@ class DirectChat:
         if receipt.differs:
             detail = "Another message has this id already. Nothing was stored: send it with an id of its own."
             raise Problem(409, "message-id-reused", detail)
-        said = frames.SaidFrame(**{**fields_for(frames.SaidFrame, say, receipt), "agent": receipt.agent or None})
+        said = filled(frames.SaidFrame, say, receipt, agent=receipt.agent or None)
         admitted = receipt.status is InboundStatus.ADMITTED
         return said, frames.OwnFrame(id=say.id, text=say.text, at=at) if admitted else None
 
@@ -181,8 +181,7 @@ class DirectChat:
 
 
 def message_frame(message: MailboxMessage) -> frames.MessageFrame:
-    shared = fields_for(frames.MessageFrame, message)
-    return frames.MessageFrame(cursor=message.n, thread=message.address.thread, **shared)
+    return filled(frames.MessageFrame, message, cursor=message.n, thread=message.address.thread)
 
 
 def open_chat(served: Served, hello: frames.HelloFrame) -> DirectChat:

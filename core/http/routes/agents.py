@@ -5,7 +5,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from trunkline.core.declared import fields_for
+from trunkline.core.declared import filled
 from trunkline.core.http.clients import Scope
 from trunkline.core.http.endpoint import Call, Endpoint
 from trunkline.core.http.problems import Problem
@@ -58,8 +58,7 @@ async def wake(call: Call) -> Woken:
     if receipt.differs:
         detail = f"The key {body.key!r} is that of another wake-up, {receipt.inbound}. Nothing was stored."
         raise Problem(409, "key-reused", detail)
-    found = {**fields_for(Woken, receipt), "agent": agent}
-    return Woken(**found, duplicate=receipt.status is InboundStatus.DUPLICATE)
+    return filled(Woken, receipt, agent=agent, duplicate=receipt.status is InboundStatus.DUPLICATE)
 
 
 @Endpoint(

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from trunkline.core.channels.rules import DEFAULT_ACCOUNT
-from trunkline.core.declared import fields_for
+from trunkline.core.declared import filled
 from trunkline.core.events.gateway import Candidate
 from trunkline.core.explain.decide import InboundQuestion, decide_inbound, decide_send
 from trunkline.core.explain.policy import DecidingSetting, PolicyQuestion, decide_policy
@@ -134,8 +134,10 @@ async def explain_route(call: Call) -> RouteExplained:
     fields = msgspec.structs.asdict(body)
     asked = InboundQuestion(role=fields.pop("roles"), message=fields.pop("message_id"), **fields)
     found = decide_inbound(asked, call.served.gateway.config)
-    return RouteExplained(
-        **fields_for(RouteExplained, found, found.decided),
+    return filled(
+        RouteExplained,
+        found,
+        found.decided,
         reply_sentence=found.decided.reply_reason.sentence,
         opens_thread_on=found.opens_on,
     )
@@ -149,9 +151,9 @@ async def explain_send(call: Call) -> SendExplained:
     """
     body: SendQuestion = call.body
     kind = None if body.kind is None else ChatKind.DIRECT if body.kind == "user" else ChatKind(body.kind)
-    question = OutboundQuestion(**{**msgspec.structs.asdict(body), "kind": kind, "agent": body.agent or ""})
+    question = filled(OutboundQuestion, body, kind=kind, agent=body.agent or "")
     found = decide_send(question, call.served.gateway.config)
-    return SendExplained(**fields_for(SendExplained, found, found.route, found.resolved), place=found.route.address)
+    return filled(SendExplained, found, found.route, found.resolved, place=found.route.address)
 
 
 @Endpoint("POST", "/v1/explain/policy", Scope.READ, body=PolicyBody, answer=PolicyExplained, problems=(404,))
@@ -163,6 +165,6 @@ async def explain_policy(call: Call) -> PolicyExplained:
     body: PolicyBody = call.body
     asked = PolicyQuestion(**msgspec.structs.asdict(body))
     found = decide_policy(asked, call.served.gateway.config)
-    unmarked = {"label": None, "prefix": "", "suffix": "", "embed": None}
-    explained = fields_for(PolicyExplained, found, found.decision, found.decision.mark)
-    return PolicyExplained(**{**unmarked, **explained}, sentence=found.decision.reason.sentence)
+    unmarked = {"label": None, "prefix": "", "suffix": "", "embed": None} if found.decision.mark is None else {}
+    sources = (found, found.decision, found.decision.mark)
+    return filled(PolicyExplained, *sources, sentence=found.decision.reason.sentence, **unmarked)

@@ -5,7 +5,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from trunkline.core.declared import fields_for
+from trunkline.core.declared import filled
 from trunkline.core.hands.port import ClientTask, Delegated
 from trunkline.core.http.clients import Scope
 from trunkline.core.http.endpoint import Call, Endpoint, Limit, Name, Verb, VerbCall
@@ -131,7 +131,7 @@ async def take(call: VerbCall) -> Taken:
     task = await call.operated.take(body.hand, body.worker or call.caller.name)
     if task is None or task.ticket is None:
         return Taken(task=None)
-    return Taken(task=TakenTask(**fields_for(TakenTask, task)))
+    return Taken(task=filled(TakenTask, task))
 
 
 @Verb("POST", "/v1/hands/{delegation}/answer", Scope.OPERATE, body=AnswerBody, answer=HandPosted, problems=(404, 409))

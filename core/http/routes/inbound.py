@@ -5,7 +5,7 @@ from urllib.parse import quote
 import msgspec
 
 from trunkline.core.decisions import BOUND_TIER
-from trunkline.core.declared import fields_for
+from trunkline.core.declared import filled
 from trunkline.core.http.auth import check_place
 from trunkline.core.http.chat.bodies import USUAL_WAIT, InboundBody, Seconds, envelope_of, mailbox_of
 from trunkline.core.http.clients import Caller, Reach, Scope
@@ -166,13 +166,16 @@ def _why(note: RouteNote) -> tuple[Reason, str]:
 def _payload(message: CausedMessage) -> OutboundPayload:
     content, extra = message.content, message.extra
     chunks = content.chunks
-    own = {
-        "intent_id": message.intent,
-        "text": said(chunks),
-        "chunks": chunks if len(chunks) > 1 else (),
-        "action": "" if extra.action is None else extra.action.action.value,
-    }
-    return OutboundPayload(**{**fields_for(OutboundPayload, message, content, extra), **own})
+    return filled(
+        OutboundPayload,
+        message,
+        content,
+        extra,
+        intent_id=message.intent,
+        text=said(chunks),
+        chunks=chunks if len(chunks) > 1 else (),
+        action="" if extra.action is None else extra.action.action.value,
+    )
 
 
 class OutcomeQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

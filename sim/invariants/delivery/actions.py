@@ -204,7 +204,7 @@ def is_off(run: RunFacts, body: actions.AgentTold) -> bool:
     if where is None:
         return False
     rules = rules_for(where.channel)
-    entry = next((rules.action(name) for name in rules.actions if name == body.action), None)
+    entry = next((rules.action(name) for name in rules.actions if name.value == body.action), None)
     return (
         entry is not None
         and entry.gate is not None

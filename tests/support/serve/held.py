@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from itertools import count
 from typing import Any
 
 import anyio
@@ -51,13 +52,18 @@ def _migrating() -> None:
 def _connecting() -> None:
     from trunkline.app.serve import server
 
-    @asynccontextmanager
-    async def hold(_: Any) -> AsyncGenerator[None]:
-        _say("connecting accounts")
-        await anyio.sleep_forever()
-        yield
+    running, calls = server.running, count(1)
 
-    server.connecting = hold
+    @asynccontextmanager
+    async def hold(parts: Any) -> AsyncGenerator[None]:
+        async with running(parts):
+            # The agents are first, then the accounts.
+            if next(calls) == 2:
+                _say("connecting accounts")
+                await anyio.sleep_forever()
+            yield
+
+    server.running = hold
 
 
 def _stopping() -> None:

@@ -1,6 +1,7 @@
 """The accounts of a gateway over HTTP: which are connected, since when, and what failed last."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from trunkline.core.reasons import Reason
 
 pytestmark = pytest.mark.anyio
 
-NAME = {"channel": "discord", "account": "default"}
+NAME: dict[str, Any] = {"channel": "discord", "account": "default"}
 FAILED = AdapterFailed(**NAME, reason=Reason.UNAUTHORIZED, detail="bot123:SECRET is not accepted", retry_in=1.0)
 
 
