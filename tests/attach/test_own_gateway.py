@@ -32,6 +32,7 @@ def test_the_profile_is_the_configuration_of_the_readme() -> None:
     assert "gateway" not in written
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("name", [*NOTICES, *(pytest.param(name, marks=pytest.mark.nightly) for name in OTHERS)])
 def test_with_the_defaults_nobody_is_left_in_silence(name: str, tmp_path: Path) -> None:
     verdicts = wire_side(play(SCENARIOS / f"{name}.yaml", load_profile(profile_path("trunkline")), tmp_path / "try"))

@@ -139,6 +139,7 @@ def test_work_that_only_waited_is_not_charged(tmp_path):
     assert [body.attempt for body in runs[-1].of("turn.started")] == [1]
 
 
+@pytest.mark.slow
 def test_a_turn_that_waits_for_the_answer_before_it_is_not_charged_for_the_wait(tmp_path):
     async def agent(turn):
         if turn.text.startswith("die"):

@@ -77,6 +77,7 @@ def one_of(file: ScenarioFile, run: Run, seq: int, name: str) -> FaultOption:
 # ---------------------------------------------------------------- a scenario as text
 
 
+@pytest.mark.slow
 @for_each("path", find_scenarios((SCENARIOS,)), ids=lambda path: path.stem)
 def test_a_scenario_that_is_written_is_the_same_when_it_is_read(path):
     file = shipped_scenario(path)

@@ -313,7 +313,7 @@ async def test_a_message_is_sent_once_for_its_key(tmp_path: Path) -> None:
 
 async def test_a_send_whose_time_is_over_is_queued_and_its_key_still_counts(tmp_path: Path) -> None:
     async with talked(tmp_path) as (one, platform):
-        platform.errors = [ConnectionError("not now")] * 2
+        platform.errors = [ConnectionError("not now")]
         body: dict[str, Any] = {"to": "user:200", "channel": "discord", "text": "later", "key": "k1"}
         assert (await post(one, "/v1/messages", **body, wait=0.05))["status"] == "queued"
         with anyio.fail_after(60):
