@@ -468,9 +468,6 @@ def _check_world(tree: object, report: ProblemReport) -> None:
         for path, member in select(tree, (*base, "rooms", "*", "accounts", "[]")):
             if isinstance(member, str) and (fault := unknown_word(f"an account of {platform}", member, accounts)):
                 report.add(path, *fault)
-    for path, on in select(tree, ("script", "[]", "fault", "on")):
-        if on == "server" and items(tree, "world", "store") != "server":
-            report.add(path, "the store of this world is a file", "write `store: server` in `world`")
     for platform in THREADLESS:
         for base, _ in select(tree, ("world", platform, "rooms", "*", "threads")):
             for path, name in _names(tree, base):

@@ -177,11 +177,6 @@ def test_a_bad_gateway_section(section: str, error: str) -> None:
         ),
         (
             "  - {at: 5s",
-            "  - {at: 2s, fault: {on: server, do: restart, for: 1s}}\n  - {at: 5s",
-            "fault.on: the store of this world is a file (write `store: server` in `world`)",
-        ),
-        (
-            "  - {at: 5s",
             "  - reply: x\n  - {at: 5s",
             "(nearest valid word: 'replay'; this field belongs in cast.agents.<name>[].do[])",
         ),
