@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pkgutil import walk_packages
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -26,7 +26,12 @@ def classes_in(path: Sequence[str], package: str, base: type[T], mark: str) -> I
 
 def filled(kind: type[S], /, *sources: object, **own: object) -> S:
     """A struct with the fields that the sources have under the same names, of the first that has one, and its own."""
-    found: dict[str, Any] = {}
-    for source in reversed(sources):
-        found |= {name: getattr(source, name) for name in kind.__struct_fields__ if hasattr(source, name)}
-    return kind(**found | own)
+    return kind(
+        **{
+            name: getattr(source, name)
+            for source in reversed(sources)
+            for name in kind.__struct_fields__
+            if hasattr(source, name)
+        }
+        | own
+    )
