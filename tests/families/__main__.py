@@ -12,7 +12,7 @@ from tests.support.paths import SCENARIOS
 def main() -> None:
     """Write every file whose text has changed, with what its runs show, and remove those that no table has any more.
 
-    With `--record` all files get anew what their runs show: after a change of behaviour, which the difference shows.
+    With `--record` what runs show is recorded again for all files: after a change of behaviour, to read the difference.
     """
     folder = SCENARIOS / FOLDER
     folder.mkdir(exist_ok=True)

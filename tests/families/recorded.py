@@ -23,7 +23,7 @@ from trunkline.sim.scenario.place_refs import is_session_key
 from trunkline.sim.scenario.text_pattern import exact_pattern
 
 #: the line of a file below which the recorded part of its `expect` stands
-HEAD = "  # As it is today; `python -m tests.families --record` writes it anew."
+HEAD = "  # Recorded from eight runs: `python -m tests.families --record` records it again."
 #: none is the seed of the scenario
 _SEEDS = (None, 2, 3, 5, 8, 13, 77, 4711)
 #: what the world does or was told, and what says the same as another event

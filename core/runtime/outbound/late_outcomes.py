@@ -21,6 +21,8 @@ _LOOKS, _LONGEST = 4, 60.0
 
 
 class LossHandler:
+    """The handler of losses: finds the message of the gateway, and takes it back in queue and transcript."""
+
     def __init__(self, context: Context, intents: OpenIntents, lines: TranscriptLines) -> None:
         self._ctx, self._intents, self._lines = context, intents, lines
 

@@ -284,8 +284,8 @@ class LostIsNotDelivered(Checker, symptoms=("lost",)):
             self._owed[event.intent, body.provider_id] = event
 
     def on_failed(self, event: Event, body: DeliveryFailed, facts: IntentFacts) -> None:
-        if body.state is None:
-            # It says so, and has changed nothing.
+        if body.state in (None, _DELIVERED):
+            # The gateway records the loss, and has changed nothing.
             return
         word = self._owed.pop((event.intent, body.message_id), None)
         if word is not None and facts.mirrors:

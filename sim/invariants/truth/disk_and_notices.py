@@ -99,7 +99,7 @@ class StoredAsClaimed(Checker, symptoms=("forgot",)):
             if facts.vouched or facts.closed:
                 continue
             end = facts.settled[-1].body if facts.over and facts.settled else None
-            lost = next((one.body for one in reversed(facts.losses) if isinstance(one.body, DeliveryFailed)), None)
+            lost = next((loss.body for loss in reversed(facts.losses) if isinstance(loss.body, DeliveryFailed)), None)
             if lost is not None and lost.state is not None:
                 claimed[name] = lost.state, lost.reason, facts.acked
             elif not facts.over:
