@@ -59,7 +59,7 @@ from trunkline.core.runtime.outbound.delivery_loop import Delivery
 from trunkline.core.runtime.outbound.hook_runner import HookRunner
 from trunkline.core.runtime.outbound.late_outcomes import LossHandler
 from trunkline.core.runtime.outbound.open_intents import OpenIntents
-from trunkline.core.runtime.outbound.own_notices import ChainEnd, ExpiryNotice
+from trunkline.core.runtime.outbound.own_notices import ChainEnd, ExpiryNotice, UnheardNotices
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.runtime.outbound.settle import Settler
 from trunkline.core.runtime.suspects import Suspects
@@ -120,7 +120,8 @@ class Gateway:
         self._hooks = HookRunner(ctx, hooks or Hooks())
         self._intents = intents = self.intents_type(ctx, self._hooks)
         self._preparer = preparer = Preparer(ctx, intents)
-        settler = Settler(ctx, preparer, intents, turns.enqueue)
+        self._unheard = UnheardNotices(ctx, preparer)
+        settler = Settler(ctx, preparer, intents, turns.enqueue, self._unheard.note)
         self._delivery = self.delivery_type(ctx, intents=intents, settler=settler, hooks=self._hooks)
         self._expiry_notice = ExpiryNotice(ctx, preparer)
         #: which conversations are bound to which sessions
@@ -134,14 +135,14 @@ class Gateway:
         self._turns = Turns(
             ctx,
             queue=turns,
-            intents=intents,
             hands=HandTools(ctx, runner, self.bindings, targets, chain_end),
             tasks=TaskTurns(ctx, runner),
             control=CommandRunner(ctx, self.bindings, runner).run,
             message_tool=MessageTool(ctx, targets, preparer),
             preparer=preparer,
+            unheard=self._unheard,
             suspects=self._suspects,
-            replies=Replies(ctx, preparer, intents),
+            replies=Replies(ctx, preparer),
         )
         self._scheduler = Scheduler(ctx, targets, turns)
         self._intake = Intake(ctx, turns.enqueue, chain_end)
@@ -372,6 +373,8 @@ class Gateway:
             seq = ctx.events.record(body, started)
         if left.broken_works or left.broken_delegations:
             await self.queue.set_aside(left, seq)
+        for notice, place in left.unheard:
+            self._unheard.note(notice, place)
         # Before anything is sent: intents that end from now on notify their hooks themselves.
         await self._delivery.finish_interrupted(seq)
         if left.intents:

@@ -147,6 +147,10 @@ class Reason(StrEnum):
         "The configured notice, without its content, that an answer could not be delivered.",
     )
     DOUBT_NOTICE = "doubt-notice", "The configured notice, without its content, that an answer may not have arrived."
+    NOTICE_REPEATED = (
+        "notice-repeated",
+        "A notice may have reached nobody, and somebody has written where it belongs.",
+    )
     CLOSED_NOTICE = (
         "closed-notice",
         "The configured notice, without its content, that an answer waits for its thread to open.",

@@ -43,6 +43,8 @@ _DEAD_PLACE = frozenset(
 NOTICE_SUFFIX = ".notice"
 #: end of the id of a notice about an answer that waits for its place
 CLOSED_SUFFIX = f".closed{NOTICE_SUFFIX}"
+#: end of the id of a notice that is repeated since its first intent may have reached nobody
+AGAIN_SUFFIX = f".again{NOTICE_SUFFIX}"
 #: part of the id of work that such an end starts
 _WOKEN = "undelivered"
 
@@ -108,6 +110,16 @@ def _moved_notice(
         return None
     room = _room_instead(row, reason, config)
     return None if room is None else (room, row.content.text)
+
+
+def is_unheard(row: IntentRow) -> bool:
+    """Whether an intent is a notice that has ended, and that surely or perhaps nobody has read.
+
+    It is repeated once, when somebody writes where it belongs: that message is answered, so its place can be reached.
+    """
+    repeatable = row.id.endswith(NOTICE_SUFFIX) and not row.id.endswith(AGAIN_SUFFIX)
+    ended_badly = row.progress.state in _WHAT and row.progress.state is not IntentState.MISPLACED
+    return row.kind is IntentKind.NOTICE and repeatable and ended_badly and not row.progress.acked
 
 
 def closed_notice_of(row: IntentRow, config: DeliveryConfig) -> tuple[Address, str] | None:

@@ -46,7 +46,7 @@ class DrainingGateway(Gateway):
         loaded = await self._ctx.store.read(LoadIntents(ids=own))
         # Its own lanes: it does not see what the live path is sending.
         intents = OpenIntents(self._ctx, self._hooks)
-        settler = Settler(self._ctx, self._preparer, intents, self._turn_queue.enqueue)
+        settler = Settler(self._ctx, self._preparer, intents, self._turn_queue.enqueue, self._unheard.note)
         Delivery(self._ctx, intents=intents, settler=settler, hooks=self._hooks).start(self._group)
         for row in loaded.rows:
             intents.enqueue(row, None)

@@ -8,6 +8,7 @@ import msgspec
 
 from trunkline.core.channels import ChannelAdapter
 from trunkline.core.config import DeliveryConfig, GatewayConfig
+from trunkline.core.delivery.notes import AGAIN_SUFFIX
 from trunkline.core.delivery.policy import AttemptFacts, AttemptOutcome, DeliveryDecision, NextStep, after_attempt
 from trunkline.core.delivery.recovery import InterruptedIntent, RecoveryAction, RecoveryDecision, recover
 from trunkline.core.env import Env
@@ -98,6 +99,13 @@ def _recover_for_ever(intent: InterruptedIntent, *, config: DeliveryConfig, **kn
 async def _enqueue_silently(store: RewiredStore, command: Enqueue, story: Any, then: Any) -> Any:
     """The queue is processed when the process starts, and later messages wait for the next start."""
     return await store.inner.write(command, story)
+
+
+@bug("notice-not-repeated", replacing_write(Enqueue), caught_by=("W1",))
+async def _say_once(store: RewiredStore, command: Enqueue, story: Any, then: Any) -> Any:
+    """A notice that nobody has read is never repeated, so its reader waits for an answer that is lost."""
+    repeated = command.intent.id.endswith(AGAIN_SUFFIX)
+    return None if repeated else await store.inner.write(command, story, then)
 
 
 @bug("parts-in-parallel", gateway_part("intents_type"), reports=("B098",), caught_by=("O1",))

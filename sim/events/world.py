@@ -80,6 +80,8 @@ class WorldLimits(SimBody, frozen=True, kw_only=True):
     #: the notices about an answer that failed, that is in doubt, and that waits for its place; none: unknown, or an
     #: upstream profile
     notices: tuple[str, str, str] | None = None
+    #: a notice that nobody may have read is repeated when somebody writes at its place
+    repeats_notices: bool = False
     #: notices may go to the room of a thread that takes nothing
     notice_in_room: bool = True
     #: the longest text that is accepted, in characters; none: unknown

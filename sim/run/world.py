@@ -552,6 +552,7 @@ def limits_of(config: GatewayConfig, accounts: Sequence[tuple[str, str]] = ()) -
         texts=tuple(_text_limits(config, accounts)),
         closed=tuple(dict.fromkeys(channel for channel, _ in accounts if _is_closed(config, channel))) if ours else (),
         notices=(delivery.failed_notice, delivery.doubt_notice, delivery.closed_notice) if ours else None,
+        repeats_notices=True,
         notice_in_room=delivery.notice_in_room,
         max_text=delivery.max_text,
         config=config.model_dump_json(exclude_defaults=True, by_alias=True),

@@ -15,7 +15,6 @@ from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.heartbeat.facts import Destination, readiness_of
 from trunkline.core.runtime.message_tool.results import SaidInTurns, TurnReply
 from trunkline.core.runtime.outbound.heartbeat_outcome import heartbeat_text, in_hours, is_repeated, visibility_of
-from trunkline.core.runtime.outbound.open_intents import OpenIntents
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.store.commands import FinishTurn, TurnFinish
 from trunkline.core.text.model_text import ModelText
@@ -47,9 +46,9 @@ class _Answer:
 
 
 class Replies:
-    def __init__(self, context: Context, preparer: Preparer, intents: OpenIntents) -> None:
+    def __init__(self, context: Context, preparer: Preparer) -> None:
         self._ctx = context
-        self._said = SaidInTurns(context, intents)
+        self._said = SaidInTurns(context, preparer.intents)
         self._preparer = preparer
         self._drafts = preparer.drafts
 

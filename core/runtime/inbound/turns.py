@@ -27,6 +27,7 @@ from trunkline.core.runtime.lanes import HELD
 from trunkline.core.runtime.message_tool.message_tool import MessageTool
 from trunkline.core.runtime.message_tool.results import SaidInTurns, TurnReply
 from trunkline.core.runtime.outbound.open_intents import OpenIntents
+from trunkline.core.runtime.outbound.own_notices import UnheardNotices
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.runtime.suspects import PROBATION, Suspects
 from trunkline.core.runtime.turn_queue import QueuedTurn, TurnQueue
@@ -86,12 +87,12 @@ class Turns:
         context: Context,
         *,
         queue: TurnQueue,
-        intents: OpenIntents,
         hands: HandTools,
         tasks: TaskTurns,
         control: Callable[[Work, int], Awaitable[str]],
         message_tool: MessageTool,
         preparer: Preparer,
+        unheard: UnheardNotices,
         suspects: Suspects,
         replies: Replies,
     ) -> None:
@@ -103,10 +104,11 @@ class Turns:
         self._drafts = preparer.drafts
         self._hands = hands
         self._tasks = tasks
+        self._unheard = unheard
         self._suspects = suspects
         self._replies = replies
-        self._said = SaidInTurns(context, intents)
-        self.answers = LastAnswers(context, intents)
+        self._said = SaidInTurns(context, preparer.intents)
+        self.answers = LastAnswers(context, preparer.intents)
 
     def start(self, group: anyio.abc.TaskGroup) -> None:
         self._queue.lanes.start(group, self._handle)
@@ -166,6 +168,8 @@ class Turns:
         started = ctx.events.record(body, cause, inbound=work.id, turn=work.turn, delegation=delegation)
         with turn.hold as hold:
             hold.cause = started
+            if work.kind is WorkKind.MESSAGE and work.place is not None:
+                await self._unheard.repeat(work.place, started)
             reply = await self._ask_agent(work, session, started, again=attempt > 1)
             if work.serves is not None:
                 result = None if reply.answer is None else reply.answer.as_result

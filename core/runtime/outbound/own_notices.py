@@ -1,18 +1,21 @@
-"""Notices of the gateway itself: that a binding has expired, and that a chain of turns has ended."""
+"""Notices of the gateway itself: that a binding has expired, that a chain of turns has ended; and those nobody read."""
 
 import anyio.abc
+import msgspec
 
-from trunkline.core.delivery.notes import NOTICE_SUFFIX
+from trunkline.core.delivery.notes import AGAIN_SUFFIX, NOTICE_SUFFIX, is_unheard
+from trunkline.core.delivery.policy import is_too_old
 from trunkline.core.errors import InvalidSend, StoreError
 from trunkline.core.events.delivery import IntentSuppressed
 from trunkline.core.reasons import Reason
 from trunkline.core.records.bindings import SessionBindingRecord
-from trunkline.core.records.rows import Work
+from trunkline.core.records.rows import ProgressPart, Work
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.intent_drafts import TurnMessage
 from trunkline.core.runtime.lanes import Lanes
 from trunkline.core.runtime.outbound.prepare import Preparer
-from trunkline.core.values import IntentId, IntentKind, SessionId
+from trunkline.core.store.queries import LoadIntents
+from trunkline.core.values import Address, IntentId, IntentKind, SessionId
 from trunkline.core.well_formed import describe
 
 _Lane = tuple[str, str, str, str]
@@ -56,6 +59,39 @@ class ExpiryNotice:
             return
         if not row.is_invisible:
             await self._preparer.enqueue(row, reason=reason, cause=cause)
+
+
+class UnheardNotices:
+    """Notices that may have reached nobody; each is repeated once, when somebody writes where it belongs.
+
+    Beside those of this process there are those that earlier ones have parked. The repeat is an intent with an id of
+    its own, so that no crash makes two of it, and it is tried once: a person who writes is not kept waiting.
+    """
+
+    def __init__(self, context: Context, preparer: Preparer) -> None:
+        self._ctx, self._preparer = context, preparer
+        self._by_lane: dict[_Lane, list[IntentId]] = {}
+
+    def note(self, intent: IntentId, place: Address) -> None:
+        self._by_lane.setdefault(place.lane, []).append(intent)
+
+    async def repeat(self, place: Address, cause: int) -> None:
+        """Queue the notices of a place before the answer to the message that has just come from there."""
+        names, ctx = self._by_lane.pop(place.lane, ()), self._ctx
+        if not names:
+            return
+        for row in (await ctx.store.read(LoadIntents(ids=names))).rows:
+            # An operator may have resolved it meanwhile.
+            if not is_unheard(row) or is_too_old(row.created_at, ctx.env.now(), ctx.config.delivery):
+                continue
+            again = msgspec.structs.replace(
+                row,
+                id=IntentId(f"{row.id.removesuffix(NOTICE_SUFFIX)}{AGAIN_SUFFIX}"),
+                progress=ProgressPart(open_on=row.progress.open_on),
+                best_effort=True,
+                created_at=ctx.env.now(),
+            )
+            await self._preparer.enqueue(again, reason=Reason.NOTICE_REPEATED, cause=cause)
 
 
 class ChainEnd:

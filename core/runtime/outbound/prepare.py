@@ -27,6 +27,7 @@ class Preparer:
 
     def __init__(self, context: Context, intents: OpenIntents) -> None:
         self._ctx = context
+        self.intents = intents
         self._hooks = intents.hooks
         self._room = intents.room
         self.drafts = IntentDrafts(context)

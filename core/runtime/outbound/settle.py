@@ -5,7 +5,7 @@ from functools import partial
 
 import msgspec
 
-from trunkline.core.delivery.notes import CLOSED_SUFFIX, closed_notice_of, notice_of
+from trunkline.core.delivery.notes import CLOSED_SUFFIX, closed_notice_of, is_unheard, notice_of
 from trunkline.core.delivery.policy import reason_of_end
 from trunkline.core.errors import IllegalTransition, StoreError, UsageError
 from trunkline.core.events.bindings import FallbackDenied
@@ -21,7 +21,7 @@ from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.runtime.outbound.transcript_lines import TranscriptLines, Woken
 from trunkline.core.states.intent import DeliveryEvent, end_state, is_final
 from trunkline.core.store.commands import AckChunk, Defer, EndIntent, EndUnreadableIntent, Misplace
-from trunkline.core.values import Address, ChatKind, IntentKind, IntentState, Receipt, SessionId
+from trunkline.core.values import Address, ChatKind, IntentId, IntentKind, IntentState, Receipt, SessionId
 
 #: ends of an intent that end its binding, and why
 _ENDED_THREADS = {Reason.PLACE_GONE: Reason.THREAD_GONE, Reason.PLACE_CLOSED: Reason.THREAD_ARCHIVED}
@@ -36,12 +36,14 @@ class Settler:
         preparer: Preparer,
         intents: OpenIntents,
         start_turn: Callable[[Work, SessionId, int], None],
+        note_unheard: Callable[[IntentId, Address], None],
     ) -> None:
         self._ctx = context
         self._preparer = preparer
         self._intents = intents
         self._drafts = preparer.drafts
         self._second = SecondChannels(context, preparer)
+        self._note_unheard = note_unheard
         self.lines = TranscriptLines(context, start_turn)
 
     async def settle(self, row: IntentRow, receipt: Receipt, reason: Reason, cause: int) -> tuple[IntentRow, int]:
@@ -188,6 +190,8 @@ class Settler:
                 self._intents.enqueue(notice, noticed)
 
         seq = await self._store_end(end, story, then, cause)
+        if is_unheard(after):
+            self._note_unheard(after.id, after.address)
         self._intents.finish(after, reason, (), seq)
 
     async def _store_end(

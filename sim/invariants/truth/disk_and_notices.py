@@ -3,18 +3,18 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from trunkline.core.delivery.notes import CLOSED_SUFFIX, NOTICE_SUFFIX
+from trunkline.core.delivery.notes import AGAIN_SUFFIX, CLOSED_SUFFIX, NOTICE_SUFFIX
 from trunkline.core.events import Event, delivery, hands, leases
 from trunkline.core.events.adapters import DeliveryFailed
-from trunkline.core.events.gateway import InboundAdmitted, TranscriptAppended, TurnEnded
+from trunkline.core.events.gateway import InboundAdmitted, TranscriptAppended, TurnEnded, TurnStarted
 from trunkline.core.reasons import Reason
 from trunkline.core.states.intent import OPEN
-from trunkline.core.values import IntentKind, IntentState
+from trunkline.core.values import IntentKind, IntentState, WorkKind
 from trunkline.sim.events.script import RunPhase, StoredRows
 from trunkline.sim.events.wire import NO_PLACE, WireAccepted, WireRefused
 from trunkline.sim.index.intent_facts import IntentFacts
 from trunkline.sim.index.known_texts import checksum
-from trunkline.sim.index.run_facts import RunFacts
+from trunkline.sim.index.run_facts import Lane, RunFacts
 from trunkline.sim.invariants.base import Checker, cited
 
 #: state, reason and number of receipts of a message; states that are not over count as one
@@ -173,11 +173,23 @@ class NobodyWaitsInSilence(Checker, symptoms=("lost",)):
     title = "Nobody waits in silence"
     sentence = (
         "A person whose answer did not arrive, or may not have, gets the configured notice, where the platform takes "
-        "anything from the gateway; nobody gets one about what arrived, and none goes to a place that is gone."
+        "anything from the gateway; nobody gets one about what arrived, and none goes to a place that is gone. A "
+        "notice that did not arrive either is repeated when somebody writes there."
     )
 
     #: answer -> the outcome by which it waits until its place is opened
     _waits: dict[str, Event] = {}
+    #: message -> its place; place -> the end of the last turn about a message from there
+    _places: dict[str, Lane] = {}
+    _turns: dict[Lane, Event] = {}
+
+    def on_turn(self, event: Event, body: TurnStarted | TurnEnded) -> None:
+        if isinstance(body, TurnEnded):
+            place = self._places.pop(event.inbound or "", None)
+            if place is not None:
+                self._turns[place] = event
+        elif body.work is WorkKind.MESSAGE and body.origin is not None:
+            self._places[event.inbound or ""] = body.origin.lane
 
     def on_ended(self, event: Event, body: delivery.AttemptEnded) -> None:
         if body.reason is Reason.PLACE_CLOSED and body.decision == "retry":
@@ -218,7 +230,8 @@ class NobodyWaitsInSilence(Checker, symptoms=("lost",)):
     def _answer(self, name: str, kind: IntentKind) -> IntentFacts | None:
         """The answer that a notice is about."""
         about = kind is IntentKind.NOTICE and name.endswith(NOTICE_SUFFIX)
-        return self.run.intents.get(name.removesuffix(NOTICE_SUFFIX)) if about else None
+        answer = name.removesuffix(AGAIN_SUFFIX).removesuffix(NOTICE_SUFFIX)
+        return self.run.intents.get(answer) if about else None
 
     def finish(self, last: Event) -> None:
         """Report the answers without the notice that their end, or their wait, asks for."""
@@ -235,6 +248,7 @@ class NobodyWaitsInSilence(Checker, symptoms=("lost",)):
                 expected, shown = f"“{limits.notices[2]}”", "closed, and no notice after it"
                 self.miss(last, waits, summary, expected, facts.prepared, shown=shown)
         for name, facts in self.run.intents.items():
+            self._judge_repeat(name, facts, last)
             owed = self._owed(facts)
             if owed is None:
                 continue
@@ -250,6 +264,23 @@ class NobodyWaitsInSilence(Checker, symptoms=("lost",)):
             summary = f"{name} did not arrive, and the person who waits for it reads {said}"
             shown = f"it ended, and {said} followed"
             self.miss(last, settled, summary, f"“{owed}”", facts.prepared, shown=shown)
+
+    def _judge_repeat(self, name: str, notice: IntentFacts, last: Event) -> None:
+        """Report a notice that no platform accepted, and that nobody repeated to a person who wrote again."""
+        end, limits = notice.settled[-1].body if notice.settled and notice.over else None, self.run.limits
+        repeatable = name.endswith(NOTICE_SUFFIX) and not name.endswith(AGAIN_SUFFIX) and not notice.vouched
+        if limits is None or not limits.repeats_notices or not isinstance(end, delivery.IntentSettled):
+            return
+        turn, repeat = self._turns.get(notice.lane), f"{name.removesuffix(NOTICE_SUFFIX)}{AGAIN_SUFFIX}"
+        ended_badly = end.state in (*_NOTHING, IntentState.UNKNOWN) and end.reason not in _NO_WAY
+        if not repeatable or notice.accepts or not ended_badly or turn is None or turn.seq < notice.settled[-1].seq:
+            return
+        if turn.at - notice.prepared.at >= limits.max_age:
+            return
+        self.exercised += 1
+        if repeat not in self.run.intents:
+            summary = f"{name} reached nobody, and the person who wrote there again does not read it either"
+            self.miss(last, turn, summary, f"“{notice.body.text}”", notice.settled[-1], shown="no notice in this turn")
 
     def _owed(self, facts: IntentFacts) -> str | None:
         """The notice that the end of an answer asks for; none: it asks for none, or nobody knows."""
