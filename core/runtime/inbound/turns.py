@@ -119,6 +119,8 @@ class Turns:
         A first run and a later one are runs; a turn that every allowed run has ended with its process is given up.
         """
         most, serves = self._ctx.config.turns.max_attempts, turn.work.serves
+        if turn.work.kind is WorkKind.MESSAGE and turn.work.place is not None:
+            await self._unheard.repeat(turn.work.place, turn.cause)
         given_up = turn.excess(most) is not None
         end_or_run = self._give_up if given_up else self._run
 
@@ -168,8 +170,6 @@ class Turns:
         started = ctx.events.record(body, cause, inbound=work.id, turn=work.turn, delegation=delegation)
         with turn.hold as hold:
             hold.cause = started
-            if work.kind is WorkKind.MESSAGE and work.place is not None:
-                await self._unheard.repeat(work.place, started)
             reply = await self._ask_agent(work, session, started, again=attempt > 1)
             if work.serves is not None:
                 result = None if reply.answer is None else reply.answer.as_result

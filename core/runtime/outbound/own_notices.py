@@ -9,7 +9,7 @@ from trunkline.core.errors import InvalidSend, StoreError
 from trunkline.core.events.delivery import IntentSuppressed
 from trunkline.core.reasons import Reason
 from trunkline.core.records.bindings import SessionBindingRecord
-from trunkline.core.records.rows import ProgressPart, Work
+from trunkline.core.records.rows import Work
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.intent_drafts import TurnMessage
 from trunkline.core.runtime.lanes import Lanes
@@ -84,14 +84,11 @@ class UnheardNotices:
             # An operator may have resolved it meanwhile.
             if not is_unheard(row) or is_too_old(row.created_at, ctx.env.now(), ctx.config.delivery):
                 continue
-            again = msgspec.structs.replace(
-                row,
-                id=IntentId(f"{row.id.removesuffix(NOTICE_SUFFIX)}{AGAIN_SUFFIX}"),
-                progress=ProgressPart(open_on=row.progress.open_on),
-                best_effort=True,
-                created_at=ctx.env.now(),
-            )
-            await self._preparer.enqueue(again, reason=Reason.NOTICE_REPEATED, cause=cause)
+            draft = self._preparer.drafts.notice(row, row.address, AGAIN_SUFFIX)
+            draft = msgspec.structs.replace(draft.with_progress(open_on=row.progress.open_on), best_effort=True)
+            again = await self._preparer.prepare_notice(draft, row.content.text, cause)
+            if not again.is_invisible:
+                await self._preparer.enqueue(again, reason=Reason.NOTICE_REPEATED, cause=cause)
 
 
 class ChainEnd:

@@ -271,14 +271,14 @@ class NobodyWaitsInSilence(Checker, symptoms=("lost",)):
         repeatable = name.endswith(NOTICE_SUFFIX) and not name.endswith(AGAIN_SUFFIX) and not notice.vouched
         if limits is None or not limits.repeats_notices or not isinstance(end, delivery.IntentSettled):
             return
-        turn, repeat = self._turns.get(notice.lane), f"{name.removesuffix(NOTICE_SUFFIX)}{AGAIN_SUFFIX}"
+        turn, repeat = self._turns.get(notice.lane), f"{name}{AGAIN_SUFFIX}"
         ended_badly = end.state in (*_NOTHING, IntentState.UNKNOWN) and end.reason not in _NO_WAY
         if not repeatable or notice.accepts or not ended_badly or turn is None or turn.seq < notice.settled[-1].seq:
             return
         if turn.at - notice.prepared.at >= limits.max_age:
             return
         self.exercised += 1
-        if repeat not in self.run.intents:
+        if repeat not in self.run.intents and repeat not in self.run.speech.withdrawn:
             summary = f"{name} reached nobody, and the person who wrote there again does not read it either"
             self.miss(last, turn, summary, f"“{notice.body.text}”", notice.settled[-1], shown="no notice in this turn")
 
