@@ -182,12 +182,14 @@ class NobodyWaitsInSilence(Checker, symptoms=("lost",)):
     #: message -> its place; place -> the end of the last turn about a message from there
     _places: dict[str, Lane] = {}
     _turns: dict[Lane, Event] = {}
+    #: notice or end of a turn -> its time on the wall clock, by which a notice is too old
+    _walls: dict[int, float] = {}
 
     def on_turn(self, event: Event, body: TurnStarted | TurnEnded) -> None:
         if isinstance(body, TurnEnded):
             place = self._places.pop(event.inbound or "", None)
             if place is not None:
-                self._turns[place] = event
+                self._turns[place], self._walls[event.seq] = event, self.run.heartbeats.wall(event)
         elif body.work is WorkKind.MESSAGE and body.origin is not None:
             self._places[event.inbound or ""] = body.origin.lane
 
@@ -197,6 +199,8 @@ class NobodyWaitsInSilence(Checker, symptoms=("lost",)):
 
     def on_prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
         """A notice goes where something can be posted."""
+        if body.intent_kind is IntentKind.NOTICE:
+            self._walls[event.seq] = self.run.heartbeats.wall(event)
         answer = self._answer(event.intent or "", body.intent_kind)
         refused = None if answer is None else answer.refused
         if answer is None or refused is None or not isinstance(refused.body, WireRefused):
@@ -275,7 +279,7 @@ class NobodyWaitsInSilence(Checker, symptoms=("lost",)):
         ended_badly = end.state in (*_NOTHING, IntentState.UNKNOWN) and end.reason not in _NO_WAY
         if not repeatable or notice.accepts or not ended_badly or turn is None or turn.seq < notice.settled[-1].seq:
             return
-        if turn.at - notice.prepared.at >= limits.max_age:
+        if self._walls[turn.seq] - self._walls[notice.prepared.seq] >= limits.max_age:
             return
         self.exercised += 1
         if repeat not in self.run.intents and repeat not in self.run.speech.withdrawn:
