@@ -79,7 +79,7 @@ def check_evidence(result):
         assert violation.expected and violation.actual
 
 
-@pytest.mark.slow(every=10)
+@pytest.mark.slow(every=20)
 @pytest.mark.parametrize(("path", "bug"), OWN_BUGS, ids=OWN_BUG_NAMES)
 def test_no_violation_blames_a_step_that_the_sound_run_has_too(path, bug):
     defect = defect_run(path, bug)

@@ -47,7 +47,7 @@ def show(run: Run) -> None:
         assert owner is None or owner in [row.owner for row in sessions.rows(seq)]
 
 
-@pytest.mark.slow(every=10)
+@pytest.mark.slow(every=20)
 @pytest.mark.parametrize("path", SCENARIOS)
 def test_a_run_can_be_shown_at_any_event(path: Path) -> None:
     file = shipped_scenario(path)
@@ -55,7 +55,7 @@ def test_a_run_can_be_shown_at_any_event(path: Path) -> None:
         show(run_scenario(file, bugs=bugs))
 
 
-@pytest.mark.slow(every=10)
+@pytest.mark.slow(every=20)
 @pytest.mark.parametrize("path", SCENARIOS)
 def test_transcripts_of_a_sound_run_hold_what_people_saw(path: Path) -> None:
     view = RunView(run_scenario(shipped_scenario(path)))

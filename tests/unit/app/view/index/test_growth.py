@@ -133,7 +133,7 @@ def check(was: dict[str, object], now: dict[str, object]) -> None:
         assert now[name] == value, name
 
 
-@pytest.mark.slow(every=10)
+@pytest.mark.slow(every=20)
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
 def test_event_by_event(path: Path):
     trace = trace_of(path)
