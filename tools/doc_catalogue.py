@@ -10,14 +10,13 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from tools.doc_text import RESERVED, ROOT, codes, first_paragraph, modules, table
+from tools.doc_text import RESERVED, codes, first_paragraph, modules, table
 from trunkline.app.runs.known_defects import SYMPTOMS, KnownDefect, ShownBy, known_defects
 from trunkline.app.tui.keys import SCREENS
 from trunkline.core.events import BODIES, Body
 from trunkline.core.reasons import Reason
 from trunkline.sim import BUGS
 from trunkline.sim.invariants import CHECKERS, WIRE_SIDE_CHECKERS
-
 
 # ---------------------------------------------------------------- screens
 
