@@ -1,6 +1,7 @@
 """Finds values in the plain tree of a scenario file by patterns such as ``script[].in``."""
 
 import functools
+from collections.abc import Iterator
 from typing import Any, cast
 
 from trunkline.core.config.files.problems import Path
@@ -12,27 +13,18 @@ def steps_of(pattern: str) -> tuple[str, ...]:
     return tuple(part for part in pattern.replace("[]", ".[]").split(".") if part)
 
 
-def select(value: Any, steps: tuple[str, ...], path: Path = ()) -> list[tuple[Path, Any]]:
+def select(value: Any, steps: tuple[str, ...], path: Path = ()) -> Iterator[tuple[Path, Any]]:
     """Every value of a tree that matches a pattern, with its path."""
-    found = [(path, value)]
-    for step in steps:
-        if not found:
-            break
-        if step == "[]":
-            found = [each for at, inner in found for each in _items(at, inner)]
-        elif step == "*":
-            found = [((*at, name), field) for at, inner in found for name, field in _fields(inner).items()]
+    if not steps:
+        yield path, value
+    elif steps[0] == "[]":
+        if isinstance(value, list):
+            for index, item in enumerate(cast("list[Any]", value)):
+                yield from select(item, steps[1:], (*path, index))
         else:
-            found = [((*at, step), fields[step]) for at, inner in found if step in (fields := _fields(inner))]
-    return found
-
-
-def _fields(value: Any) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def _items(path: Path, value: Any) -> list[tuple[Path, Any]]:
-    """The items of a list; a value that stands where a list may stand is the only one."""
-    if not isinstance(value, list):
-        return [(path, value)]
-    return [((*path, index), item) for index, item in enumerate(cast("list[Any]", value))]
+            yield from select(value, steps[1:], path)
+    elif isinstance(value, dict):
+        found = cast("dict[str, Any]", value)
+        for name in found if steps[0] == "*" else steps[:1]:
+            if name in found:
+                yield from select(found[name], steps[1:], (*path, name))
