@@ -10,16 +10,13 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from tools.doc_text import RESERVED, ROOT, codes, first_paragraph, modules, table
-from trunkline.app.runs.known_defects import SYMPTOMS, known_defects
+from tools.doc_text import RESERVED, codes, first_paragraph, modules, table
+from trunkline.app.runs.known_defects import SYMPTOMS, KnownDefect, ShownBy, known_defects
 from trunkline.app.tui.keys import SCREENS
 from trunkline.core.events import BODIES, Body
 from trunkline.core.reasons import Reason
-from trunkline.sim import BUGS, ScenarioFile, find_scenarios, load_scenario
+from trunkline.sim import BUGS
 from trunkline.sim.invariants import CHECKERS, WIRE_SIDE_CHECKERS
-
-SCENARIOS = ROOT / "scenarios"
-
 
 # ---------------------------------------------------------------- screens
 
@@ -76,41 +73,39 @@ def reasons_table() -> str:
 # ---------------------------------------------------------------- bug switches and invariants
 
 
-def _files() -> list[ScenarioFile]:
-    return [load_scenario(path) for path in find_scenarios((SCENARIOS,))]
+@functools.cache
+def _defects() -> tuple[KnownDefect, ...]:
+    return known_defects()
 
 
-def _links(files: Iterable[ScenarioFile]) -> str:
-    return "<br>".join(f"[{file.id}](../{file.path.resolve().relative_to(ROOT).as_posix()})" for file in files)
+def _links(shown: Iterable[ShownBy]) -> str:
+    return "<br>".join(f"[{each.path.stem}](../{each.path.as_posix()})" for each in shown)
 
 
 def bugs_table() -> str:
     """Every bug switch: the defect, what must catch it, the public report, the scenario that shows it."""
-    files = _files()
     rows = []
-    for bug in BUGS.values():
-        shown = [file for file in files if bug.name in file.scenario.bugs]
-        sources = dict.fromkeys(file.scenario.source for file in shown if bug.reports and file.scenario.source)
-        reports = "<br>".join((*bug.reports, *sources))
-        rows.append((f"`{bug.name}`", bug.sentence, ", ".join(bug.caught_by), reports, _links(shown)))
+    for defect in _defects():
+        bug, reports = defect.bug, "<br>".join(defect.reports)
+        rows.append((f"`{bug.name}`", bug.sentence, ", ".join(bug.caught_by), reports, _links(defect.shown_by)))
     return table(("switch", "what goes wrong", "caught by", "report", "shown by"), rows)
 
 
 def bugs_list() -> str:
     """What `trunkline bugs` knows, a line each."""
-    rows = (msgspec.json.encode(defect.as_builtins()).decode() for defect in known_defects())
+    rows = (msgspec.json.encode(defect.as_builtins()).decode() for defect in _defects())
     return "[\n" + ",\n".join(rows) + "\n]\n"
 
 
 def symptoms_table() -> str:
     """What people notice, and the bug switches and scenarios that show it."""
     parts: list[str] = []
-    defects = known_defects()
+    defects = _defects()
     for symptom, invariants in SYMPTOMS.items():
         rows = []
         for defect in (one for one in defects if symptom in one.symptoms):
-            shown = "<br>".join(f"[{each.path.stem}](../{each.path.as_posix()})" for each in defect.shown_by)
-            rows.append((f"`{defect.bug.name}`", defect.bug.sentence, shown, "<br>".join(defect.reports)))
+            shown, reports = _links(defect.shown_by), "<br>".join(defect.reports)
+            rows.append((f"`{defect.bug.name}`", defect.bug.sentence, shown, reports))
         parts.append(f"## {symptom[0].upper()}{symptom[1:]}\n\n")
         known = [checker.id for checker in CHECKERS if checker.id in invariants]
         parts.append(f"Invariants: {', '.join(known)}.\n\n")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.paths import ROOT
+from tests.support.scale import scaled
 from trunkline.app.cli.io.trace_input import open_trace
 from trunkline.app.report.sections import report
 from trunkline.app.runs.model import Run
@@ -189,7 +190,8 @@ def test_whatever_a_file_holds_it_is_a_sentence_or_a_run(given, whole, spoil):
     path = given(whole)
     beside = opened(open_trace(path)).view
     refused: list[str] = []
-    for _ in range(120):
+    times = scaled(120, 40)
+    for _ in range(times):
         path.write_bytes(spoil(whole, dice))
         try:
             trace = open_trace(path, cut=dice.random() < 0.3)
@@ -197,7 +199,7 @@ def test_whatever_a_file_holds_it_is_a_sentence_or_a_run(given, whole, spoil):
             refused.append(error.facts)
         else:
             look(trace, beside, dice)
-    assert 20 < len(refused) < 110
+    assert times / 6 < len(refused) < times * 0.92
     assert all(facts.startswith(f"{path}:") and "\n" not in facts for facts in refused)
 
 

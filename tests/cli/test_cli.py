@@ -167,7 +167,7 @@ WRONG = {
     "no such keyword": (["run", TOUR, "-k", "zzz"], "matches -k 'zzz'"),
     "no seeds": (["run", TOUR, "--seeds", "0"], "--seeds must be at least 1"),
     "seed is no number": (["run", TOUR, "--seed", "x"], "seed"),
-    "one trace for many runs": (["run", "scenarios", "--trace", "t.jsonl"], "--trace is for a single run"),
+    "one trace for many runs": (["run", "scenarios/seeds", "--trace", "t.jsonl"], "--trace is for a single run"),
     "one trace for many runs, on standard output": (
         ["run", TOUR, "--seeds", "2", "--trace", "-"],
         "--trace is for a single run, and this makes 2: name one scenario, seed and bug",

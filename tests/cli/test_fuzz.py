@@ -9,12 +9,15 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.support.paths import ROOT
+from tests.support.scale import scaled
 from trunkline.app.cli.run import fuzz as command
 from trunkline.app.runs import fuzzing
 from trunkline.sim import load_scenario
 from trunkline.sim.fuzz.trial import try_file
 
 BUG = "answers-lose-their-last-word"
+#: random scenarios that are searched for findings
+SEEDS = scaled(6, 3)
 
 
 def files(folder):
@@ -35,9 +38,9 @@ def test_a_clean_core_has_no_findings_and_the_counters_are_printed(trunkline, tm
 def test_findings_are_grouped_kept_small_and_played_first_the_next_time(trunkline, tmp_path):
     corpus, report, junit = tmp_path / "corpus", tmp_path / "report.json", tmp_path / "junit.xml"
     options = ("--bug", BUG, "--jobs", 1, "--corpus", corpus, "--json", report, "--junit", junit)
-    code, out, _ = trunkline("fuzz", "--seeds", "1..6", *options)
+    code, out, _ = trunkline("fuzz", "--seeds", f"1..{SEEDS}", *options)
     document = json.loads(report.read_text())
-    assert (code, document["holds"], document["scenarios"], document["replayed"]) == (1, False, 6, 0)
+    assert (code, document["holds"], document["scenarios"], document["replayed"]) == (1, False, SEEDS, 0)
     found = document["findings"]
     assert len({(of["kind"], of["culprit"]) for of in found}) == len(found) == len(files(corpus)) > 0
     assert sum(of["scenarios"] for of in found) > len(found)

@@ -195,7 +195,7 @@ def test_bash_completes_commands_options_and_choices(home, trunkline):
     assert [set(line.split()) for line in done.stdout.splitlines()] == list(TYPED.values())
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize("shell", ["bash", *(pytest.param(shell, marks=pytest.mark.slow) for shell in ("zsh", "fish"))])
 def test_the_script_of_a_shell_has_every_command_and_is_the_same_each_time(shell, home, trunkline):
     code, out, err = trunkline("completion", shell)
     assert (code, err) == (0, "")

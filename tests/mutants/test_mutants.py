@@ -14,7 +14,7 @@ from tests.support.scale import scaled
 
 def test_an_invariant_finds_each_kept_mutant() -> None:
     # A process of its own: the collector of this one leaves alone what is loaded, so that nothing could be replaced.
-    command = [sys.executable, "-m", "tests.mutants", "--replay", str(scaled(1, 12))]
+    command = [sys.executable, "-m", "tests.mutants", "--replay", str(scaled(1, 20))]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 

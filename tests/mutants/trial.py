@@ -60,7 +60,8 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
     seconds: dict[str, float]
 
 
-FILES = {path.relative_to(ROOT).as_posix(): shipped_scenario(path) for path in (*SCENARIO_FILES, *FAMILY_FILES)}
+#: the scenarios that are played, each read when it is
+FILES = {path.relative_to(ROOT).as_posix(): path for path in (*SCENARIO_FILES, *FAMILY_FILES)}
 
 
 def digest(result: RunResult) -> str:
@@ -96,7 +97,7 @@ def lines_of(name: str) -> tuple[str, dict[str, set[int]]]:
 
     sys.settrace(called)
     try:
-        result = run_scenario(FILES[name])
+        result = run_scenario(shipped_scenario(FILES[name]))
     finally:
         sys.settrace(None)
     return digest(result), found
@@ -182,7 +183,7 @@ def _play(mutant: Mutant, scenarios: Sequence[str], digests: dict[str, str], wri
         signal.alarm(_LONG)
         played += 1
         try:
-            result = run_scenario(FILES[name])
+            result = run_scenario(shipped_scenario(FILES[name]))
         except Exception as error:  # noqa: BLE001 -- a run that a mutant breaks
             crash = crash or Outcome(mutant=mutant, fate=Fate.CRASH, scenario=name, by=(repr(error)[:200],))
             continue

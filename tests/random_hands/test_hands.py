@@ -8,7 +8,8 @@ from tests.support.scale import scaled
 from trunkline.sim.scenario.edit import text_of
 
 
-@pytest.mark.slow(every=25)
+@pytest.mark.nightly(every=2)
+@pytest.mark.slow(every=12)
 @pytest.mark.parametrize("seed", range(1, 501))
 def test_s22_s23_every_result_is_seen_once_by_those_who_asked(seed):
     assert try_hands(seed).faults == (), text_of(make_hand_scenario(seed))

@@ -6,24 +6,25 @@ platforms that open no threads and bind nothing: whoever asks for any of it fail
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import msgspec
 import pytest
 
 from tests.support.paths import SCENARIO_FILES
+from tests.support.scenario.shipped import shipped_scenario
 from trunkline.core.config import GatewayConfig, HandsConfig
 from trunkline.core.events import Event, encode_event
 from trunkline.core.events.hands import CompletionStep
 from trunkline.core.hands.completion_plan import CompletionPlan, HandCompletion
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address
-from trunkline.sim import BUGS, ScenarioFile, load_scenario, run_scenario
+from trunkline.sim import BUGS, ScenarioFile, run_scenario
 from trunkline.sim.bugs import Bug
 from trunkline.sim.bugs.wiring import Wiring
 from trunkline.sim.bugs.wrappers import AdapterWrapper
 from trunkline.sim.events.world import WorldLimits
 from trunkline.sim.scenario.model.agent_actions import AgentAction
-from trunkline.sim.scenario.model.scenario import Scenario
 
 LEGACY = "as-it-was"
 
@@ -92,8 +93,9 @@ def with_spawning(config: GatewayConfig, on: bool) -> GatewayConfig:
     return config.model_copy(update={"channels": channels, "control": control})
 
 
-def asked_for(scenario: Scenario) -> list[AgentAction]:
-    return [action for rules in scenario.cast.agents.values() for rule in rules for action in rule.do]
+def asked_for(path: Path) -> list[AgentAction]:
+    agents = shipped_scenario(path).scenario.cast.agents
+    return [action for rules in agents.values() for rule in rules for action in rule.do]
 
 
 def switched(file: ScenarioFile, on: bool) -> ScenarioFile:
@@ -145,27 +147,21 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
 @pytest.mark.slow(every=20)
 @pytest.mark.parametrize("path", SCENARIO_FILES, ids=lambda path: path.stem)
 def test_off_every_run_is_as_it_was(path, runs: Runs) -> None:
-    off = switched(load_scenario(path), on=False)
+    off = switched(shipped_scenario(path), on=False)
     now, before = runs.now(off), runs.before(off)
     assert runs.legacy.asked == []
     assert now == before
 
 
-SPAWNING = [
-    path
-    for path in SCENARIO_FILES
-    if any(action.delegate is not None for action in asked_for(load_scenario(path).scenario))
-]
-
-
 def test_many_scenarios_delegate() -> None:
-    assert len(SPAWNING) >= 10
+    delegating = [path for path in SCENARIO_FILES if any(each.delegate is not None for each in asked_for(path))]
+    assert len(delegating) >= 10
 
 
 def test_on_it_is_another_story(runs: Runs) -> None:
     """What is compared can differ: with the switch on, the gateway as it was is asked for what it does not have."""
     stem = "B137-first-reply-in-parent"
-    on = switched(load_scenario(next(path for path in SCENARIO_FILES if path.stem == stem)), on=True)
+    on = switched(shipped_scenario(next(path for path in SCENARIO_FILES if path.stem == stem)), on=True)
     now, before = runs.now(on), runs.before(on)
     assert set(runs.legacy.asked) == {"open_child"}
     assert now != before
@@ -176,5 +172,5 @@ def test_by_default_it_is_off(runs: Runs) -> None:
     config = GatewayConfig()
     assert not any(config.channel(name).thread_bindings.spawn_subagent_sessions for name in ("discord", "telegram"))
     path = next(path for path in SCENARIO_FILES if path.stem == "B001-announced-twice")
-    file = load_scenario(path)
+    file = shipped_scenario(path)
     assert runs.now(file) == runs.now(switched(file, on=False)) == runs.before(file)

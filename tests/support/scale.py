@@ -10,6 +10,7 @@
 `@pytest.mark.nightly(every=N)`, or `nightly` alone, leaves tests out of `--all` too, which CI runs.
 """
 
+import functools
 import os
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
@@ -89,6 +90,12 @@ SAMPLES: Mapping[str, tuple[str, ...]] = {
     ),
 }
 
+#: What runs longest, single tests of up to minutes. They begin first, so that in the end each worker has short ones.
+LONGEST = (
+    *("tests/kill/", "tests/matrix/test_kill.py", "tests/mutants/", "tests/packaging/", "tests/reach/"),
+    *("tests/attach/test_own_gateway.py", "tests/unit/house/test_scale.py"),
+)
+
 #: The most tests that `make test` may have, and the most of them in the folders above. Cases that cost little are one
 #: test (`for_each`), and what costs much is left to `--all`. Whoever raises one of these takes everybody's time.
 MOST_ITEMS = 10_900
@@ -123,9 +130,15 @@ def is_named(test: str, samples: Mapping[str, tuple[str, ...]] = SAMPLES) -> boo
     return any(test == f"{folder}/{entry}" for folder, sample in samples.items() for entry in sample)
 
 
-def heavy_folder(path: str, samples: Mapping[str, tuple[str, ...]] = SAMPLES) -> str | None:
+@functools.lru_cache(maxsize=4096)
+def heavy_folder(path: str) -> str | None:
     """The folder of `SAMPLES` that a path leads into."""
-    return next((folder for folder in samples if _is_in(path, folder)), None)
+    return next((folder for folder in SAMPLES if _is_in(path, folder)), None)
+
+
+def in_order(items: Iterable[pytest.Item]) -> list[pytest.Item]:
+    """Sort items by the time that they take, `LONGEST` first; all else stays in its order."""
+    return sorted(items, key=lambda item: not item.nodeid.startswith(LONGEST))
 
 
 def _is_in(path: str, outer: str) -> bool:

@@ -108,7 +108,7 @@ def routed(file: ScenarioFile) -> list[tuple[GatewayConfig, InboundReceived, Rou
     return found
 
 
-@pytest.mark.slow(every=10)
+@pytest.mark.slow(every=20)
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
 def test_explain_agrees_with_the_runs(path):
     file = load_scenario(path)

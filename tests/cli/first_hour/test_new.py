@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.for_each import for_each
 from tests.support.paths import ROOT
+from tests.support.scale import scaled
 from tests.support.serve.processes import say, serve
 from trunkline.app.runs.known_defects import SYMPTOMS
 from trunkline.app.runs.stories import STORIES, story_of
@@ -102,8 +103,11 @@ def test_every_symptom_has_a_story_with_a_switch_that_causes_it():
 PLACES = {"telegram": "@ana", "discord": "ops/deploy", "slack": "@kim", "signal": "ops", "whatsapp": "@ben"}
 
 
-@for_each(("platform", "place"), list(PLACES.items()))
-@for_each("symptom", list(SYMPTOMS))
+#: each symptom on each of these platforms; in the sample, each of both once
+SAID = [(symptom, *place) for symptom in SYMPTOMS for place in PLACES.items()]
+
+
+@for_each(("symptom", "platform", "place"), scaled(SAID, SAID[:: len(PLACES) + 1]))
 def test_what_is_written_holds_and_its_switch_breaks_it(symptom, platform, place, new, tmp_path):
     text, name = "It *costs* {40} euros: [see](http://a.example)", f"{symptom[:3]}-{platform}.yaml"
     answers = ["--symptom", symptom, "--platform", platform, "--place", place, "--text", text]

@@ -1,7 +1,12 @@
-"""Every shipped scenario with each of the defects that it declares, run once for all tests that look at it."""
+"""Every shipped scenario with each of the defects that it declares, run once for tests that look at it in a row.
 
+Nothing is read when this is imported: each worker imports it, and runs only some of the scenarios.
+"""
+
+import re
 from collections import Counter
-from functools import cache
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -9,19 +14,41 @@ import msgspec
 from tests.support.paths import SCENARIO_FILES
 from tests.support.scenario.shipped import shipped_scenario
 from trunkline.core.events import Event
-from trunkline.sim import run_scenario
+from trunkline.sim import ScenarioFile, run_scenario
 from trunkline.sim.run.result import RunResult
 
-FILES = {path: shipped_scenario(path) for path in SCENARIO_FILES}
-OWN_BUGS = [(path, bug) for path, file in FILES.items() for bug in file.scenario.bugs]
+_BUGS = re.compile(r"^bugs:\s*\[([^\]]*)\]", re.MULTILINE)
 
 
-@cache
+class _Files(Mapping[Path, ScenarioFile]):
+    """The shipped scenarios by their paths, each read when it is asked for."""
+
+    def __getitem__(self, path: Path) -> ScenarioFile:
+        return shipped_scenario(path)
+
+    def __iter__(self) -> Iterator[Path]:
+        return iter(SCENARIO_FILES)
+
+    def __len__(self) -> int:
+        return len(SCENARIO_FILES)
+
+
+def bugs_of(path: Path) -> list[str]:
+    """The bug switches that a file names, by its text alone: there is a test for each that comes from here."""
+    found = _BUGS.search(path.read_text("utf-8"))
+    return [] if found is None else [name.strip() for name in found[1].split(",")]
+
+
+FILES = _Files()
+OWN_BUGS = [(path, bug) for path in SCENARIO_FILES for bug in bugs_of(path)]
+
+
+@lru_cache(maxsize=64)
 def sound_run(path: Path) -> RunResult:
     return run_scenario(FILES[path])
 
 
-@cache
+@lru_cache(maxsize=64)
 def defect_run(path: Path, bug: str) -> RunResult:
     return run_scenario(FILES[path], bugs=[bug])
 

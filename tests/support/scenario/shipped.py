@@ -15,6 +15,11 @@ def shipped_scenario(path: Path) -> ScenarioFile:
     return load_scenario(path, names=OURS)
 
 
+@cache
 def played_here() -> list[Path]:
-    """The files that `trunkline run` plays, in order: all but those that need a gateway that is not ours."""
-    return [path for path in sorted([*SCENARIO_FILES, *ATTACH_FILES]) if not attach_only(shipped_scenario(path))]
+    """The files that `trunkline run` plays, in order: all but those that need a gateway that is not ours.
+
+    Only those of that folder are read for it: it is asked when tests are collected.
+    """
+    ours = [path for path in ATTACH_FILES if not attach_only(shipped_scenario(path))]
+    return sorted([*SCENARIO_FILES, *ours])

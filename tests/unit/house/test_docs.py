@@ -4,6 +4,7 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -137,8 +138,9 @@ def commands(text: str) -> Iterator[list[str]]:
                 yield [Path(program).name, *words]
 
 
-def complaint(command: list[str]) -> str | None:
-    """What is wrong with a command, if anything."""
+@cache
+def complaint(*command: str) -> str | None:
+    """What is wrong with a command, if anything. Many are on several pages."""
     program, *words = command
     if program == "make":
         wrong = [word for word in words if word.partition("=")[0] not in (VARIABLES if "=" in word else TARGETS)]
@@ -161,7 +163,7 @@ def complaint(command: list[str]) -> str | None:
 
 @for_each("path", BY_NAME)
 def test_commands_exist(path: Path) -> None:
-    found = [(command, complaint(command)) for command in commands(path.read_text("utf-8"))]
+    found = [(command, complaint(*command)) for command in commands(path.read_text("utf-8"))]
     assert [(shlex.join(command), wrong) for command, wrong in found if wrong] == []
 
 
@@ -170,7 +172,7 @@ def test_commands_exist(path: Path) -> None:
 )
 def test_a_wrong_command_is_found(line: str) -> None:
     for page in (f"```sh\n$ X=1 {line}  # as shown\n```\n", f"say `{line}` and see"):
-        assert [complaint(command) for command in commands(page)] != [None]
+        assert [complaint(*command) for command in commands(page)] != [None]
 
 
 @pytest.mark.parametrize(
@@ -178,7 +180,7 @@ def test_a_wrong_command_is_found(line: str) -> None:
     ["trunkline", "trunkline run scenarios/ --junit report.xml", "trunkline a.yaml", "make", "make test ARGS=-x"],
 )
 def test_a_right_command_passes(line: str) -> None:
-    assert [complaint(command) for command in commands(f"```sh\n{line}\n```\n")] == [None]
+    assert [complaint(*command) for command in commands(f"```sh\n{line}\n```\n")] == [None]
 
 
 # What replaces the editable install of a clone

@@ -34,7 +34,7 @@ INDEX = re.compile(
     )
 )
 MACHINE_PATH = re.compile(
-    r"(?:^|[^A-Za-z0-9_.}])/(?:" + "|".join(machine_folders()) + ")(?:/|\\b(?![\\w-]))", re.MULTILINE
+    r"/(?<![A-Za-z0-9_.}]/)(?:" + "|".join(machine_folders()) + ")(?:/|\\b(?![\\w-]))"  # slash first: it is found fast
 )
 FORBIDDEN_FILES = re.compile(r"(^|/)uv\.lock$")
 

@@ -1,6 +1,7 @@
 """The examples of delegated work run: a gateway and a worker in processes of their own, and the blocks of the pages."""
 
 import ast
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -27,6 +28,8 @@ from trunkline import (
 from trunkline.core.errors import StoreError
 
 EXAMPLES = DOCS / "examples"
+#: seconds until a task comes
+PATIENCE = 60
 ANSWERS = [
     "archive works on it.",
     "count works on it.",
@@ -48,11 +51,21 @@ def example(monkeypatch) -> Iterator[Any]:
 def gateway_process(folder: Path, answer: str) -> Iterator[None]:
     """The gateway of the example. It ends by itself once everything was answered, and has printed it."""
     command = [sys.executable, str(EXAMPLES / "hands.py"), str(folder)]
+
+    def give_up(_number: int, _frame: object) -> None:
+        # A worker waits for tasks without an end: for ever, where this process has ended by a failure.
+        raise TimeoutError(f"no task came within {PATIENCE} s")
+
+    before = signal.signal(signal.SIGALRM, give_up)
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         try:
+            signal.alarm(PATIENCE)
             yield
+            signal.alarm(0)
             printed, _ = process.communicate(timeout=60)
         finally:
+            signal.alarm(0)
+            signal.signal(signal.SIGALRM, before)
             process.kill()
     assert process.returncode == 0, printed
     assert sorted(printed.splitlines()) == sorted([*ANSWERS, answer])

@@ -129,6 +129,8 @@ def direct_effects(tree: ast.Module, package: str) -> list[str]:
                 if alias.name == "*" and any(banned.startswith(node.module) for banned in BANNED):
                     found.append(f"line {node.lineno}: from {node.module} import *")
 
+    if not any(banned.partition(".")[0] == name.partition(".")[0] for name in names.values() for banned in BANNED):
+        return found
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and full_name(node.func) == "random.Random" and not (node.args or node.keywords):
             found.append(f"line {node.lineno}: random.Random() without a seed")

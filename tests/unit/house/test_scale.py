@@ -14,11 +14,13 @@ import pytest
 from tests.support.for_each import for_each
 from tests.support.paths import ROOT
 from tests.support.scale import (
+    LONGEST,
     MOST_HEAVY,
     MOST_ITEMS,
     SAMPLES,
     VARIABLE,
     heavy_folder,
+    in_order,
     is_left_out,
     run_all,
     scaled,
@@ -43,6 +45,13 @@ def test_every_nth_item_is_in_the_sample_and_the_first_always() -> None:
     chosen, left = split_sample(cast(list[pytest.Item], [*third, *others]))
     assert [item.nodeid for item in chosen] == ["test_many[0]", "test_many[3]", "test_many[6]", "test_quick"]
     assert len(chosen) + len(left) == 9
+
+
+def test_what_runs_longest_begins_first_and_all_else_stays_in_its_order() -> None:
+    names = ["tests/cli/test_b.py::test_2", "tests/reach/test_reach.py::test_x", "tests/cli/test_a.py::test_1"]
+    items = [cast("pytest.Item", Item(name, None)) for name in names]
+    assert [item.nodeid for item in in_order(items)] == [names[1], names[0], names[2]]
+    assert all((ROOT / path).exists() for path in LONGEST)
 
 
 def test_a_parameter_is_full_only_where_everything_runs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from tests.support.app.repeated_runs import repeated
 from tests.support.attach.cells import twice
 from tests.support.for_each import for_each
 from tests.support.paths import FIXTURES, ROOT
+from tests.support.scale import scaled
 from trunkline.app.report.excerpts import nearest, pictures_of
 from trunkline.app.report.page import run_page
 from trunkline.app.report.page.run_page import PageLimits, page_json, run_html, write_page
@@ -225,12 +226,17 @@ def test_without_scripts_it_has_the_report_as_text(told):
 # ---------------------------------------------------------------- runs that are large
 
 
+#: events of a long run
+LONG = scaled(20_000, 5_000)
+
+
 @pytest.fixture(scope="module")
 def long() -> Run:
-    run = repeated(bug=True, count=20_000, shift=0.0)
+    run = repeated(bug=True, count=LONG, shift=0.0)
     return msgspec.structs.replace(run, verdicts=judge(run.trace.events))
 
 
+@pytest.mark.slow
 def test_a_run_of_20000_events_is_bounded_and_says_what_is_left_out(long):
     text = page_json(long, PLAIN)
     data = json.loads(text)
@@ -247,19 +253,23 @@ def test_what_is_left_out_is_the_inside_first_and_then_what_is_far(long):
     about = {data["facts"][step][2] for step in data["violations"][0]["steps"]}
     assert len(data["rows"]) == 1000 and about <= {row[0] for row in data["rows"]}
     assert all(not row[10] or row[0] in about for row in data["rows"])
-    assert "19000 events left out: the timeline has the 1000 events nearest to a violation." in data["left_out"]
+    assert (
+        f"{LONG - 1000} events left out: the timeline has the 1000 events nearest to a violation." in data["left_out"]
+    )
     assert max(len(place["bubbles"]) for place in data["places"]) <= 16
 
 
+@pytest.mark.slow
 def test_a_page_that_is_too_large_shows_less(monkeypatch, long):
     monkeypatch.setattr(run_page, "_MOST_BYTES", 3_000_000)
     data = json.loads(page_json(long, PLAIN))
-    assert len(data["rows"]) < 20_000 and len(data["violations"]) == 100
+    assert len(data["rows"]) < LONG and len(data["violations"]) == 100
 
 
-def test_a_text_of_a_megabyte_is_cut_in_words():
-    page = run_html(twice(answer="x" * 1_000_000), PLAIN)
-    assert len(page) < 200_000 and "(1,000,000 characters)" in page
+def test_a_text_without_an_end_is_cut_in_words():
+    long = scaled(1_000_000, 200_000)
+    page = run_html(twice(answer="x" * long), PLAIN)
+    assert len(page) < 200_000 and f"({long:,} characters)" in page
 
 
 @for_each(

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.scale import run_nightly
 from tests.support.scenario.shipped import played_here, shipped_scenario
 from trunkline.app.runs.model import Run
 from trunkline.app.view.explain.explanation import explain
@@ -41,13 +42,14 @@ def show(run: Run) -> None:
     assert Timeline(view, lanes, unfolded=True).seqs == list(range(1, view.last + 1))
     assert set(Timeline(view, lanes).seqs) <= set(range(1, view.last + 1))
     sessions = Sessions(view)
-    for seq in range(view.last + 1):
+    # At a third of the events of each run, another third for each length; by night at all of them.
+    for seq in range(view.last + 1) if run_nightly() else range(view.last % 3, view.last + 1, 3):
         assert all(line.text.isprintable() and 0 <= line.seq <= view.last for line in explain(view, seq).lines)
         owner = sessions.owner_of(seq)
         assert owner is None or owner in [row.owner for row in sessions.rows(seq)]
 
 
-@pytest.mark.slow(every=10)
+@pytest.mark.slow(every=20)
 @pytest.mark.parametrize("path", SCENARIOS)
 def test_a_run_can_be_shown_at_any_event(path: Path) -> None:
     file = shipped_scenario(path)
@@ -55,7 +57,7 @@ def test_a_run_can_be_shown_at_any_event(path: Path) -> None:
         show(run_scenario(file, bugs=bugs))
 
 
-@pytest.mark.slow(every=10)
+@pytest.mark.slow(every=20)
 @pytest.mark.parametrize("path", SCENARIOS)
 def test_transcripts_of_a_sound_run_hold_what_people_saw(path: Path) -> None:
     view = RunView(run_scenario(shipped_scenario(path)))

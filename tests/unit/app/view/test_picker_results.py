@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.app.traces import bound_completion, foreign_mirror
 from tests.support.for_each import for_each
+from tests.support.scale import scaled
 from trunkline.app.runs.model import ScenarioEntry
 from trunkline.app.runs.scenario_source import SimSource, entry_of, fault_labels, load
 from trunkline.app.text.fact import Tone
@@ -63,7 +64,8 @@ def test_where_people_only_talk_nothing_goes_wrong():
 
 
 def test_every_shipped_scenario_describes_its_faults():
-    entries = SimSource((Path("scenarios"),)).scenarios()
+    folders = scaled(("scenarios",), ("scenarios/tour", "scenarios/faults"))
+    entries = SimSource(tuple(map(Path, folders))).scenarios()
     told = {entry.id: entry.troubles for entry in entries}
     assert told["crash-while-taking"] == ("1s  the gateway is killed, at inbound.received, and is back after 3s",)
     assert told["told-twice"] == ()

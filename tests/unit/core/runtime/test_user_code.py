@@ -2,6 +2,7 @@
 
 import ast
 import asyncio
+import re
 from functools import cache
 
 import anyio
@@ -137,9 +138,16 @@ BORDERS = ("UserCode()", "self._limits.within(")
 OURS = {"self._platforms", "self._bindings", "self.bindings"}
 
 
+#: what a module has that calls one of them; others need not be parsed
+_CALL = re.compile(rf"\.\s*(?:{'|'.join([*METHODS, 'call'])})\b")
+
+
 def calls_of(path):
     """Calls to user code in a module: line, text, and whether each is behind the border."""
-    tree = ast.parse(path.read_text())
+    source = path.read_text()
+    if not _CALL.search(source):
+        return
+    tree = ast.parse(source)
     inside, helped = set(), set()
     for node in ast.walk(tree):
         if isinstance(node, ast.With | ast.AsyncWith) and any(

@@ -87,7 +87,7 @@ def found_when_joined(path: Path) -> dict[str, list[int]]:
     return found
 
 
-@pytest.mark.slow(every=10)
+@pytest.mark.slow(every=20)
 @pytest.mark.parametrize("path", SCENARIO_FILES, ids=lambda path: path.stem)
 def test_a_run_that_is_joined_violates_nothing_that_the_whole_run_holds(path: Path) -> None:
     whole = violated(recorded(path))

@@ -280,9 +280,9 @@ def _mirrors(view: RunView) -> Iterator[Event]:
 @pytest.mark.parametrize("name", MADE)
 def test_some_orders_grow_to_the_same(name: str):
     """The same ones each time: they are known to catch defects of each part that grows."""
-    for seed in range(scaled(20, 5)):
+    for seed in range(scaled(20, 3)):
         try_order(name, seed)
-    for seed in range(2):
+    for seed in range(scaled(2, 1)):
         try_order(name, seed, always=True)
 
 

@@ -133,7 +133,7 @@ def check(was: dict[str, object], now: dict[str, object]) -> None:
         assert now[name] == value, name
 
 
-@pytest.mark.slow(every=10)
+@pytest.mark.slow(every=20)
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
 def test_event_by_event(path: Path):
     trace = trace_of(path)
@@ -161,8 +161,9 @@ def test_runs_made_by_hand(made: Callable[[], Run]):
 
 
 def test_a_long_run():
-    trace = long_trace(4000)
-    check(view_answers(at_once(trace, 4000)), view_answers(grown(trace, (300, 7))))
+    length = scaled(4000, 1500)
+    trace = long_trace(length)
+    check(view_answers(at_once(trace, length)), view_answers(grown(trace, (300, 7))))
 
 
 @pytest.mark.parametrize("name", ["focus-and-unfocus", "two-bound-sessions", "told-twice", "sent-by-clients"])

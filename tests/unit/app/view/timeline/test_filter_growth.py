@@ -8,6 +8,7 @@ import pytest
 from tests.support.app.author import DEPLOY, DM, OPS, Author
 from tests.support.app.traces import PLACES
 from tests.support.for_each import for_each
+from tests.support.scale import scaled
 from trunkline.app.runs.model import Run
 from trunkline.app.tui.state.open_run import OpenRun
 from trunkline.app.tui.state.workspace import Search
@@ -79,7 +80,7 @@ def test_what_a_violation_names_is_there_with_it(text: str):
     findings: list[Search] = []
     shown: set[tuple[int, ...]] = set()
     for last in range(1, len(trace.events)):
-        if not last % 7:
+        if not last % scaled(7, 19):
             # It may be asked for at any time.
             findings.append(Search())
             findings[-1].set_filter(text)
@@ -115,7 +116,7 @@ def test_all_rows_are_judged_again_when_the_run_rests(text: str, rests: str):
     opened, until = growing(trace)
     findings: list[Search] = []
     for last in range(1, len(trace.events) + 1):
-        if not last % 7:
+        if not last % scaled(7, 19):
             findings.append(Search())
             findings[-1].set_filter(text)
         until(last)
