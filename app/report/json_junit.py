@@ -53,6 +53,7 @@ def _as_builtins(run: Run) -> dict[str, Any]:
         "events": len(run.trace.events),
         "verdicts": run.verdicts,
         "unmet": run.unmet,
+        "culprits": run.culprits,
         "not_exercised": run.not_exercised,
         "reproduce": reproduction(header, run.trace.events),
     }

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from trunkline.app.runs.model import DeclaredDefect, Run, judgeable, so_far
 from trunkline.app.text.cells import clean, count
 from trunkline.app.text.fact import Fact, Tone
-from trunkline.app.view.explain.explanation import path_of, reproduction
+from trunkline.app.view.explain.explanation import culprit_facts, path_of, reproduction
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.invariants.results import NOT_JUDGED
 from trunkline.core.events.trace import TraceHeader
@@ -63,6 +63,8 @@ def blocks(run: Run) -> Iterator[str]:
     view = RunView(run)
     titles = {verdict.id: verdict for verdict in run.verdicts}
     printed: Counter[str] = Counter()
+    for fact in culprit_facts(view):
+        yield _line(fact.label, f"{fact.text}{fact.mark and f'   ← {fact.mark}'}")[2:]
     for violation in run.violations:
         printed[violation.invariant] += 1
         if printed[violation.invariant] <= VIOLATIONS:

@@ -10,7 +10,9 @@ from trunkline.app.runs.model import Run, ScenarioEntry
 from trunkline.app.text.cells import clean
 from trunkline.core.declared import filled
 from trunkline.core.errors import UsageError
+from trunkline.core.events import Event
 from trunkline.sim.plugins import OURS, Toolbox
+from trunkline.sim.run.result import with_culprits
 from trunkline.sim.scenario.attach_only import attach_only
 from trunkline.sim.scenario.model.steps import Fault, ScriptStep
 
@@ -139,6 +141,16 @@ def entry_of(file: sim.ScenarioFile) -> ScenarioEntry:
     return filled(ScenarioEntry, file, scenario, exercised=scenario.expect.exercised, troubles=troubles, story=story)
 
 
+def play(
+    file: sim.ScenarioFile, *, seed: int, bugs: Sequence[str], watch: Callable[[Event], None] | None = None
+) -> sim.RunResult:
+    """A run of a scenario. With a defect that breaks something it is compared with its sound twin."""
+    run = sim.run_scenario(file, seed=seed, bugs=bugs, watch=watch)
+    if not bugs or not run.violations:
+        return run
+    return with_culprits(run, sim.run_scenario(file, seed=seed))
+
+
 class SimSource:
     """`trunkline.app.runs.model.RunSource` over scenario files below some paths."""
 
@@ -183,6 +195,6 @@ class SimSource:
             how = f"trunkline attach {file.path} --gateway PROFILE"
             raise UsageError(f"{file.id} is for gateways that are not ours: {how}")
         try:
-            return sim.run_scenario(file, seed=seed, bugs=bugs)
+            return play(file, seed=seed, bugs=bugs)
         except Exception as error:
             raise UsageError(f"{file.id}, seed {seed}: its run broke: {error_line(error)}") from error

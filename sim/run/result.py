@@ -1,9 +1,12 @@
 """A judged run: its trace, the verdict of every invariant, and unmet expectations."""
 
+from typing import TypeVar
+
 import msgspec
 
 from trunkline.core.events import Trace
 from trunkline.sim.invariants import Status, Verdict, Violation
+from trunkline.sim.run.culprits import Culprit, find_culprits
 from trunkline.sim.run.expectations import UnmetExpectation
 
 
@@ -13,6 +16,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     trace: Trace
     verdicts: tuple[Verdict, ...]
     unmet: tuple[UnmetExpectation, ...] = ()
+    #: where it went wrong, of a run with a defect and of nothing else: only that has a sound twin
+    culprits: tuple[Culprit, ...] = ()
 
     @property
     def violations(self) -> tuple[Violation, ...]:
@@ -50,3 +55,12 @@ class RunResult(Run, frozen=True, kw_only=True):
     timer_events: int
     virtual_seconds: float
     commits: int
+
+
+R = TypeVar("R", bound=Run)
+
+
+def with_culprits(run: R, sound: Run) -> R:
+    """The run with what went wrong first. `sound`: the same scenario under the same seed without the defect."""
+    culprits = find_culprits(run.trace.events, sound.trace.events, run.violations)
+    return msgspec.structs.replace(run, culprits=culprits)

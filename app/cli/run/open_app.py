@@ -14,6 +14,7 @@ from trunkline.core.config.files.problems import nearest
 from trunkline.core.errors import UsageError
 from trunkline.sim import ScenarioFile, find_scenarios, run_scenario, scenario_home
 from trunkline.sim.plugins import Toolbox
+from trunkline.sim.run.result import with_culprits
 from trunkline.sim.scenario.discovery import scenario_path
 
 #: fast enough to show the violation of the tour within five seconds
@@ -62,7 +63,8 @@ def _tour_report(file: ScenarioFile) -> int:
     """Print the tour. Exit code 0 when the defect is caught and the sound gateway holds, as they should."""
     story = file.scenario.story.strip().split("\n")
     print_lines(f"{file.scenario.title}  ({file.scenario.source})", "", *story, "")
-    defective, sound = run_scenario(file, bugs=file.scenario.bugs), run_scenario(file)
+    sound = run_scenario(file)
+    defective = with_culprits(run_scenario(file, bugs=file.scenario.bugs), sound)
     print_lines("With the reported defect:", *report_lines(defective))
     print_lines("", "Without it:", *report_lines(sound))
     return 0 if sound.holds and not defective.holds else 1

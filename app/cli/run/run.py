@@ -24,7 +24,7 @@ from trunkline.app.cli.options import Flag, Many, Selection, check_at_least, che
 from trunkline.app.report.summary import report_lines, run_line, summary
 from trunkline.app.runs.known_defects import KnownDefect, known_defects
 from trunkline.app.runs.model import DeclaredDefect, Run, RunJob, declared_defects
-from trunkline.app.runs.scenario_source import load
+from trunkline.app.runs.scenario_source import load, play
 from trunkline.app.terminal.output import discard_output, print_lines, progress_bar
 from trunkline.app.text.cells import aligned, clean, count
 from trunkline.core.errors import UsageError
@@ -318,7 +318,7 @@ def _run(job: RunJob, wire: "WireRuns | None", pipe: TracePipe | None) -> tuple[
     """Play a job; on the wire with the differences from virtual time."""
     watch, differs = None if pipe is None else pipe.write, list[str]()
     if wire is None:
-        run = run_scenario(job.file, seed=job.seed, bugs=job.bugs, watch=watch)
+        run = play(job.file, seed=job.seed, bugs=job.bugs, watch=watch)
     else:
         run, differs = wire.run(job, watch)
     if pipe is not None:

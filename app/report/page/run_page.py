@@ -20,7 +20,7 @@ from trunkline.app.report.summary import EXPECTATIONS, LINES, report_lines, shor
 from trunkline.app.runs.model import Run, UnmetExpectation
 from trunkline.app.text.cells import clean, count, seconds
 from trunkline.app.text.fact import Fact
-from trunkline.app.view.explain.explanation import event_line, explain, reproduction
+from trunkline.app.view.explain.explanation import culprit_facts, event_line, explain, reproduction
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.rows.lanes import STOPS, TimelineLanes
 from trunkline.app.view.timeline.timeline import Timeline
@@ -76,13 +76,14 @@ class _Excerpt:
     def tree(self) -> dict[str, object]:
         """The JSON of the page. Each part may add to the facts and to what is left out."""
         view, holds = self.view, holds_fact(self.view)
+        known = (*culprit_facts(view), *run_facts(view))
         return {
             "trunkline_page": _VERSION,
             "scenario": self._text(view.header.scenario),
             "title": self._text(view.header.title or view.header.scenario),
             "verdict": self._text(holds.text),
             "tone": "warn" if view.run.trace.cut and view.run.holds else holds.tone,
-            "run": [self._fact(fact) for fact in run_facts(view) if fact.label not in ("repro", "title")],
+            "run": [self._fact(fact) for fact in known if fact.label not in ("repro", "title")],
             "repro": self._text(reproduction(view.header, view.events)),
             "violations": list(map(self._violation, self._violations, self._paths)),
             "unmet": [{**self._accused(unmet), "line": unmet.line} for unmet in view.unmet[:EXPECTATIONS]],

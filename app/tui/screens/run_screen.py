@@ -213,6 +213,10 @@ class RunScreen(ListKeys, AppActions, Screen[None]):
     def action_first_violation(self) -> None:
         self._move_to(self.workspace.first_violation, "no invariant is broken in this run")
 
+    def action_culprit(self) -> None:
+        failure = "no culprit is known: it takes a run with a defect that breaks something"
+        self._move_to(self.workspace.next_on_trail, failure)
+
     def action_twin(self) -> None:
         self._move_to(self.workspace.twin, "this event has no copy: n finds a violation")
 

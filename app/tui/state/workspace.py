@@ -464,6 +464,17 @@ class Workspace:
     def first_violation(self) -> bool:
         return self._go(next(iter(self.run.view.marks.stops), None))
 
+    def next_on_trail(self) -> bool:
+        """Move to the first culprit; from there to what it led to, one after another. False when there is none."""
+        culprits = self.run.view.culprits
+        if not culprits:
+            return False
+        trail = [
+            *(culprit.seq for culprit in culprits),
+            *(found.at for culprit in culprits for found in culprit.led_to),
+        ]
+        return self._go(next_around(sorted({*trail}), self.cursor, 1) if self.cursor in trail else culprits[0].seq)
+
     def twin(self) -> bool:
         """Move to the next copy of the thing under the cursor. False when it has none."""
         return self._go(self._twin())

@@ -1,13 +1,8 @@
-"""Compares two runs: which events both have, which only one has, and where they first diverge.
-
-Events are paired by subject (the id of their message, intent or delegation), kind and occurrence. Ids are the same in
-every run of a scenario, so a message keeps its pair however late it comes.
-"""
+"""Compares two runs: which events both have, which only one has, and where they first diverge."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from functools import cache
 from itertools import accumulate
 
 import msgspec
@@ -17,19 +12,11 @@ from trunkline.app.text.fact import Fact, Tone
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds.registry import describe
 from trunkline.app.view.wire_side.facts import gateway_name
-from trunkline.core.events import Body, Event
+from trunkline.core.events import Event
 from trunkline.core.values import Address
-from trunkline.sim.events import attach, script, world
+from trunkline.sim.events import script
+from trunkline.sim.index.pairs import differences, differs, pair_events
 from trunkline.sim.scenario.edit import BRANCH
-
-#: subject of an event without ids: the first of these fields that its body has
-_NAMES = ("original_id", "key", "session_key", "name", "fault", "phase", "bug", "hand", "webhook", "channel", "why")
-#: fields whose differences mean nothing: times, and numbers assigned by platforms and stores
-_NUMBERS = frozenset(
-    ("provider_id", "message_id", "original_id", "retry_at", "until", "at", "token", "owner", "retry_in", "before")
-)
-#: starts of a gateway that is not ours: where it is installed and how long it took are no differences
-_STARTS = (attach.GatewayLaunched, attach.GatewayReady)
 
 
 class DiffMark(StrEnum):
@@ -98,7 +85,7 @@ class Diff:
 
 def _rows(ours: RunView, theirs: RunView) -> list[DiffRow]:
     """Pair the events and merge both runs, in the order of A; events of B alone keep their place in B."""
-    pairs = _pairs(ours.events, theirs.events)
+    pairs = pair_events(ours.events, theirs.events)
     paired = set(pairs)
     broken_a, broken_b = _broken(ours), _broken(theirs)
     rows: list[DiffRow] = []
@@ -121,44 +108,6 @@ def _rows(ours: RunView, theirs: RunView) -> list[DiffRow]:
     return rows
 
 
-def _pairs(ours: Sequence[Event], theirs: Sequence[Event]) -> list[int]:
-    """For each event of A the seq of its pair in B; 0: none."""
-    waiting: dict[tuple[str, type[Body]], list[int]] = {}
-    for event in reversed(theirs):
-        waiting.setdefault(_subject(event), []).append(event.seq)
-    found: list[int] = []
-    for event in ours:
-        left = waiting.get(_subject(event))
-        found.append(left.pop() if left else 0)
-    return found
-
-
-def _subject(event: Event) -> tuple[str, type[Body]]:
-    """The subject of an event, and its kind."""
-    body = event.body
-    name = event.intent or event.delegation or event.turn or event.inbound or event.binding
-    if name is None:
-        name = f"{event.node}/{_name(body)}"
-    return name, type(body)
-
-
-def _name(body: Body) -> str:
-    if isinstance(body, world.WorldPlace | world.ThreadOpened):
-        return "/".join(body.address.lane)
-    return next((str(value) for name in _NAMES if (value := getattr(body, name, None)) is not None), "")
-
-
-def differs(ours: Body, theirs: Body) -> bool:
-    """Whether two events differ, apart from times and assigned numbers."""
-    return ours != theirs and bool(differences(ours, theirs))
-
-
-def differences(ours: Body, theirs: Body) -> list[tuple[str, object, object]]:
-    """The fields that differ, with their values in A and in B."""
-    pairs = ((name, getattr(ours, name), getattr(theirs, name)) for name in _compared(type(ours)))
-    return [pair for pair in pairs if pair[1] != pair[2]]
-
-
 def _broken(view: RunView) -> dict[int, frozenset[str]]:
     """For each event the invariants whose violation it proves."""
     found: dict[int, set[str]] = {}
@@ -178,14 +127,6 @@ def _stops(marks: Sequence[DiffMark]) -> list[int]:
             found.append(index)
         before = mark
     return found
-
-
-@cache
-def _compared(kind: type[Body]) -> tuple[str, ...]:
-    """The fields of a kind that are compared."""
-    if issubclass(kind, _STARTS):
-        return ("number",)
-    return tuple(name for name in kind.__struct_fields__ if name not in _NUMBERS)
 
 
 #: meaning of the marks

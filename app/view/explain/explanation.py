@@ -21,6 +21,7 @@ from trunkline.core.events import Body, Event, RunEnded, TraceHeader, actions, d
 from trunkline.sim.events import processes, wire, world
 from trunkline.sim.events.attach import GatewayAttached
 from trunkline.sim.invariants.base import Status, Violation
+from trunkline.sim.run.culprits import Culprit, Divergence
 
 # The recorded facts about an event: about the message, route or delegation that it belongs to.
 #
@@ -264,7 +265,9 @@ def explain(view: RunView, seq: int) -> Explanation:
     violations = tuple(view.marks.of(seq))
     path = _judged(view, event, violations) if violations else _path(view, view.causes.path(seq), ())
     said = (*_verdicts(view, event), *facts_of(view, event))
-    lines = [*path, *repro, *said] if violations else [*said, *path, *repro]
+    # Also at a step that led to something: there one asks what it should have been.
+    blamed = culprit_facts(view) if violations or any(culprit.seq == seq for culprit in view.culprits) else ()
+    lines = [*blamed, *path, *repro, *said] if violations else [*blamed, *said, *path, *repro]
     found = [f"{name} {value}" for name in _IDS if (value := getattr(event, name))]
     where = f"{event.node} process {event.generation}" if event.generation else event.node
     lines.append(Fact("recorded", f"by {where}  {'  '.join(found)}".rstrip(), tone=Tone.DIM))
@@ -300,6 +303,25 @@ def path_of(view: RunView, violation: Violation) -> Iterator[Fact]:
     """The causal path of a violation, from its root cause to the last evidence, with where it went wrong marked."""
     last = violation.evidence[-1] if violation.evidence else violation.at
     return _path(view, _wrong_path(view, last, violation), [violation])
+
+
+def culprit_facts(view: RunView) -> Iterator[Fact]:
+    """The steps that went wrong first, each beside what the sound run has instead, and what they led to."""
+    for culprit in view.culprits:
+        if culprit.seq > view.last:
+            continue
+        event, sound = view.event(culprit.seq), culprit.sound
+        again = len(culprit.steps) - 1
+        more = f", and {count(again, 'more step')} like it" if again else ""
+        how = "nothing followed it: this" if culprit.divergence is Divergence.MISSING else "it"
+        mark = f"✗ {how} led to {' '.join(culprit.invariants)}{more}"
+        yield Fact("culprit", _step_text(view, event), event.seq, Tone.BAD, mark=mark)
+        there = "no such step" if sound is None else _step_text(view, sound).partition(" ")[2]
+        yield Fact("sound run", there, event.seq, Tone.GOOD)
+
+
+def _step_text(view: RunView, event: Event) -> str:
+    return f"#{event.seq} {seconds(event.at)} {describe(view, event)}"
 
 
 def _judged(view: RunView, event: Event, violations: Sequence[Violation]) -> Iterator[Fact]:
@@ -347,18 +369,37 @@ def _path(view: RunView, path: Sequence[int], violations: Sequence[Violation]) -
     blamed = {violation.blamed for violation in violations if violation.blamed}
     wrong = {violation.first_wrong for violation in violations if violation.first_wrong}
     kept = {*blamed, *path[-1:]}
+    culprit, strike = _strike(view, violations)
     shown = [seq for seq in path if seq in kept or view.event(seq).kind not in _SILENT]
+    if strike and shown and strike not in shown:
+        shown = sorted([*shown, strike])
     for number, seq in enumerate(shown, 1):
         event = view.event(seq)
-        text = f"{number} #{seq} {seconds(event.at)} {describe(view, event)}"
-        tone, mark = (Tone.PLAIN, "✓") if blamed and seq <= min(blamed) else (Tone.WARN if blamed else Tone.PLAIN, "")
-        if seq in wrong:
-            own = [violation for violation in violations if violation.first_wrong == seq]
+        text = f"{number} {_step_text(view, event)}"
+        # What comes after the culprit is never right, and of what nothing followed only the last step is.
+        right = blamed and seq <= (strike or min(blamed))
+        tone, mark = (Tone.PLAIN, "✓") if right else (Tone.WARN if blamed else Tone.PLAIN, "")
+        own = [violation for violation in violations if violation.first_wrong == seq]
+        if culprit is not None and seq == strike and culprit.divergence is not Divergence.MISSING:
+            tone, mark = Tone.BAD, "✗ culprit"
+        elif seq in wrong and culprit is not None:
+            mark = f"breaks {' '.join(dict.fromkeys(violation.invariant for violation in own))}"
+        elif seq in wrong:
             tone, mark = Tone.BAD, f"✗ first wrong step{_of(own, violations)}"
         yield Fact("path" if number == 1 else "", text, seq, tone, mark=mark)
         for violation in violations:
             if violation.missing_after == seq:
                 yield absence_fact(violation, _of([violation], violations))
+
+
+def _strike(view: RunView, violations: Sequence[Violation]) -> tuple[Culprit | None, int]:
+    """The culprit of these violations, and its step that led to them; none and 0: there is none, or it comes later."""
+    broken = {(violation.invariant, violation.at) for violation in violations}
+    for culprit in view.culprits:
+        steps = [found.step for found in culprit.led_to if (found.invariant, found.at) in broken]
+        if steps and min(steps) <= view.last:
+            return culprit, min(steps)
+    return None, 0
 
 
 def _of(own: Sequence[Violation], shown: Sequence[Violation]) -> str:

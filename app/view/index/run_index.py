@@ -70,6 +70,7 @@ class RunView(Projection):
         self._run: Run | None = None
         self.header = run.trace.header
         self.unmet = run.unmet
+        self.culprits = run.culprits
         self.verdicts: tuple[Verdict, ...] = ()
         #: all events; the list only grows
         self.events: list[Event] = []

@@ -54,7 +54,10 @@ def verdict_chip(view: RunView, seq: int) -> StatusChip:
         return StatusChip(text=text, tone=Tone.BAD, hint=f"first #{view.marks.stops[0]}", short=short)
     ahead = len(view.marks.violations)
     if ahead:
-        return StatusChip(text=f"{count(ahead, 'violation')} ahead", tone=Tone.WARN, hint="n jumps there")
+        # From the culprit on it has gone wrong, although nobody sees it yet.
+        gone_wrong = any(culprit.seq <= seq for culprit in view.culprits)
+        tone = Tone.BAD if gone_wrong else Tone.WARN
+        return StatusChip(text=f"{count(ahead, 'violation')} ahead", tone=tone, hint="n jumps there")
     if view.unmet and view.run.not_exercised == len(view.unmet):
         return StatusChip(text="✗ not exercised", tone=Tone.BAD)
     if view.unmet:

@@ -36,6 +36,8 @@ from trunkline.sim.index.projection import on
 MOST_PLACES = GAP_MAX - LABEL_EDGES
 MOST_HANDS = HAND_GAP_MIN + HAND_GAP_MAX - LABEL_EDGES + 1
 MOST_WIDTHS = WantedWidths(MOST_PLACES, MOST_HANDS)
+#: tag of a culprit
+CAUSE = "cause"
 #: drawn rows that are cached
 KEPT = 50_000
 
@@ -152,6 +154,8 @@ class Timeline(VisibleRows, GrowingView):
         self.lanes = lanes
         self.unfolded = unfolded
         self._builder = RowBuilder(view, lanes)
+        #: steps that have a row, whatever they are
+        self._culprits = {step for culprit in view.culprits for step in culprit.steps}
         #: the violations, the lanes and the groups of copies that rows were drawn for
         self._drawn_for = (0, -1)
         self._groups: object = None
@@ -162,7 +166,7 @@ class Timeline(VisibleRows, GrowingView):
     def take_event(self, event: Event) -> None:
         """List the row of an event, if it has one. The lanes have grown already."""
         super().take_event(event)
-        if self.unfolded or has_row(self._builder, event):
+        if self.unfolded or event.seq in self._culprits or has_row(self._builder, event):
             if is_arrow(event) and self.wish != MOST_WIDTHS:
                 self.list_row(row_or_label(self._builder, event))
             else:
@@ -219,6 +223,9 @@ class Timeline(VisibleRows, GrowingView):
             row = row_or_label(self._builder, self.view.event(seq))
             mirror, mirror_seq = ("", 0) if self.unfolded else self._mirror(seq)
             bracket = self._brackets.of(seq)
+            if seq in self._culprits:
+                look = Look.ALARM if row.look is Look.INTERNAL else row.look
+                row = msgspec.structs.replace(row, look=look, tags=(CAUSE,))
             if mirror or bracket:
                 row = msgspec.structs.replace(row, mirror=mirror, mirror_seq=mirror_seq, bracket=bracket)
             self._made[seq] = row

@@ -17,7 +17,7 @@ from trunkline.app.tui.theme import FILLED, Palette
 from trunkline.app.tui.widgets.row_list import Canvas, RowList
 from trunkline.app.view.rows import lanes
 from trunkline.app.view.timeline.status_line import timeline_hints
-from trunkline.app.view.timeline.timeline import VisibleRows
+from trunkline.app.view.timeline.timeline import CAUSE, VisibleRows
 
 # Draws one row of the timeline between its lanes: a dot with words, or an arrow with its message.
 
@@ -398,6 +398,6 @@ class Swimlane(RowList):
         canvas.put(x, row.bracket, palette.bad)
 
     def _tag_style(self, row: lanes.TimelineRow, tag: str) -> Style:
-        if tag == "!!":
-            return self.palette.fill_warn
+        if tag in ("!!", CAUSE):
+            return self.palette.fill_warn if tag == "!!" else self.palette.bad + Style(bold=True)
         return self.palette.look(row.look) + Style(bold=True, italic=False)
