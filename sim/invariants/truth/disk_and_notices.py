@@ -179,9 +179,9 @@ class NobodyWaitsInSilence(Checker, symptoms=("lost",)):
 
     #: answer -> the outcome by which it waits until its place is opened
     _waits: dict[str, Event] = {}
-    #: message -> its place; place -> the end of the last turn about a message from there
+    #: message -> its place; place -> the ends of the turns about messages from there
     _places: dict[str, Lane] = {}
-    _turns: dict[Lane, Event] = {}
+    _turns: dict[Lane, list[Event]] = {}
     #: notice or end of a turn -> its time on the wall clock, by which a notice is too old
     _walls: dict[int, float] = {}
 
@@ -189,7 +189,8 @@ class NobodyWaitsInSilence(Checker, symptoms=("lost",)):
         if isinstance(body, TurnEnded):
             place = self._places.pop(event.inbound or "", None)
             if place is not None:
-                self._turns[place], self._walls[event.seq] = event, self.run.heartbeats.wall(event)
+                self._turns.setdefault(place, []).append(event)
+                self._walls[event.seq] = self.run.heartbeats.wall(event)
         elif body.work is WorkKind.MESSAGE and body.origin is not None:
             self._places[event.inbound or ""] = body.origin.lane
 
@@ -275,9 +276,10 @@ class NobodyWaitsInSilence(Checker, symptoms=("lost",)):
         repeatable = name.endswith(NOTICE_SUFFIX) and not name.endswith(AGAIN_SUFFIX) and not notice.vouched
         if limits is None or not limits.repeats_notices or not isinstance(end, delivery.IntentSettled):
             return
-        turn, repeat = self._turns.get(notice.lane), f"{name}{AGAIN_SUFFIX}"
+        repeat, later = f"{name}{AGAIN_SUFFIX}", self._turns.get(notice.lane, [])
         ended_badly = end.state in (*_NOTHING, IntentState.UNKNOWN) and end.reason not in _NO_WAY
-        if not repeatable or notice.accepts or not ended_badly or turn is None or turn.seq < notice.settled[-1].seq:
+        turn = next((turn for turn in later if turn.seq > notice.settled[-1].seq), None)
+        if not repeatable or notice.accepts or not ended_badly or turn is None:
             return
         if self._walls[turn.seq] - self._walls[notice.prepared.seq] >= limits.max_age:
             return
