@@ -119,8 +119,6 @@ class Turns:
         A first run and a later one are runs; a turn that every allowed run has ended with its process is given up.
         """
         most, serves = self._ctx.config.turns.max_attempts, turn.work.serves
-        if turn.work.kind is WorkKind.MESSAGE and turn.work.place is not None:
-            await self._unheard.repeat(turn.work.place, turn.cause)
         given_up = turn.excess(most) is not None
         end_or_run = self._give_up if given_up else self._run
 
@@ -170,6 +168,7 @@ class Turns:
         started = ctx.events.record(body, cause, inbound=work.id, turn=work.turn, delegation=delegation)
         with turn.hold as hold:
             hold.cause = started
+            await self._repeat_notices(work, started)
             reply = await self._ask_agent(work, session, started, again=attempt > 1)
             if work.serves is not None:
                 result = None if reply.answer is None else reply.answer.as_result
@@ -202,6 +201,7 @@ class Turns:
             # Nobody waits for a discarded report.
             turn.hold.release(cause)
             return
+        await self._repeat_notices(work, cause)
         row = None
         if turn.excess(ctx.config.turns.max_attempts) == 0:
             # Hooks run on the notice too. If a hook ends the process, the next process sends no notice.
@@ -212,6 +212,10 @@ class Turns:
         with turn.hold as hold:
             hold.cause = cause
             await self._store_end(work, turn.session, _TurnEnd(ended=ended, row=row, reason=Reason.RUNS_NOTICE), cause)
+
+    async def _repeat_notices(self, work: Work, cause: int) -> None:
+        if work.kind is WorkKind.MESSAGE and work.place is not None:
+            await self._unheard.repeat(work.place, cause)
 
     async def _begin_callback(self, work: Work, cause: int) -> Work | None:
         """Put a report into the hands of its agent; returns its work with the whole text of the result.

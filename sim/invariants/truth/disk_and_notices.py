@@ -179,19 +179,20 @@ class NobodyWaitsInSilence(Checker, symptoms=("lost",)):
 
     #: answer -> the outcome by which it waits until its place is opened
     _waits: dict[str, Event] = {}
-    #: message -> its place; place -> the end of the last turn about a message from there
-    _places: dict[str, Lane] = {}
-    _turns: dict[Lane, Event] = {}
+    #: message -> its place, and the start of its turn; place -> the starts and ends of the turns about such messages
+    _begun: dict[str, tuple[Lane, int]] = {}
+    _turns: dict[Lane, list[tuple[int, Event]]] = {}
     #: notice or end of a turn -> its time on the wall clock, by which a notice is too old
     _walls: dict[int, float] = {}
 
     def on_turn(self, event: Event, body: TurnStarted | TurnEnded) -> None:
-        if isinstance(body, TurnEnded):
-            place = self._places.pop(event.inbound or "", None)
-            if place is not None:
-                self._turns[place], self._walls[event.seq] = event, self.run.heartbeats.wall(event)
-        elif body.work is WorkKind.MESSAGE and body.origin is not None:
-            self._places[event.inbound or ""] = body.origin.lane
+        name = event.inbound or ""
+        if isinstance(body, TurnEnded) and name in self._begun:
+            place, start = self._begun.pop(name)
+            self._turns.setdefault(place, []).append((start, event))
+            self._walls[event.seq] = self.run.heartbeats.wall(event)
+        elif isinstance(body, TurnStarted) and body.work is WorkKind.MESSAGE and body.origin is not None:
+            self._begun[name] = body.origin.lane, event.seq
 
     def on_ended(self, event: Event, body: delivery.AttemptEnded) -> None:
         if body.reason is Reason.PLACE_CLOSED and body.decision == "retry":
@@ -275,9 +276,10 @@ class NobodyWaitsInSilence(Checker, symptoms=("lost",)):
         repeatable = name.endswith(NOTICE_SUFFIX) and not name.endswith(AGAIN_SUFFIX) and not notice.vouched
         if limits is None or not limits.repeats_notices or not isinstance(end, delivery.IntentSettled):
             return
-        turn, repeat = self._turns.get(notice.lane), f"{name}{AGAIN_SUFFIX}"
+        repeat, later = f"{name}{AGAIN_SUFFIX}", self._turns.get(notice.lane, [])
         ended_badly = end.state in (*_NOTHING, IntentState.UNKNOWN) and end.reason not in _NO_WAY
-        if not repeatable or notice.accepts or not ended_badly or turn is None or turn.seq < notice.settled[-1].seq:
+        turn = next((turn for start, turn in later if start > notice.settled[-1].seq), None)
+        if not repeatable or notice.accepts or not ended_badly or turn is None:
             return
         if self._walls[turn.seq] - self._walls[notice.prepared.seq] >= limits.max_age:
             return
