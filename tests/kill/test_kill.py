@@ -12,7 +12,7 @@ from tests.support.scale import scaled
 from trunkline import Idempotency
 
 #: kills of a gateway whose platform has keys; after each of the others there is more to wait for
-KILLS = scaled(220, 40)
+KILLS = scaled(220, 60)
 FEWER = scaled(60, 16)
 SEED = 4
 

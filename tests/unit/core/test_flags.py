@@ -3,6 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
+from tests.support.for_each import for_each
 from trunkline.core.config.base import Flag, Model
 
 #: what YAML 1.1, pydantic or people take for true
@@ -14,8 +15,8 @@ class Policy(Model):
     maybe: Flag | None = None
 
 
-@pytest.mark.parametrize("slip", SLIPS, ids=repr)
-@pytest.mark.parametrize("field", ["is_open", "maybe"])
+@for_each("slip", SLIPS, ids=repr)
+@for_each("field", ["is_open", "maybe"])
 def test_a_flag_is_opened_by_true_alone(field: str, slip: object) -> None:
     assert getattr(Policy.model_validate({field: True}), field) is True
     with pytest.raises(ValidationError):

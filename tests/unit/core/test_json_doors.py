@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.for_each import for_each
 from trunkline.core.agents.openai.agent import arguments_of
 from trunkline.core.agents.openai.answer import AnswerReader
 from trunkline.core.agents.program.messages import AnswerMessage, CallMessage, Malformed
@@ -59,8 +60,8 @@ TEXTS: dict[str, Callable[[str], Any]] = {
 }
 
 
-@pytest.mark.parametrize("door", TEXTS)
-@pytest.mark.parametrize(
+@for_each("door", TEXTS)
+@for_each(
     ("escaped", "text"),
     [
         (r"cut \ud83d", "cut ?"),
@@ -136,8 +137,8 @@ IDS: dict[str, Callable[[str], str]] = {
 }
 
 
-@pytest.mark.parametrize("door", IDS)
-@pytest.mark.parametrize("id_", ["a\0b", "a\x1b[2J", "a\nb", "\x7f", "\x85", "\u2028", "cut \ud83d"])
+@for_each("door", IDS)
+@for_each("id_", ["a\0b", "a\x1b[2J", "a\nb", "\x7f", "\x85", "\u2028", "cut \ud83d"])
 def test_an_id_with_control_characters_or_half_of_one_is_refused_in_the_same_words(door: str, id_: str) -> None:
     assert "has half a character, or a control character such as NUL or a line end" in IDS[door](id_)
 

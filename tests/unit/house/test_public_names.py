@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 import trunkline
+from tests.support.for_each import for_each
 from tests.support.house_figures import begins_badly
 from tests.support.sources import source_of
 
@@ -25,7 +26,7 @@ def test_what_is_imported_at_run_time_is_what_type_checkers_see() -> None:
     assert sorted(trunkline.__all__) == sorted(trunkline._HOME_OF)
 
 
-@pytest.mark.parametrize("name", trunkline.__all__)
+@for_each("name", trunkline.__all__)
 def test_a_public_name_is_there(name: str) -> None:
     value = getattr(trunkline, name)
     assert value is getattr(trunkline, name)

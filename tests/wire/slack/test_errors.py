@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.for_each import for_each
 from trunkline.core.adapters.slack.web import of_code, of_response
 from trunkline.core.errors import (
     Ambiguous,
@@ -15,7 +16,7 @@ from trunkline.core.errors import (
 )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("code", "kind"),
     [
         ("internal_error", Ambiguous),
@@ -43,7 +44,7 @@ def test_a_code_means_one_thing(code: str, kind: type[PlatformError]) -> None:
     assert "\x1b" not in str(error)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("status", "data", "kind"),
     [
         (200, {"ok": False, "error": "is_archived"}, PlaceArchived),

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.support.for_each import for_each
 from tests.support.own_names import own_names
 from trunkline.core.adapters.discord.payloads import ChannelData, InteractionData, MessageData
 from trunkline.core.adapters.discord.receiving.stream import envelope_of, press_of
@@ -393,7 +394,7 @@ def effect(platform: str, update: Any, path: str, value: object) -> str:
     return BOTH if place and person else PLACE if place else PERSON if person else ""
 
 
-@pytest.mark.parametrize(("platform", "kind"), TABLE, ids=lambda word: word)
+@for_each(("platform", "kind"), TABLE, ids=lambda word: word)
 def test_each_field_of_place_and_person_is_read_or_has_its_reason(platform: str, kind: str) -> None:
     wrong = []
     for path, (value, expected, *why) in TABLE[platform, kind].items():
