@@ -38,7 +38,7 @@ def test_a_violation_is_explained_and_can_be_run_again(trunkline):
     code, out, _ = trunkline("run", B001, "--bug", "announce-busy-twice")
     assert code == 1
     assert "✗ D2 One announcement per hand run" in out
-    for word in ("expected", "actual", "path", "first wrong step"):
+    for word in ("culprit", "sound run", "expected", "actual", "path", "← culprit"):
         assert word in out
     repro = next(line for line in out.splitlines() if line.strip().startswith("repro"))
     command = repro.split("trunkline ", 1)[1].split()
@@ -105,7 +105,8 @@ def test_a_trace_is_written_and_replayed(trunkline, tmp_path):
     assert trace.header.bugs == ("hand-announces-too",)
     code, replayed, _ = trunkline("replay", path, "--plain")
     assert code == 1
-    block = ran.split("  ✗ expectation missed")[0].splitlines()[1:]
+    # A recording has no sound twin, so no culprit.
+    block = ran.split("  ✗ expectation missed")[0].splitlines()[3:]
     assert replayed.splitlines()[1 : 1 + len(block)] == block
 
 

@@ -78,7 +78,7 @@ def test_the_scenario_of_the_how_to_holds_and_catches_its_bug(twice: Path) -> No
 def test_the_report_of_the_how_to_shows_both_violations() -> None:
     report = docs.how_to_report()
     assert report.startswith("```\n✗ twice ") and "violated: D1 D4" in report
-    assert report.count("← first wrong step") == 2
+    assert report.count("← culprit") == 2
     assert report.endswith("\n```\n")
 
 
