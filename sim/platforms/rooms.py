@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, Protocol
 
 from trunkline.core.action_catalogue import Action
+from trunkline.core.declared import filled
 from trunkline.core.errors import PlatformError
 from trunkline.core.events import Recorder
 from trunkline.core.values import Address, ChatKind, Transport
@@ -69,14 +70,7 @@ class Room:
         return self.accounts[0] if self.kind is ChatKind.DIRECT else ""
 
     def address(self, account: str) -> Address:
-        return Address(
-            channel=self.channel,
-            account=account,
-            kind=self.kind,
-            conversation=self.conversation,
-            thread=self.thread,
-            parent=self.parent,
-        )
+        return filled(Address, self, account=account)
 
 
 def resolve(answer: asyncio.Future[Any], what: Any) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import anyio
 
+from trunkline.core.declared import filled
 from trunkline.core.errors import ConfigError
 from trunkline.core.events import Event, Trace, TraceHeader, base, heartbeat
 from trunkline.core.events.gateway import InboundReceived
@@ -315,12 +316,4 @@ def result_of(file: ScenarioFile, header: TraceHeader, played: PlayedRun) -> Run
     if file.strict and all(verdict.status is Status.NOT_EXERCISED for verdict in verdicts):
         summary, line = "not exercised: nothing happened that an invariant is about", file.line_of(("script",))
         unmet += (UnmetExpectation(summary=summary, line=line, not_exercised=True),)
-    return RunResult(
-        trace=Trace(header=header, events=played.events),
-        verdicts=verdicts,
-        unmet=unmet,
-        steps=played.steps,
-        timer_events=played.timer_events,
-        virtual_seconds=played.virtual_seconds,
-        commits=played.commits,
-    )
+    return filled(RunResult, played, trace=Trace(header=header, events=played.events), verdicts=verdicts, unmet=unmet)

@@ -22,6 +22,7 @@ from trunkline.core.adapters.factory import make_adapter
 from trunkline.core.adapters.own_names import OwnNames
 from trunkline.core.adapters.port import AdapterHost, PlatformAdapter, TakesWebhooks, WebhookCall
 from trunkline.core.channels import ChannelAdapter
+from trunkline.core.declared import filled
 from trunkline.core.errors import UsageError
 from trunkline.core.events import Event, EventSink, RunEnded
 from trunkline.core.events.adapters import AdapterConnected
@@ -188,14 +189,7 @@ def _newest(found: Sequence[tuple[_Call, T]]) -> T | None:
 
 
 def _joined(request: SendRequest | ActionRequest, text: str) -> WireAttempt:
-    return WireAttempt(
-        key=request.key,
-        intent=request.intent,
-        chunk=request.chunk,
-        attempt=request.attempt,
-        text=request.text if text and text in (request.text, request.html) else None,
-        cause=request.cause,
-    )
+    return filled(WireAttempt, request, text=request.text if text and text in (request.text, request.html) else None)
 
 
 #: seconds that processes have to close their connections at the end of a run
