@@ -44,7 +44,6 @@ class FuzzPlan(msgspec.Struct, frozen=True, kw_only=True):
     corpus: Path
 
     def command(self, seed: int) -> str:
-        """The command for a seed."""
         options = "".join(f" --bug {bug}" for bug in self.bugs) + (f" --focus {self.focus}" if self.focus else "")
         return f"trunkline fuzz --seeds {seed}..{seed}{options}"
 

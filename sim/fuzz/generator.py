@@ -86,7 +86,6 @@ def platform_of(place: str) -> str:
 
 
 def make_world(seed: int, hot: frozenset[str]) -> Ground:
-    """The world of a seed."""
     draws = Draws(seed, "world", hot)
     people: list[str] = draws.some(PEOPLE, 3, 1)
     weights = {name: draws.weight(name, _WEIGHTS.get(name, 1)) for name in IDS}

@@ -55,7 +55,6 @@ class ModelAnswers:
         self._numbers: dict[int, int] = {}
 
     def ask(self, turn: ModelTurn) -> None:
-        """The model is asked."""
         self._numbers[turn.event.seq] = len(self.turns)
         self.turns.append(turn)
 

@@ -119,8 +119,6 @@ class CallFacts:
 
 
 class RunCalls(Projection):
-    """The calls of a run."""
-
     _calls: dict[Lane, CallFacts] = {}
     #: intent -> the fallback by which it goes to a second channel
     second: dict[str, delivery.Fallback] = {}

@@ -50,7 +50,6 @@ class MarkedQuestion:
 
     @property
     def place(self) -> Address:
-        """The place of the question."""
         return self.body.address
 
     @property

@@ -60,7 +60,6 @@ class Noninterference(Checker, symptoms=("leaked",)):
             self._marks.setdefault(word, _Mark()).answers.setdefault(delegation, event)
 
     def _found(self, text: str) -> list[tuple[str, _Mark]]:
-        """The marks in a text."""
         marks = self._marks
         return [(word, marks[word]) for word in dict.fromkeys(_WORD.findall(text)) if word in marks]
 
