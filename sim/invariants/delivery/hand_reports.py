@@ -47,14 +47,12 @@ class _Run:
 
 
 class EveryRunReports(Checker, symptoms=("lost",)):
-    """L2: each run of a hand is reported to its requester once, however it ended and however busy the requester was."""
+    """L2: Every hand run reports back.
 
-    title = "Every hand run reports back"
-    sentence = (
-        "A run that was dispatched leads, however it ends, to one callback turn of its requester, which begins within "
-        "a minute of the requester being idle, or to a message or a notice at its origin. What is posted in the run's "
-        "own thread only is also in the transcript of its requester."
-    )
+    A run that was dispatched leads, however it ends, to one callback turn of its requester, which begins within a
+    minute of the requester being idle, or to a message or a notice at its origin. What is posted in the run's own
+    thread only is also in the transcript of its requester.
+    """
 
     _runs: dict[str, _Run] = {}
     #: callback work -> its run

@@ -32,18 +32,16 @@ class _Mark:
 
 
 class Noninterference(Checker, symptoms=("leaked",)):
-    """C1: what a hand returned is seen only where it was asked for.
+    """C1: Results reach nobody else.
+
+    No word that only a hand's result has is seen in another conversation, or gets into another session, than those for
+    which the hand worked, unless an agent sends it there on purpose.
 
     Texts are compared by their marks: words of an answer that nothing else in the scenario says. The index is asked
     once for each word that people see or agents get after the first answer, so the cost is that of reading the run.
     """
 
-    title = "Results reach nobody else"
     evidence = EvidenceKind.MISPLACED
-    sentence = (
-        "No word that only a hand's result has is seen in another conversation, or gets into another session, than "
-        "those for which the hand worked, unless an agent sends it there on purpose."
-    )
 
     _marks: dict[str, _Mark] = {}
     _leaked: set[str] = set()
@@ -181,14 +179,13 @@ class Noninterference(Checker, symptoms=("leaked",)):
 
 
 class ReasoningUnseen(Checker, symptoms=("leaked",)):
-    """C9: the reasoning of agents is for nobody."""
+    """C9: Reasoning is for nobody.
 
-    title = "Reasoning is for nobody"
+    No word that only stands between the reasoning tags of what agents want said is seen by people, gets into a
+    transcript, or to an agent as a result.
+    """
+
     evidence = EvidenceKind.MISPLACED
-    sentence = (
-        "No word that only stands between the reasoning tags of what agents want said is seen by people, gets into a "
-        "transcript, or to an agent as a result."
-    )
 
     #: word -> the event that an agent thought it
     _thought: dict[str, Event] = {}
@@ -215,17 +212,15 @@ class ReasoningUnseen(Checker, symptoms=("leaked",)):
 
 
 class ClosedIsClosed(Checker, symptoms=("leaked",)):
-    """T3: a result stays in its bound conversation where the configuration says so.
+    """T3: Fail closed is closed.
+
+    Where the configuration has no fallback for bound work, no word of its result is seen outside its bound
+    conversation, also in notices, unless an agent or a hook sends it there on purpose, or a person says it.
 
     Costs nothing before bound work has ended on such a channel, and then one look-up for each word that people see.
     """
 
-    title = "Fail closed is closed"
     evidence = EvidenceKind.MISPLACED
-    sentence = (
-        "Where the configuration has no fallback for bound work, no word of its result is seen outside its bound "
-        "conversation, also in notices, unless an agent or a hook sends it there on purpose, or a person says it."
-    )
 
     #: word -> the delegation that returned it, and its answer
     _words: dict[str, tuple[str, Event]] = {}

@@ -159,13 +159,12 @@ _NEWEST = 5
 
 
 class NothingLostInSilence(WholeRunChecker):
-    """X4: each question is answered, or its asker gets a notice."""
+    """X4: Nothing is lost in silence.
 
-    title = "Nothing is lost in silence"
-    sentence = (
-        "Each question ends: it is answered, or its asker gets a notice in its place, within the patience of the run "
-        "after the last of the question, a restart and a fault."
-    )
+    Each question ends: it is answered, or its asker gets a notice in its place, within the patience of the run after
+    the last of the question, a restart and a fault.
+    """
+
     only_at_the_end = "judged at the end: an answer may still come, and a restart or a fault begins the wait again"
 
     #: the last event so far
@@ -330,13 +329,12 @@ def was_taken_up(wire: RunWireSide, question: MarkedQuestion, before: int) -> bo
 
 
 class NothingUnasked(WholeRunChecker):
-    """X6: nothing is said that nobody asked for."""
+    """X6: Nothing unasked.
 
-    title = "Nothing unasked"
-    sentence = (
-        "Each message of the gateway answers a question of the run, notifies an asker of what became of one, or is "
-        "among the texts that its profile names; no turn that nobody asked for is shown."
-    )
+    Each message of the gateway answers a question of the run, notifies an asker of what became of one, or is among the
+    texts that its profile names; no turn that nobody asked for is shown.
+    """
+
     only_at_the_end = "judged at the end: a message may still be edited into an answer"
 
     def on_accepted(self, _event: Event, _body: WireAccepted) -> None:
