@@ -3,9 +3,10 @@
 import asyncio
 import hashlib
 import zlib
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Protocol
+
+import msgspec
 
 from trunkline.core.action_catalogue import Action
 from trunkline.core.declared import filled
@@ -45,8 +46,7 @@ class WorldPort(Protocol):
     def name_message(self, place: Address, message_id: str, name: str) -> None: ...
 
 
-@dataclass(slots=True, kw_only=True)
-class Room:
+class Room(msgspec.Struct, kw_only=True):
     """A conversation or thread on the platform: its ids are the platform's own."""
 
     channel: str
@@ -61,7 +61,7 @@ class Room:
     #: its name on the platform; `name` is its name in scenario files
     title: str = ""
     #: accounts that left it
-    left: set[str] = field(default_factory=set[str])
+    left: set[str] = set()
     #: archived, and the gateway may not reopen it
     locked: bool = False
 

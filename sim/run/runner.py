@@ -7,10 +7,10 @@ everything must come to rest within a bound. Same scenario, seed and bugs give t
 import asyncio
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import anyio
+import msgspec
 
 from trunkline.core.declared import filled
 from trunkline.core.errors import ConfigError
@@ -218,8 +218,7 @@ class ScenarioRun:
 Prepare = Callable[[World, GatewayProcess], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlayedRun:
+class PlayedRun(msgspec.Struct, frozen=True, kw_only=True):
     """A finished run: its events, and the judge that watched it."""
 
     events: tuple[Event, ...]

@@ -1,6 +1,6 @@
 """The requester of a hand gets the result: L2."""
 
-from dataclasses import dataclass, field
+import msgspec
 
 from trunkline.core.events import Event, bindings, delivery, gateway, hands, leases
 from trunkline.core.reasons import Reason
@@ -22,15 +22,14 @@ _QUIET = {
 }
 
 
-@dataclass(slots=True)
-class _Run:
+class _Run(msgspec.Struct):
     """A run of a hand, from its dispatch until its result is reported."""
 
     accepted: Event
     planned: Event | None = None
     #: the callback that was stored, and its turns so far
     callback: Event | None = None
-    turns: list[Event] = field(default_factory=list[Event])
+    turns: list[Event] = []
     #: the end of its callback turn
     read: Event | None = None
     #: reported to the requester, in that turn or by a message at the origin

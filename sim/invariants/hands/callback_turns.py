@@ -1,6 +1,6 @@
 """Results as agents really get them, and turns that follow from each other come to an end: C2, C7, C8, C10."""
 
-from dataclasses import dataclass, field
+import msgspec
 
 from trunkline.core.events import Event, gateway
 from trunkline.core.states.delegation import HandOutcome
@@ -177,11 +177,10 @@ class WholeResult(Checker, symptoms=("forgot",)):
         self.accuse(event, summary, f"{outcome.value}: {of}", *run.answers, run.finished, shown=shown)
 
 
-@dataclass(slots=True)
-class _Talk:
+class _Talk(msgspec.Struct):
     """The turns of a session that bots have started one after the other, by the messages of these."""
 
-    turns: dict[str, Event] = field(default_factory=dict[str, Event])
+    turns: dict[str, Event] = {}
     last: float = 0.0
 
 

@@ -1,6 +1,6 @@
 """Where results are delivered, and whether that is known: C3, C4."""
 
-from dataclasses import dataclass
+import msgspec
 
 from trunkline.core.channels import rules_for
 from trunkline.core.events import Event, delivery, gateway, hands
@@ -89,8 +89,7 @@ _OF_HANDS = (hands.DelegationAccepted, hands.CallbackChanged, AgentDelegated)
 _ON_ITS_WAY = 1.0
 
 
-@dataclass(slots=True)
-class _Report:
+class _Report(msgspec.Struct):
     """How far the report of one delegation has come."""
 
     changed: Event

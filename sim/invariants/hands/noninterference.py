@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from trunkline.core.events import Event, gateway
 from trunkline.core.events.delivery import MirrorAppended
@@ -17,16 +18,15 @@ _WORD = re.compile(r"\w{4,}")
 _ANSWERS = (hands.HandAnswered, hands.WorkerAnswered)
 
 
-@dataclass(slots=True)
-class _Mark:
+class _Mark(msgspec.Struct):
     """A word that only certain results have, and who else may know it by now."""
 
     #: delegation -> its answer
-    answers: dict[str, Event] = field(default_factory=dict[str, Event])
+    answers: dict[str, Event] = {}
     #: where a person said it, or an agent sent it on purpose
-    places: set[Lane] = field(default_factory=set[Lane])
+    places: set[Lane] = set()
     #: sessions of such places
-    sessions: set[str] = field(default_factory=set[str])
+    sessions: set[str] = set()
     #: a person said it
     said: bool = False
 

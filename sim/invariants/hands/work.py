@@ -1,6 +1,6 @@
 """An accepted delegation is worked on, and its first answer counts: C5, C6."""
 
-from dataclasses import dataclass
+import msgspec
 
 from trunkline.core.events import Event
 from trunkline.core.events.hands import AnswerTurnedAway, DelegationAccepted, DelegationFinished, DelegationIgnored
@@ -14,8 +14,7 @@ from trunkline.sim.invariants.base import Checker, cited
 _ENOUGH = 200
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
+class _Call(msgspec.Struct, frozen=True):
     """A call of the delegation tool, whatever process made it."""
 
     turn: str

@@ -2,7 +2,6 @@
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -25,8 +24,7 @@ _TASK_OF = ".task"
 _CHANNEL = re.escape("{channel}")
 
 
-@dataclass(slots=True)
-class _Decision:
+class _Decision(msgspec.Struct):
     """A decision of the gateway, and the configuration of that time."""
 
     event: Event
@@ -35,19 +33,17 @@ class _Decision:
     settings: world.AgentContexts
 
 
-@dataclass(slots=True)
-class _Turn:
+class _Turn(msgspec.Struct):
     """A turn and the conversations that it works in, according to the people who wrote."""
 
     agent: str
     work: WorkKind
     #: none: it works nowhere
     places: tuple[Address, ...]
-    decisions: list[_Decision] = field(default_factory=list[_Decision])
+    decisions: list[_Decision] = []
 
 
-@dataclass(slots=True, kw_only=True)
-class _Crossing:
+class _Crossing(msgspec.Struct, kw_only=True):
     """A crossing: what people see outside of the conversation of its turn."""
 
     facts: IntentFacts

@@ -3,8 +3,9 @@
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import accumulate, combinations
+
+import msgspec
 
 from trunkline.core.events import Body, Event
 from trunkline.core.values import Address
@@ -84,8 +85,7 @@ def _shows(message: BotMessage, question: str) -> bool:
     return message.deleted is None and any(mark.question == question for mark in message.marks)
 
 
-@dataclass(frozen=True, slots=True)
-class _Copy:
+class _Copy(msgspec.Struct, frozen=True):
     """A message that answers a question: since when, and until when; None: it does at the end."""
 
     message: BotMessage

@@ -1,8 +1,9 @@
 """The outcome of each question, and turns that nobody asked for: X4 and X6."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice
+
+import msgspec
 
 from trunkline.core.events import Body, Event
 from trunkline.core.values import ChatKind
@@ -21,8 +22,7 @@ from trunkline.sim.invariants.wire_side.base import ANYTHING, WholeRunChecker, m
 _MOST = 6
 
 
-@dataclass(frozen=True, slots=True)
-class LostWay:
+class LostWay(msgspec.Struct, frozen=True):
     """The way of a question, in the order of a turn. `end`: events from there on do not count."""
 
     wire: RunWireSide

@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from contextvars import copy_context
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -100,14 +99,13 @@ _Lane = tuple[str, str, str, str]
 T = TypeVar("T")
 
 
-@dataclass(slots=True, eq=False)
-class _Call:
+class _Call(msgspec.Struct, eq=False):
     lane: _Lane
     #: what was asked for; of a thread that is opened, its title
     about: SendRequest | ActionRequest | str
     #: of a thread that is opened: its key
     key: str = ""
-    process: Node | None = field(default_factory=NODE.get)
+    process: Node | None = msgspec.field(default_factory=NODE.get)
     returned: bool = False
 
     @property
