@@ -14,6 +14,7 @@ from trunkline.core.bindings.completion_router import RouterDecision, resolve_de
 from trunkline.core.calendar.cron import next_fire
 from trunkline.core.channels import rules_for
 from trunkline.core.config import GatewayConfig, HandsConfig
+from trunkline.core.declared import filled
 from trunkline.core.delivery.answers import AnswerFacts, decide_answer
 from trunkline.core.delivery.policy import DeliveryDecision, after_attempt, before_attempt
 from trunkline.core.delivery.recovery import RecoveryDecision, recover
@@ -102,17 +103,8 @@ def route_decided(route: RouteDecision, reply: ReplyPlan, config: GatewayConfig)
     A thread that will be opened on the message has its own session.
     """
     key = route.key if reply.open_on is None else place_key(route.agent, reply.address, config)
-    return RouteDecided(
-        agent=route.agent,
-        session_key=config_key(key, config),
-        matched_by=route.matched_by,
-        binding=route.binding,
-        candidates=route.candidates,
-        others=route.others,
-        scope=route.scope,
-        revision=route.revision,
-        reply_to=reply.address,
-        reply_reason=reply.reason,
+    return filled(
+        RouteDecided, route, session_key=config_key(key, config), reply_to=reply.address, reply_reason=reply.reason
     )
 
 

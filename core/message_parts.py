@@ -81,7 +81,6 @@ _BY_TYPE = {"image": MediaKind.PICTURE, "video": MediaKind.VIDEO, "audio": Media
 class _Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="part", gc=False):
     @property
     def words(self) -> str:
-        """The part in words."""
         raise NotImplementedError
 
 

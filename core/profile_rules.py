@@ -79,7 +79,6 @@ _known: dict[str, ProfileRules] = {OURS.name: OURS}
 
 
 def profile_rules(profile: Profile) -> ProfileRules:
-    """The rules of a profile."""
     found = _known.get(profile)
     if found is None:
         module, name = _SHIPPED[profile]

@@ -38,7 +38,7 @@ def _reason_groups() -> Iterator[tuple[str, list[Reason]]]:
             if codes:
                 yield title, codes
             title, codes = stripped.removeprefix("# "), []
-        elif found := re.match(r'([A-Z_]+) = [("]', stripped):
+        elif found := re.match(r'([A-Z_]+) = [("a]', stripped):
             codes.append(Reason[found[1]])
     yield title, codes
 
@@ -166,9 +166,9 @@ def _fields(body: type[msgspec.Struct]) -> str:
 
 @functools.cache
 def _constructed() -> frozenset[str]:
-    """The names that are called in the modules which record events."""
+    """The names that are called, or filled, in the modules which record events."""
     source = "".join(path.read_text("utf-8") for package in ("core", "sim") for path in modules(package))
-    return frozenset(re.findall(r"(?<!class )\b(\w+)\(", source))
+    return frozenset(re.findall(r"(?:\bfilled\(\s*(?:\w+\.)?|(?<!class )\b(?=\w+\())(\w+)", source))
 
 
 def _rows(bodies: Iterable[type[Body]]) -> Iterator[tuple[str, str, str]]:

@@ -9,6 +9,7 @@ import msgspec
 from trunkline.app.attach.cells import CellRecord, FinishedTry, gateway_given_up
 from trunkline.app.report.summary import report_lines
 from trunkline.app.text.cells import clean, count, shell_words
+from trunkline.core.declared import filled
 from trunkline.sim.attach.doctor import Checkup
 from trunkline.sim.attach.tries import MIN_TRIES, JudgedTry, over_tries
 from trunkline.sim.invariants import Status
@@ -46,14 +47,7 @@ def breaches_of(finished: Sequence[FinishedTry]) -> tuple[TryBreach, ...]:
     """The invariants that the tries of a cell violate, in the order of the catalogue."""
     tries = [JudgedTry(verdicts=judged.run.verdicts, whole=not judged.missed) for judged in finished]
     found = [
-        TryBreach(
-            id=verdict.id,
-            title=verdict.title,
-            sentence=verdict.sentence,
-            times=verdict.times,
-            tries=verdict.judged,
-            first=finished[verdict.violated[0]],
-        )
+        filled(TryBreach, verdict, tries=verdict.judged, first=finished[verdict.violated[0]])
         for verdict in over_tries(tries)
         if verdict.violated
     ]

@@ -90,10 +90,7 @@ def attach_scenarios(*paths: Path, options: Annotated[AttachOptions, Parameter(n
     The gateway gets nothing but addresses and tokens. Exit code: 0 all hold, 1 violated, 2 wrong usage or file, a
     gateway could not be run, or nothing was exercised.
 
-    Parameters
-    ----------
-    paths:
-        Scenario files or folders; by default those for gateways that come with Trunkline.
+    :param paths: Scenario files or folders; by default those for gateways that come with Trunkline.
     """
     if options.list:
         print_lines(*profile_lines([examined(name)[0] for name in shipped_profiles()]))
@@ -262,12 +259,8 @@ def doctor(profile: str, /, *, install: Path | None = None) -> int:
 
     Exit code: 0 it can be attached, 2 something is missing.
 
-    Parameters
-    ----------
-    profile:
-        The name of a profile, or the path of a profile file.
-    install:
-        Where the gateway is installed, instead of `.gateways/NAME` in the clone.
+    :param profile: The name of a profile, or the path of a profile file.
+    :param install: Where the gateway is installed, instead of `.gateways/NAME` in the clone.
     """
     found, _ = examined(profile, install)
     print_lines(*checkup_lines(found))

@@ -62,10 +62,7 @@ _PACKAGES = ("faker", "textual")
 def browse(*paths: Path, plugins: PluginOptions = DEFAULT_PLUGINS, looks: LooksOptions = DEFAULT_LOOKS) -> int:
     """Open the app: choose a scenario, run it, step through it.
 
-    Parameters
-    ----------
-    paths:
-        Scenario files or folders; by default the scenarios that come with Trunkline.
+    :param paths: Scenario files or folders; by default the scenarios that come with Trunkline.
     """
     from trunkline.app.cli.run.open_app import open_app
 

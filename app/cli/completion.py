@@ -10,13 +10,9 @@ from trunkline.core.errors import UsageError
 def print_completion(shell: Literal["bash", "zsh", "fish"], /, *, install: Flag = False) -> int:
     """Print or install the script by which a shell completes commands.
 
-    Parameters
-    ----------
-    shell:
-        The shell.
-    install:
-        Write the script where the shell looks for it, instead of printing it; for bash and zsh also the line in
-        `~/.bashrc` or `~/.zshrc` that loads it.
+    :param shell: The shell.
+    :param install: Write the script where the shell looks for it, instead of printing it; for bash and zsh also the
+        line in `~/.bashrc` or `~/.zshrc` that loads it.
     """
     from trunkline.app.cli.commands import app
 

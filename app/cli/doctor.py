@@ -15,12 +15,8 @@ def examine(*, config: Path | None = None, state: Path | None = None, json: Json
     whose its token is, each model whether it takes the key. Nothing is written, and no secret is shown. Exit code: 0
     fine, perhaps with warnings; 1 something failed; 2 wrong usage.
 
-    Parameters
-    ----------
-    config:
-        The configuration file. Without one, what `trunkline serve` has by default is checked.
-    state:
-        Folder of the store and the token, as for `trunkline serve`.
+    :param config: The configuration file. Without one, what `trunkline serve` has by default is checked.
+    :param state: Folder of the store and the token, as for `trunkline serve`.
     """
     if config is not None and not config.is_file():
         raise UsageError(f"{config} is no file: name a configuration, such as one that `trunkline init` has written")

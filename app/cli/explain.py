@@ -78,10 +78,8 @@ def inbound(
 ) -> int:
     """Explain where an inbound message belongs: agent, session, reply address, and why each route rule won or lost.
 
-    Parameters
-    ----------
-    near:
-        With more than 100 route rules, show only those related to the message, as a running gateway records them.
+    :param near: With more than 100 route rules, show only those related to the message, as a running gateway records
+        them.
     """
     answer = decide_inbound(question, config.load(), near=near)
     return _print(explain.inbound_facts(answer), explain.inbound_json(answer), json=json)
@@ -103,22 +101,13 @@ def send(
 ) -> int:
     """Explain where a message to a target would go: the place, the session that remembers it, and the steps to both.
 
-    Parameters
-    ----------
-    target:
-        A target, as agents and clients write it, e.g. `user:U1` or `channel:C1`.
-    channel:
-        The platform, e.g. `slack`.
-    account:
-        The account that sends; by default the configured one.
-    thread:
-        Id of the thread or topic.
-    reply_to:
-        Id of the message that this one replies to.
-    kind:
-        What a directory lookup says the target is.
-    agent:
-        The agent that sends; by default the default agent.
+    :param target: A target, as agents and clients write it, e.g. `user:U1` or `channel:C1`.
+    :param channel: The platform, e.g. `slack`.
+    :param account: The account that sends; by default the configured one.
+    :param thread: Id of the thread or topic.
+    :param reply_to: Id of the message that this one replies to.
+    :param kind: What a directory lookup says the target is.
+    :param agent: The agent that sends; by default the default agent.
     """
     question = OutboundQuestion(
         agent=agent or "",
@@ -158,10 +147,7 @@ def prompts(
 def key(text: Annotated[str, Parameter(allow_leading_hyphen=False)], /, *, json: Json = False) -> int:
     """Explain a session key: its parts, and its other spellings.
 
-    Parameters
-    ----------
-    text:
-        A key in any accepted form: Trunkline's own, or one of the upstream gateway.
+    :param text: A key in any accepted form: Trunkline's own, or one of the upstream gateway.
     """
     answer = read_any_key(text)
     return _print(explain.key_facts(answer), explain.key_json(answer), json=json)
@@ -178,14 +164,9 @@ def heartbeat(
 ) -> int:
     """Explain an agent's heartbeat: whether it would run, its next times, its target, and the agent's schedule.
 
-    Parameters
-    ----------
-    agent:
-        The agent; by default the default agent.
-    at:
-        A time such as `2026-11-23T09:00`, in the machine's time zone or with an offset; by default now.
-    last:
-        Where its session was last used, as `<channel>:<target>`; by default nowhere.
+    :param agent: The agent; by default the default agent.
+    :param at: A time such as `2026-11-23T09:00`, in the machine's time zone or with an offset; by default now.
+    :param last: Where its session was last used, as `<channel>:<target>`; by default nowhere.
     """
     env = system_env()
     time = env.now() if at is None else time_of(at, env.timezone)

@@ -41,11 +41,8 @@ def serve_fakes(
 
     Prints addresses, tokens and settings. Exit code: 0 ended by a signal, 2 wrong usage or file.
 
-    Parameters
-    ----------
-    world:
-        A file with `world`: people, platforms, rooms and accounts, as in a scenario file; and `script`, if somebody
-        acts by themselves. By default ana, ben and cem, and the rooms `ops` and `lobby`.
+    :param world: A file with `world`: people, platforms, rooms and accounts, as in a scenario file; and `script`, if
+        somebody acts by themselves. By default ana, ben and cem, and the rooms `ops` and `lobby`.
     """
     require_fakes("trunkline fakes")
     with loading():

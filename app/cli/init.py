@@ -72,16 +72,10 @@ def write_configuration(
     it is. Beside the file comes gateway.schema.json, by which editors complete and check it. Nothing is written before
     all answers are right.
 
-    Parameters
-    ----------
-    file:
-        The file.
-    yes:
-        Ask nothing: what no option says has its default.
-    force:
-        Overwrite a file that is there.
-    no_check:
-        Do not ask the platform about the token.
+    :param file: The file.
+    :param yes: Ask nothing: what no option says has its default.
+    :param force: Overwrite a file that is there.
+    :param no_check: Do not ask the platform about the token.
     """
     _check_target(file, force=force)
     with loading():

@@ -54,17 +54,11 @@ def write_scenario(
     Asks for the platform, what went wrong, and what was read where. The scenario holds on the sound gateway, and its
     `bugs` name a defect with this symptom. Nothing is written that does not show it.
 
-    Parameters
-    ----------
-    file:
-        The file.
-    recording:
-        Write down what is in a trace of `run --trace`, `serve --record` or `attach`; `-` reads standard input. The
-        scenario shows the same violation when it is played, or the error says what the trace lacks.
-    yes:
-        Ask nothing: what no option says has its default.
-    force:
-        Overwrite a file that is there.
+    :param file: The file.
+    :param recording: Write down what is in a trace of `run --trace`, `serve --record` or `attach`; `-` reads standard
+        input. The scenario shows the same violation when it is played, or the error says what the trace lacks.
+    :param yes: Ask nothing: what no option says has its default.
+    :param force: Overwrite a file that is there.
     """
     # Imported late, as below: help needs no simulator.
     from trunkline.sim.scenario import schema_text

@@ -54,24 +54,16 @@ def print_schema(
     The first three are for editors, the tools for the models that use them, and the protocol for those who write a
     program or a webhook that is an agent.
 
-    Parameters
-    ----------
-    which:
-        Which tools: `message`, or `hands` for the four with which an agent delegates.
-    tool:
-        Print the tools. A running gateway also leaves out what its adapters cannot do, and names the hands that it has.
-    config:
-        Gateway configuration as YAML or JSON, or a scenario, whose `gateway` section is used. Its channels are those
-        with settings and those that route rules name.
-    channel:
-        The channel that the agent works in.
-    account:
-        The account that the agent works with.
-    agent:
-        The agent that uses the tool; by default the default agent.
-    form:
-        The form in which a model's interface takes tools; `plain` is the schema of the parameters alone. By default
-        `openai`.
+    :param which: Which tools: `message`, or `hands` for the four with which an agent delegates.
+    :param tool: Print the tools. A running gateway also leaves out what its adapters cannot do, and names the hands
+        that it has.
+    :param config: Gateway configuration as YAML or JSON, or a scenario, whose `gateway` section is used. Its channels
+        are those with settings and those that route rules name.
+    :param channel: The channel that the agent works in.
+    :param account: The account that the agent works with.
+    :param agent: The agent that uses the tool; by default the default agent.
+    :param form: The form in which a model's interface takes tools; `plain` is the schema of the parameters alone. By
+        default `openai`.
     """
     tool_options = any(option is not None for option in (config, channel, account, agent, form))
     others = tool or which is not _Tool.MESSAGE or tool_options

@@ -18,12 +18,8 @@ def upgrade_scenarios(path: Path, *paths: Path) -> int:
     Comments, order and blanks stay. A file that cannot be strict stays as it is, and what has to be mended is printed.
     Exit code: 0 all files are strict now; 2 some have to be mended first.
 
-    Parameters
-    ----------
-    path:
-        A scenario file or a folder.
-    paths:
-        More of them.
+    :param path: A scenario file or a folder.
+    :param paths: More of them.
     """
     problems: list[str] = []
     changed = 0

@@ -8,8 +8,9 @@ from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from trunkline.app import gc_policy
 from trunkline.app.runs.model import RunJob
@@ -20,16 +21,14 @@ from trunkline.sim.explore.crash_plan import CrashTrial
 from trunkline.sim.plugins.toolbox import toolbox_of
 
 
-@dataclass(slots=True)
-class Finding:
+class Finding(msgspec.Struct):
     #: number of runs that show it; of a difference, number of intents
     times: int
     summary: str
     first: CrashRun
 
 
-@dataclass(slots=True, kw_only=True)
-class Exploration:
+class Exploration(msgspec.Struct, kw_only=True):
     file: ScenarioFile
     seed: int
     bugs: tuple[str, ...]
@@ -47,13 +46,13 @@ class Exploration:
     #: runs with a violation
     violated: int = 0
     #: crashes that happened, by kind: ``kill commit``, ``stop step``, ...
-    fired: Counter[str] = field(default_factory=Counter[str])
+    fired: Counter[str] = msgspec.field(default_factory=Counter[str])
     #: crashes during the recovery from another one
     inside: int = 0
     #: stops that another end of the process preceded
     overtaken: int = 0
     #: violations, by invariant or promise
-    breaches: dict[str, Finding] = field(default_factory=dict[str, Finding])
+    breaches: dict[str, Finding] = {}
     #: runs in which people see something else than without a crash
     different: Finding | None = None
 

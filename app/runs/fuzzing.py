@@ -8,7 +8,6 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
 from itertools import count as numbers
 from pathlib import Path
 
@@ -44,13 +43,11 @@ class FuzzPlan(msgspec.Struct, frozen=True, kw_only=True):
     corpus: Path
 
     def command(self, seed: int) -> str:
-        """The command for a seed."""
         options = "".join(f" --bug {bug}" for bug in self.bugs) + (f" --focus {self.focus}" if self.focus else "")
         return f"trunkline fuzz --seeds {seed}..{seed}{options}"
 
 
-@dataclass(slots=True, kw_only=True)
-class Cause:
+class Cause(msgspec.Struct, kw_only=True):
     """Findings of one kind and culprit."""
 
     finding: FuzzFinding
@@ -64,8 +61,7 @@ class Cause:
     minimal: bool = False
 
 
-@dataclass(slots=True, kw_only=True)
-class Campaign:
+class Campaign(msgspec.Struct, kw_only=True):
     """The counters and the causes so far."""
 
     plan: FuzzPlan
@@ -73,11 +69,11 @@ class Campaign:
     #: files of the corpus that were played
     replayed: int = 0
     #: events of all runs by kind, and in how many scenarios there was one
-    counts: Counter[str] = field(default_factory=Counter[str])
-    reached: Counter[str] = field(default_factory=Counter[str])
-    causes: dict[tuple[str, str], Cause] = field(default_factory=dict[tuple[str, str], Cause])
+    counts: Counter[str] = msgspec.field(default_factory=Counter[str])
+    reached: Counter[str] = msgspec.field(default_factory=Counter[str])
+    causes: dict[tuple[str, str], Cause] = {}
     #: files of the corpus that cannot be read
-    unread: list[str] = field(default_factory=list[str])
+    unread: list[str] = []
 
     def add(self, trial: Trial) -> list[FuzzFinding]:
         """Count a trial. Returns those of its findings that have a new cause."""

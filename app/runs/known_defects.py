@@ -2,9 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast, get_args
+
+import msgspec
 
 from trunkline.core.config.files.yaml_reader import parse, read_text
 from trunkline.sim import BUGS, find_scenarios, scenario_home
@@ -20,8 +21,7 @@ SYMPTOMS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownBy:
+class ShownBy(msgspec.Struct, frozen=True, kw_only=True):
     """A scenario that comes with Trunkline and shows a defect."""
 
     #: as commands take it, also where there is no clone
@@ -31,8 +31,7 @@ class ShownBy:
     source: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownDefect:
+class KnownDefect(msgspec.Struct, frozen=True, kw_only=True):
     bug: Bug
     shown_by: tuple[ShownBy, ...]
 

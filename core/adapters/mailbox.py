@@ -16,6 +16,7 @@ from trunkline.core.actions.features import Feature
 from trunkline.core.channels.account_adapter import AccountAdapter
 from trunkline.core.channels.registry import rules_for
 from trunkline.core.channels.rules import ChannelRules
+from trunkline.core.declared import filled
 from trunkline.core.env import Env
 from trunkline.core.errors import Ambiguous, Refused, StoreError
 from trunkline.core.records.bindings import Placement, PlaceState
@@ -91,19 +92,7 @@ class MailboxAdapter(AccountAdapter):
 
     async def send(self, request: values.SendRequest) -> values.Receipt:
         self.check_sendable(request)
-        message = MailboxMessage(
-            key=request.key,
-            intent=request.intent,
-            chunk=request.chunk,
-            address=request.address,
-            text=request.text,
-            media=request.media,
-            reply_to=request.reply_to,
-            poll=request.poll,
-            payload=request.payload,
-            parts=request.parts,
-            recipient=request.recipient,
-        )
+        message = filled(MailboxMessage, request)
         try:
             n = await self._store.write(
                 PostToMailbox(message=message, now=self._env.now()),

@@ -7,6 +7,7 @@ import msgspec
 from trunkline.core.agent import Turn
 from trunkline.core.agents.history import earlier_lines, lines_around, newest_lines
 from trunkline.core.agents.turn_limits import TurnLimits
+from trunkline.core.declared import filled
 from trunkline.core.message_parts import Part
 from trunkline.core.prompts import Prompt
 from trunkline.core.records.rows import CallbackFacts
@@ -76,20 +77,10 @@ class TurnDocument(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", 
 
 async def document_of(turn: Turn, limits: TurnLimits) -> TurnDocument:
     past, cut = await history_of(turn, limits.history.lines, limits.history.characters)
-    return TurnDocument(
-        id=turn.id,
-        again=turn.again,
-        agent=turn.agent,
+    return filled(
+        TurnDocument,
+        turn,
         session=SessionFacts(id=turn.session_id, key=turn.session_key),
-        work=turn.work,
-        text=turn.text,
-        parts=turn.parts,
-        for_model=turn.for_model,
-        peer=turn.peer,
-        asked_by=turn.asked_by,
-        place=turn.place,
-        callback=turn.callback,
-        prompts=turn.prompts,
         history=past,
         history_cut=cut,
         tools=(turn.message_tool(), *turn.hand_tools()) if limits.tools else (),

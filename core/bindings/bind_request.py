@@ -9,6 +9,7 @@ import msgspec
 
 from trunkline.core.bindings.conversation_match import place_of, same_place
 from trunkline.core.config import GatewayConfig, ThreadBindingsConfig
+from trunkline.core.declared import filled
 from trunkline.core.errors import BindingError, KeyFormatError, TargetError
 from trunkline.core.reasons import Reason
 from trunkline.core.records.bindings import ConversationRef, Placement, SessionBindingRecord, TargetKind
@@ -238,19 +239,15 @@ def record_of(
     max_age = settings.max_age if asked.max_age is None else asked.max_age
     if asked.ttl is not None:
         max_age = asked.ttl if max_age == 0 else min(max_age, asked.ttl)
-    return SessionBindingRecord(
+    return filled(
+        SessionBindingRecord,
+        asked,
         binding_id=binding,
-        target_session_key=asked.target_session_key,
-        target_kind=asked.target_kind,
         conversation=place,
         bound_at=now,
         last_activity_at=now,
         idle_timeout=settings.idle_timeout if asked.idle_timeout is None else asked.idle_timeout,
         max_age=max_age,
         bound_by=asked.by,
-        label=asked.label,
-        delegation=asked.delegation,
         owner=settings.owner,
-        request=asked.request,
-        metadata=asked.metadata,
     )

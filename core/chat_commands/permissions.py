@@ -68,7 +68,6 @@ def focus_reply(record: SessionBindingRecord) -> str:
 
 
 def unfocus_reply(records: Sequence[SessionBindingRecord]) -> str:
-    """The reply to ``/unfocus``."""
     if not records:
         return "This conversation is bound to no session."
     return "; ".join(f"The session {record.target_session_key} is left" for record in records) + "."

@@ -51,7 +51,6 @@ def tasks_named(rows: Sequence[DelegationRow], argument: str) -> tuple[Delegatio
 
 
 def tasks_reply(rows: Sequence[DelegationRow], now: float) -> str:
-    """The reply to ``/tasks``."""
     if not rows:
         return "Nothing is in progress here."
     return "\n".join(_line(row, now) for row in rows)

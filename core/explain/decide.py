@@ -11,6 +11,7 @@ from trunkline.core.channels import known_channels, nearest_channel, rules_for
 from trunkline.core.channels.rules import DEFAULT_ACCOUNT
 from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import Decisions, route_decided
+from trunkline.core.declared import filled
 from trunkline.core.errors import KeyFormatError, UsageError
 from trunkline.core.events.delivery import TargetResolved
 from trunkline.core.events.gateway import RouteDecided
@@ -164,13 +165,7 @@ def decide_send(question: OutboundQuestion, config: GatewayConfig) -> SendAnswer
     message = SendMessage(to=question.target, channel=question.channel, agent=question.agent or None, key="explain")
     question = msgspec.structs.replace(question, agent=choose_agent(message, config))
     route = config.rules[Decisions].resolve_outbound(question, config)
-    resolved = TargetResolved(
-        channel=route.channel,
-        target=question.target,
-        address=route.address,
-        session_key=config_key(route.key, config),
-        steps=route.steps,
-    )
+    resolved = filled(TargetResolved, route, target=question.target, session_key=config_key(route.key, config))
     return SendAnswer(
         profile=config.profile,
         question=question,

@@ -4,6 +4,7 @@ import hashlib
 
 import msgspec
 
+from trunkline.core.declared import filled
 from trunkline.core.records.origin import Origin
 from trunkline.core.records.rows import Work
 from trunkline.core.values import DelegationId, SessionId
@@ -20,21 +21,7 @@ def origin_of(work: Work, session: SessionId, now: float) -> Origin:
     """
     if work.origin is not None:
         return msgspec.structs.replace(work.origin, chain=work.chain)
-    return Origin(
-        agent=work.agent,
-        session_key=work.session_key,
-        session=session,
-        work=work.kind,
-        inbound=work.id,
-        turn=work.turn,
-        place=work.place,
-        reply_to=work.reply_to,
-        open_on=work.open_on,
-        asked_by=work.asked_by,
-        message_id=work.message_id,
-        at=now,
-        chain=work.chain,
-    )
+    return filled(Origin, work, session=session, work=work.kind, inbound=work.id, at=now)
 
 
 def delegation_id(work: Work, number: int) -> DelegationId:

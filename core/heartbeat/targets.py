@@ -69,7 +69,6 @@ class HeartbeatTarget(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def deliverable(self) -> bool:
-        """Whether there is a target."""
         return self.channel is not None
 
 

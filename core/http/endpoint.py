@@ -66,7 +66,8 @@ class Endpoint(msgspec.Struct, frozen=True):
     async def show_note(call: Call) -> Note:
 
     From then on the name `show_note` is the endpoint. The first line of the docstring is its summary, the rest its
-    description. `query`, `body` and `answer` are types that msgspec decodes, encodes and describes.
+    description; without a rest the line is both. `query`, `body` and `answer` are types that msgspec decodes, encodes
+    and describes.
     """
 
     method: str

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from trunkline.core.declared import filled
 from trunkline.core.events import Body, Event, actions, bindings, delivery, gateway, hands
 from trunkline.core.reasons import Reason
 from trunkline.core.records.bindings import Placement, SessionBindingRecord
@@ -51,17 +52,7 @@ def _event(at: float, body: Body, **ids: str | None) -> Event:
 
 def _session(session: PresentSession, now: float) -> Iterator[Event]:
     at = min((line.at for line in session.lines), default=now)
-    yield _event(
-        at,
-        gateway.SessionCreated(
-            agent=session.agent,
-            session_key=session.key,
-            session_id=session.id,
-            generation=session.generation,
-            address=session.address,
-            by=NODE,
-        ),
-    )
+    yield _event(at, filled(gateway.SessionCreated, session, session_key=session.key, session_id=session.id, by=NODE))
     latest = at
     for line in session.lines:
         latest = max(latest, line.at)
@@ -106,9 +97,7 @@ def _binding(record: SessionBindingRecord) -> Iterator[Event]:
 
 def _work(work: Work, session: SessionId, now: float) -> Iterator[Event]:
     if work.place is not None and work.message_id:
-        received = gateway.InboundReceived(
-            address=work.place, peer=work.peer, message_id=work.message_id, text=work.text
-        )
+        received = filled(gateway.InboundReceived, work, address=work.place)
         yield _event(now, received, inbound=work.id)
     yield _event(
         now, gateway.InboundAdmitted(work=work.kind, session_id=session, session_key=work.session_key), inbound=work.id

@@ -108,7 +108,6 @@ class _WakesOnce(Gateway):
         self._woken: dict[str, InboundReceipt] = {}
 
     async def wake(self, agent: str, text: str, cause: int | None = None, *, key: str | None = None) -> InboundReceipt:
-        """Wake an agent once."""
         if agent not in self._woken:
             self._woken[agent] = await super().wake(agent, text, cause, key=key)
         return self._woken[agent]

@@ -297,7 +297,6 @@ class _Prepares(Gateway):
         self._preparer.prepare = prepare_otherwise
 
     def text(self, _draft: IntentRow, text: str) -> str:
-        """The text that is prepared."""
         return text
 
     def prepared(self, row: IntentRow) -> IntentRow:

@@ -7,6 +7,7 @@ from typing import cast
 import anyio
 
 from trunkline.core.agent import Agent, Turn
+from trunkline.core.declared import filled
 from trunkline.core.records.rows import CallbackFacts
 from trunkline.core.values import WorkKind
 from trunkline.core.well_formed import describe, plain_text
@@ -65,16 +66,7 @@ class ScriptedAgent:
         return answer
 
     def _record_answer(self, turn: Turn, text: str | None, failed: str) -> None:
-        answered = AgentAnswered(
-            agent=turn.agent,
-            work=turn.work,
-            given=turn.text,
-            peer=turn.peer,
-            place=turn.place,
-            text=text,
-            failed=failed,
-            session_key=turn.session_key,
-        )
+        answered = filled(AgentAnswered, turn, given=turn.text, text=text, failed=failed)
         self._world.events.record(answered, turn=turn.id)
 
     async def _work(self, turn: Turn) -> str | None:
@@ -207,17 +199,10 @@ def given_of(turn: Turn) -> AgentGiven | None:
     if turn.work not in _RECORDED and not turn.prompt and not like_a_hand:
         return None
     callback = turn.callback
-    return AgentGiven(
-        agent=turn.agent,
-        session_id=turn.session_id,
-        session_key=turn.session_key,
-        work=turn.work,
-        peer=turn.peer,
-        asked_by=turn.asked_by,
-        place=turn.place,
-        text=turn.text,
+    return filled(
+        AgentGiven,
+        turn,
         prompts=tuple(GivenPrompt(kind=prompt.kind.value, text=prompt.text) for prompt in turn.prompts),
-        prompt=turn.prompt,
         hand="" if callback is None else callback.hand,
         outcome=None if callback is None else callback.outcome,
         label="" if callback is None else callback.label,

@@ -47,8 +47,6 @@ class Breach(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CrashRun(msgspec.Struct, frozen=True, kw_only=True):
-    """A run with its crashes."""
-
     crashes: tuple[CrashAt, ...]
     #: kills that lead to the same run as the first crash, which was not played for them
     same: tuple[CrashAt, ...] = ()

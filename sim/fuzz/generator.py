@@ -8,8 +8,9 @@ grammar names is besides drawn more often in some scenarios than in others.
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, cast
+
+import msgspec
 
 from trunkline.core.config import parse_duration
 from trunkline.core.errors import UsageError
@@ -38,8 +39,7 @@ _WEIGHTS = {"discord": 5, "telegram": 4, "matrix": 2, "slack": 2, "whatsapp": 2}
 _OFFERED = {"discord": "key", "matrix": "key"}
 
 
-@dataclass(slots=True, kw_only=True)
-class Ground:
+class Ground(msgspec.Struct, kw_only=True):
     """The names of a world, for the other areas of a scenario."""
 
     world: dict[str, Any]
@@ -48,13 +48,13 @@ class Ground:
     secrets: bool
     platforms: list[str]
     #: platform -> its accounts
-    accounts: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    accounts: dict[str, list[str]] = {}
     #: rooms, threads and direct conversations, in full
-    rooms: list[str] = field(default_factory=list[str])
-    threads: list[str] = field(default_factory=list[str])
-    direct: list[str] = field(default_factory=list[str])
+    rooms: list[str] = []
+    threads: list[str] = []
+    direct: list[str] = []
     #: person -> platform -> id
-    ids: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
+    ids: dict[str, dict[str, str]] = {}
 
     @property
     def places(self) -> list[str]:
@@ -86,7 +86,6 @@ def platform_of(place: str) -> str:
 
 
 def make_world(seed: int, hot: frozenset[str]) -> Ground:
-    """The world of a seed."""
     draws = Draws(seed, "world", hot)
     people: list[str] = draws.some(PEOPLE, 3, 1)
     weights = {name: draws.weight(name, _WEIGHTS.get(name, 1)) for name in IDS}

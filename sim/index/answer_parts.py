@@ -2,8 +2,9 @@
 
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
+
+import msgspec
 
 from trunkline.core.events import Event
 from trunkline.sim.events import model, wire
@@ -19,8 +20,7 @@ PART = 40
 _MISSING = 3
 
 
-@dataclass(slots=True)
-class ModelTurn:
+class ModelTurn(msgspec.Struct):
     """A request to the model that is no request beside a turn."""
 
     event: Event
@@ -55,7 +55,6 @@ class ModelAnswers:
         self._numbers: dict[int, int] = {}
 
     def ask(self, turn: ModelTurn) -> None:
-        """The model is asked."""
         self._numbers[turn.event.seq] = len(self.turns)
         self.turns.append(turn)
 

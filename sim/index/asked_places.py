@@ -2,9 +2,10 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from heapq import merge
 from itertools import groupby
+
+import msgspec
 
 _NEVER = float("inf")
 Lane = tuple[str, str, str, str]
@@ -54,13 +55,12 @@ class Peaks:
                     nodes += [(2 * at + 1, first + half, half), (2 * at, first, half)]
 
 
-@dataclass(slots=True)
-class _Row:
+class _Row(msgspec.Struct):
     """Questions in the order of their numbers: when each was asked, and a figure of each."""
 
-    numbers: list[int] = field(default_factory=list[int])
-    asked: list[int] = field(default_factory=list[int])
-    figures: Peaks = field(default_factory=Peaks)
+    numbers: list[int] = []
+    asked: list[int] = []
+    figures: Peaks = msgspec.field(default_factory=Peaks)
 
     def append(self, number: int, asked: int, figure: float) -> None:
         """Add a question."""

@@ -1,6 +1,6 @@
 """The facts of session bindings, and of fallbacks to other places and identities."""
 
-from dataclasses import dataclass
+import msgspec
 
 from trunkline.core.events import Event, bindings, delivery
 from trunkline.core.values import Address, ChatKind
@@ -10,8 +10,7 @@ from trunkline.sim.index.projection import Projection
 Lane = tuple[str, str, str, str]
 
 
-@dataclass(slots=True)
-class BindingFacts:
+class BindingFacts(msgspec.Struct):
     """A binding, as recorded so far."""
 
     id: str

@@ -4,9 +4,10 @@ import html
 import re
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
+
+import msgspec
 
 from trunkline.core.events import Event
 from trunkline.core.values import Address
@@ -50,8 +51,7 @@ def has_own_words(events: Sequence[Event]) -> bool:
     return any(map(questions_in, said)) and asks_no_model(events)
 
 
-@dataclass(frozen=True, slots=True)
-class ShownText:
+class ShownText(msgspec.Struct, frozen=True):
     """A text that a message shows from one event on."""
 
     event: Event
@@ -59,15 +59,14 @@ class ShownText:
     marks: tuple[AnswerMark, ...]
 
 
-@dataclass(slots=True)
-class BotMessage:
+class BotMessage(msgspec.Struct):
     """A message of the gateway."""
 
     address: Address
     message_id: str
     accepted: Event
     reply_to: str | None
-    texts: list[ShownText] = field(default_factory=list[ShownText])
+    texts: list[ShownText] = []
     #: the event that took it away
     deleted: Event | None = None
 

@@ -1,7 +1,8 @@
 """Delegations as the world knows them: who really called, what hands really did, and what agents really got."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+import msgspec
 
 from trunkline.core.errors import KeyFormatError
 from trunkline.core.events import Event
@@ -16,8 +17,7 @@ from trunkline.sim.index.projection import Projection
 _SUBAGENT = ":subagent:"
 
 
-@dataclass(slots=True)
-class HandRun:
+class HandRun(msgspec.Struct):
     """A delegation: the gateway's acceptance and end of it, and what the cast did."""
 
     id: str
@@ -25,15 +25,15 @@ class HandRun:
     #: the call of the agent; none if its process died before the call returned
     call: Event | None = None
     #: every time that a hand began, or a worker took the task
-    began: list[Event] = field(default_factory=list[Event])
+    began: list[Event] = []
     #: what a hand, or a worker with the right ticket, answered
-    answers: list[Event] = field(default_factory=list[Event])
+    answers: list[Event] = []
     #: answers of workers that have no right to answer it
-    strange: list[Event] = field(default_factory=list[Event])
+    strange: list[Event] = []
     #: the first result, as the gateway recorded it
     finished: Event | None = None
     #: the turns in which agents got its result
-    given: list[Event] = field(default_factory=list[Event])
+    given: list[Event] = []
 
     @property
     def asked(self) -> AgentDelegated | None:

@@ -1,7 +1,8 @@
 """Facts about one intent: its state, its lane, and what hooks and agents of the cast want of it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from trunkline.core.channels import rules_for
 from trunkline.core.delivery.notes import NOTICE_SUFFIX
@@ -15,8 +16,7 @@ from trunkline.sim.index.projection import Projection
 Lane = tuple[str, str, str, str]
 
 
-@dataclass(slots=True)
-class LaneFacts:
+class LaneFacts(msgspec.Struct):
     """An outbound lane: the intents of a conversation, strictly one after another."""
 
     lane: Lane
@@ -31,8 +31,7 @@ class LaneFacts:
     newest: tuple[int, int, Event] | None = None
 
 
-@dataclass(slots=True)
-class IntentFacts:
+class IntentFacts(msgspec.Struct):
     """An intent: its preparation, its accepts, and its state so far."""
 
     prepared: Event

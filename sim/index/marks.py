@@ -63,12 +63,10 @@ def nudged_mark(mark: str) -> str:
 
 
 def question_text(text: str, mark: str) -> str:
-    """The text of a question with its mark."""
     return f"{text} QZ{mark}"
 
 
 def answer_text(text: str, marks: Iterable[AnswerMark]) -> str:
-    """The text of an answer with its marks."""
     return " ".join([text, *(f"AZ{mark.question}-g{mark.generation}" for mark in marks)]).strip()
 
 

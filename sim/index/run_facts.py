@@ -1,7 +1,6 @@
 """The facts of a run so far that checkers share: intents, lanes, messages, sessions, delegations, places."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -104,8 +103,7 @@ def _matches(rule: gateway.RuleScopes, place: Address) -> bool:
     return rule.peer is None or fold(place.kind, rule.peer) in rooms
 
 
-@dataclass(slots=True)
-class CallFacts:
+class CallFacts(msgspec.Struct):
     """A call, with the seqs of its events."""
 
     address: Address
@@ -119,8 +117,6 @@ class CallFacts:
 
 
 class RunCalls(Projection):
-    """The calls of a run."""
-
     _calls: dict[Lane, CallFacts] = {}
     #: intent -> the fallback by which it goes to a second channel
     second: dict[str, delivery.Fallback] = {}

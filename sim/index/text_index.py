@@ -21,7 +21,6 @@ class TextIndex:
         self._found: dict[str, Sequence[int]] = {}
 
     def add(self, number: int, text: str) -> None:
-        """Add a text."""
         self.texts[number] = text
         for at in range(0, len(text) - PIECE + 1, PIECE):
             self._pieces.setdefault(text[at : at + PIECE], []).append(number)

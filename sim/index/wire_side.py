@@ -7,6 +7,8 @@ from heapq import merge
 from itertools import chain, islice
 from operator import attrgetter
 
+import msgspec
+
 from trunkline.core.events import Event
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind
@@ -26,8 +28,7 @@ INTERRUPTIONS = (processes.ProcessCrashed, processes.ProcessStopped, processes.P
 _seq, _number, _refused_at = attrgetter("seq"), attrgetter("number"), attrgetter("event.seq")
 
 
-@dataclass(slots=True)
-class MarkedQuestion:
+class MarkedQuestion(msgspec.Struct):
     """A message of a person with a mark."""
 
     mark: str
@@ -50,7 +51,6 @@ class MarkedQuestion:
 
     @property
     def place(self) -> Address:
-        """The place of the question."""
         return self.body.address
 
     @property
@@ -72,8 +72,7 @@ def near_place(place: Address) -> set[Near]:
     return {(place.channel, place.account, name) for name in ids if name is not None}
 
 
-@dataclass(frozen=True, slots=True)
-class RefusedCall:
+class RefusedCall(msgspec.Struct, frozen=True):
     """A request that the platform refused, and when the gateway has heard of it."""
 
     event: Event

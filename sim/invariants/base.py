@@ -192,14 +192,16 @@ _THEIR_KEYS = "not judged in profile {}: its keys and scopes follow rules of the
 
 
 class Checker(Projection):
-    """Base of all checkers: a subclass takes events and reports through `violate`. Its docstring begins with its id.
+    """Base of all checkers: a subclass takes events and reports through `violate`.
+
+    Its docstring begins with its id and its title, and goes on with its sentence.
 
     `symptoms`: what people notice where the promise is broken.
     """
 
     #: e.g. ``D2``, of a docstring that begins with ``D2:``; one that begins otherwise is a base of others, or says it
     id: ClassVar[str]
-    #: a few words, e.g. ``Once per intent``
+    #: a few words, e.g. ``Once per intent``; with the sentence of the docstring, or a value of the class
     title: ClassVar[str]
     #: the promise in one sentence
     sentence: ClassVar[str]
@@ -222,8 +224,12 @@ class Checker(Projection):
     def __init_subclass__(cls, *, symptoms: Sequence[Symptom] = (), **options: Any) -> None:
         super().__init_subclass__(**options)
         cls.symptoms = symptoms or cls.symptoms
-        if "id" not in vars(cls) and (named := _ID.match(vars(cls).get("__doc__") or "")):
+        doc = vars(cls).get("__doc__") or ""
+        if "id" not in vars(cls) and (named := _ID.match(doc)):
             cls.id = named[1]
+            title, _, sentence = doc[named.end() :].partition("\n\n")
+            if sentence and "title" not in vars(cls):
+                cls.title, cls.sentence = title.rstrip("."), " ".join(sentence.partition("\n\n")[0].split())
 
     def __init__(self, run: RunFacts) -> None:
         #: the facts of the run, up to and including the event that a handler gets

@@ -3,11 +3,13 @@
 import asyncio
 import hashlib
 import zlib
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Protocol
 
+import msgspec
+
 from trunkline.core.action_catalogue import Action
+from trunkline.core.declared import filled
 from trunkline.core.errors import PlatformError
 from trunkline.core.events import Recorder
 from trunkline.core.values import Address, ChatKind, Transport
@@ -44,8 +46,7 @@ class WorldPort(Protocol):
     def name_message(self, place: Address, message_id: str, name: str) -> None: ...
 
 
-@dataclass(slots=True, kw_only=True)
-class Room:
+class Room(msgspec.Struct, kw_only=True):
     """A conversation or thread on the platform: its ids are the platform's own."""
 
     channel: str
@@ -60,7 +61,7 @@ class Room:
     #: its name on the platform; `name` is its name in scenario files
     title: str = ""
     #: accounts that left it
-    left: set[str] = field(default_factory=set[str])
+    left: set[str] = set()
     #: archived, and the gateway may not reopen it
     locked: bool = False
 
@@ -69,14 +70,7 @@ class Room:
         return self.accounts[0] if self.kind is ChatKind.DIRECT else ""
 
     def address(self, account: str) -> Address:
-        return Address(
-            channel=self.channel,
-            account=account,
-            kind=self.kind,
-            conversation=self.conversation,
-            thread=self.thread,
-            parent=self.parent,
-        )
+        return filled(Address, self, account=account)
 
 
 def resolve(answer: asyncio.Future[Any], what: Any) -> None:

@@ -88,7 +88,6 @@ OURS = Toolbox()
 
 
 def toolbox_of(file: ScenarioFile) -> Toolbox:
-    """The toolbox of a scenario."""
     return file.names if isinstance(file.names, Toolbox) else OURS
 
 

@@ -6,7 +6,8 @@ the moment they are armed, for their duration.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+
+import msgspec
 
 from trunkline.core.action_catalogue import Action
 from trunkline.core.events import Body, EventLog, Recorder
@@ -41,8 +42,7 @@ _LASTING = ("boot", "connect", "mirror", "ready", "server")
 AT_ONCE = ("restart", "failover")
 
 
-@dataclass(slots=True)
-class ArmedFault:
+class ArmedFault(msgspec.Struct):
     """A fault of the script that has not run out."""
 
     fault: Fault

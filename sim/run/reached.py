@@ -1,7 +1,8 @@
 """The parts of a scenario that its run reaches: a fault that struck nothing, a rule that nobody used prove nothing."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from trunkline.core.config.files.problems import Path, dotted
 from trunkline.core.events import EventSink
@@ -11,8 +12,7 @@ from trunkline.sim.scenario.model.hands import HandRule, WorkerRule
 from trunkline.sim.scenario.model.scenario import AgentRule, Scenario
 
 
-@dataclass(slots=True)
-class _Part:
+class _Part(msgspec.Struct):
     """A part of a scenario that its run is to reach."""
 
     path: Path

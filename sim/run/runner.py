@@ -7,11 +7,12 @@ everything must come to rest within a bound. Same scenario, seed and bugs give t
 import asyncio
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import anyio
+import msgspec
 
+from trunkline.core.declared import filled
 from trunkline.core.errors import ConfigError
 from trunkline.core.events import Event, Trace, TraceHeader, base, heartbeat
 from trunkline.core.events.gateway import InboundReceived
@@ -217,8 +218,7 @@ class ScenarioRun:
 Prepare = Callable[[World, GatewayProcess], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlayedRun:
+class PlayedRun(msgspec.Struct, frozen=True, kw_only=True):
     """A finished run: its events, and the judge that watched it."""
 
     events: tuple[Event, ...]
@@ -315,12 +315,4 @@ def result_of(file: ScenarioFile, header: TraceHeader, played: PlayedRun) -> Run
     if file.strict and all(verdict.status is Status.NOT_EXERCISED for verdict in verdicts):
         summary, line = "not exercised: nothing happened that an invariant is about", file.line_of(("script",))
         unmet += (UnmetExpectation(summary=summary, line=line, not_exercised=True),)
-    return RunResult(
-        trace=Trace(header=header, events=played.events),
-        verdicts=verdicts,
-        unmet=unmet,
-        steps=played.steps,
-        timer_events=played.timer_events,
-        virtual_seconds=played.virtual_seconds,
-        commits=played.commits,
-    )
+    return filled(RunResult, played, trace=Trace(header=header, events=played.events), verdicts=verdicts, unmet=unmet)

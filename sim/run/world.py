@@ -12,6 +12,7 @@ from typing import Any
 
 from trunkline.core.config import GatewayConfig
 from trunkline.core.config.gateway import heartbeat_agents
+from trunkline.core.declared import filled
 from trunkline.core.errors import UnknownName
 from trunkline.core.events import Body, Event, EventLog, delivery, gateway, hands
 from trunkline.core.heartbeat.settings import heartbeat_of, zones_of
@@ -535,14 +536,11 @@ def limits_of(config: GatewayConfig, accounts: Sequence[tuple[str, str]] = ()) -
     """The limits of delivery, and where each agent may write."""
     delivery, ours = config.delivery, config.profile is Profile.TRUNKLINE
     chain = (config.turns.chain, config.turns.chain_pause)
-    return world.WorldLimits(
-        max_attempts=delivery.max_attempts,
-        max_age=delivery.max_age,
+    return filled(
+        world.WorldLimits,
+        delivery,
         mark=delivery.mark if delivery.ambiguous == "resend-marked" else None,
-        recovery_rate=delivery.recovery_rate,
-        lanes=delivery.lanes,
         backoff=max(delivery.backoff, default=None),
-        max_interrupted=delivery.max_interrupted,
         contexts=tuple([_contexts(agent.id, config) for agent in config.agents]) if ours else None,
         callback_prompt=bool(config.hands.prompt.strip()),
         hand_age=config.hands.limits.max_age,
@@ -553,8 +551,6 @@ def limits_of(config: GatewayConfig, accounts: Sequence[tuple[str, str]] = ()) -
         closed=tuple(dict.fromkeys(channel for channel, _ in accounts if _is_closed(config, channel))) if ours else (),
         notices=(delivery.failed_notice, delivery.doubt_notice, delivery.closed_notice) if ours else None,
         repeats_notices=True,
-        notice_in_room=delivery.notice_in_room,
-        max_text=delivery.max_text,
         config=config.model_dump_json(exclude_defaults=True, by_alias=True),
     )
 

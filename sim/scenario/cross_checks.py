@@ -5,8 +5,9 @@ if other fields are invalid. Unused hands and people are fine.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
+
+import msgspec
 
 from trunkline.core.action_catalogue import Action
 from trunkline.core.config.files.problems import Path, ProblemReport, advice, shown
@@ -272,8 +273,7 @@ _NAMED = (
 Fault = tuple[str, str] | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownNames:
+class KnownNames(msgspec.Struct, frozen=True, kw_only=True):
     """The names that a file may use; None: unknown, so not checked."""
 
     #: includes the threads that the gateway will open, see `world_of`

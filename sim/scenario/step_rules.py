@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from trunkline.core.config import parse_duration
 from trunkline.core.config.files.problems import Path, ProblemReport, shown
+from trunkline.sim.scenario.model.agent_actions import AgentAction
 
 #: what people do to messages
 PEOPLE_ACTIONS = ("react", "vote", "press", "edit", "unsend")
@@ -38,20 +39,7 @@ STEP_ACTIONS = (
     *("replay", "archive", "unarchive", "delete", "rotate", "webhook", "bind", "unbind", "fault", "note"),
 )
 #: actions of an agent: exactly one per item
-AGENT_ACTIONS = (
-    "think",
-    "pause",
-    "reply",
-    "send",
-    "act",
-    "delegate",
-    "cancel",
-    "check",
-    "fail",
-    "silent",
-    "plugin",
-    "nonsense",
-)
+AGENT_ACTIONS = tuple(AgentAction.model_fields)
 #: actions that end a turn
 _LAST = ("reply", "fail", "silent", "plugin", "nonsense")
 #: fields that are valid without a value: all defaults

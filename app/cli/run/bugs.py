@@ -21,13 +21,10 @@ LIST = Path(__file__).with_name("bugs.json")
 def print_bugs(*words: str, plugins: PluginOptions = DEFAULT_PLUGINS, json: bool = False) -> int:
     """List the bug switches: named defects that the simulated gateway can be given.
 
-    Parameters
-    ----------
-    words:
-        Only those with all of these words in what is known about them: name, defect, invariants, public reports,
-        scenarios, plug-in, what people notice (`twice`, `lost`, `late`, `wrong place`, `leaked`, `forgot`, `unasked`).
-    json:
-        Print JSON.
+    :param words: Only those with all of these words in what is known about them: name, defect, invariants, public
+        reports, scenarios, plug-in, what people notice (`twice`, `lost`, `late`, `wrong place`, `leaked`, `forgot`,
+        `unasked`).
+    :param json: Print JSON.
     """
     known: list[dict[str, Any]] = msgspec.json.decode(LIST.read_bytes())
     if plugins.there:
@@ -41,12 +38,9 @@ def print_bugs(*words: str, plugins: PluginOptions = DEFAULT_PLUGINS, json: bool
 def print_invariants(*words: str, plugins: PluginOptions = DEFAULT_PLUGINS, json: bool = False) -> int:
     """List the invariants: the promises that every run is judged by.
 
-    Parameters
-    ----------
-    words:
-        Only those with all of these words in id, title, promise, plug-in and the bug switches that break them.
-    json:
-        Print JSON.
+    :param words: Only those with all of these words in id, title, promise, plug-in and the bug switches that break
+        them.
+    :param json: Print JSON.
     """
     tools = plugins.toolbox
     known = [

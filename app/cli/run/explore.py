@@ -68,10 +68,7 @@ def explore_scenarios(*names: str, options: Annotated[ExploreOptions, Parameter(
     than without a crash. For a run that fails it prints the command that repeats it, with `--at`. Exit code: 0 all
     hold, 1 violated, 2 wrong usage or file.
 
-    Parameters
-    ----------
-    names:
-        Scenario files or folders, or ids of scenarios that come with Trunkline; by default all of these.
+    :param names: Scenario files or folders, or ids of scenarios that come with Trunkline; by default all of these.
     """
     _check(options)
     jobs = _jobs(names, options)

@@ -165,10 +165,7 @@ def shrink_scenario(file: Path, *, options: Annotated[ShrinkOptions, Parameter(n
     violated, in the same way. Exit code: 0 a smaller scenario was written, 1 there is none, 2 wrong usage or file, or
     nothing is wrong with the scenario.
 
-    Parameters
-    ----------
-    file:
-        The scenario file.
+    :param file: The scenario file.
     """
     check_at_least(1, runs=options.runs)
     target = options.output or file.with_name(f"{file.stem}-small.yaml")

@@ -82,12 +82,8 @@ def replay_trace(
 
     The exit code of the report: 0 all hold, 1 violated.
 
-    Parameters
-    ----------
-    file:
-        A trace, as `trunkline run --trace` writes it.
-    plain:
-        Print the report even on a terminal.
+    :param file: A trace, as `trunkline run --trace` writes it.
+    :param plain: Print the report even on a terminal.
     """
     run, drawn = judged_run(file, limits), not plain and can_draw()
     with inconsistent_as_error(name_of(file)):

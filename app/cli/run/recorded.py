@@ -20,15 +20,10 @@ def print_report(
 
     Exit code: 0 all hold, 1 violated.
 
-    Parameters
-    ----------
-    file:
-        A trace, as `trunkline run --trace` writes it; `-` reads standard input.
-    plain:
-        For screen readers and pipes: one fact a line, each with its label, and words instead of signs.
-    html:
-        Write a page that any browser opens instead: one file, with the timeline, what people saw, and what led to each
-        violation.
+    :param file: A trace, as `trunkline run --trace` writes it; `-` reads standard input.
+    :param plain: For screen readers and pipes: one fact a line, each with its label, and words instead of signs.
+    :param html: Write a page that any browser opens instead: one file, with the timeline, what people saw, and what led
+        to each violation.
     """
     if html is not None:
         return _write_html(file, html, limits, plain=plain)
@@ -59,12 +54,8 @@ def print_diff(a: Path, b: Path, /, *, limits: LimitOptions = DEFAULT_LIMITS) ->
 
     Exit code: 0 same, 1 different.
 
-    Parameters
-    ----------
-    a:
-        A trace, as `trunkline run --trace` writes it.
-    b:
-        The trace to compare it with.
+    :param a: A trace, as `trunkline run --trace` writes it.
+    :param b: The trace to compare it with.
     """
     views: list[RunView] = []
     for path in (a, b):

@@ -164,10 +164,7 @@ def run_scenarios(*paths: Path, options: Annotated[RunOptions, Parameter(name="*
     a known defect; 1 anything else, or on the wire other
     verdicts than in virtual time; 2 wrong usage or file.
 
-    Parameters
-    ----------
-    paths:
-        Scenario files or folders; by default the scenarios that come with Trunkline.
+    :param paths: Scenario files or folders; by default the scenarios that come with Trunkline.
     """
     check_at_least(1, seeds=options.seeds)
     check_folders(options.trace, options.junit, options.json, options.html)

@@ -52,18 +52,12 @@ def watch_trace(
 
     Exit code: 0 all held when you left, 1 something was violated.
 
-    Parameters
-    ----------
-    file:
-        A trace that is being written, or will be; `-` reads it from a pipe. Or the address of a gateway that is
-        running, e.g. `http://127.0.0.1:8420`: it is looked at, and never changed.
-    plain:
-        With an address: write the trace to standard output, line by line. Not available for a file.
-    token_file:
-        With an address: the file that holds its token. By default the variable `TRUNKLINE_TOKEN`, else the file that
-        `trunkline serve` made.
-    limit:
-        Stop reading after this many MiB of trace. A gateway is shown from the start again from then on.
+    :param file: A trace that is being written, or will be; `-` reads it from a pipe. Or the address of a gateway that
+        is running, e.g. `http://127.0.0.1:8420`: it is looked at, and never changed.
+    :param plain: With an address: write the trace to standard output, line by line. Not available for a file.
+    :param token_file: With an address: the file that holds its token. By default the variable `TRUNKLINE_TOKEN`, else
+        the file that `trunkline serve` made.
+    :param limit: Stop reading after this many MiB of trace. A gateway is shown from the start again from then on.
     """
     check_at_least(1, limit=limit)
     if file.lower().startswith(("http://", "https://")):

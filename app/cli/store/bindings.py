@@ -21,10 +21,7 @@ app = operators_app("bindings", "List conversations that are bound to sessions, 
 def list_(*, gateway: Gateway = NOWHERE, ended: Flag = False, json: Json = False) -> int:
     """List bindings, oldest first.
 
-    Parameters
-    ----------
-    ended:
-        Also those that have ended.
+    :param ended: Also those that have ended.
     """
     found = gateway.operator().ask(verbs.list_bindings, BindingsQuery(ended=ended))
     rows = [_row(binding) for binding in found.rows]
@@ -41,12 +38,8 @@ def unbind(
 
     A gateway that is running is asked itself: with `--url`, or with `/unfocus` in the conversation.
 
-    Parameters
-    ----------
-    binding:
-        Its id, as `trunkline bindings list` prints it.
-    reason:
-        A reason code, or a text, which is kept beside the code `unbound`.
+    :param binding: Its id, as `trunkline bindings list` prints it.
+    :param reason: A reason code, or a text, which is kept beside the code `unbound`.
     """
     after = gateway.operator().ask(verbs.unbind, UnbindQuery(reason=reason), binding=binding)
     line = f"{after.binding_id}: {after.conversation} is no longer bound to {after.target_session_key}"

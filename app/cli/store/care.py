@@ -24,10 +24,7 @@ app = operators_app("store", "Check, back up and restore the store file of a gat
 def check(store: Path, /, *, json: Json = False) -> int:
     """Check all pages, rows and indexes of a store file. A gateway may be running on it.
 
-    Parameters
-    ----------
-    store:
-        The store file.
+    :param store: The store file.
     """
     found = _asked(lambda: check_store(store), store)
     lines = [*found.findings, _line("damaged" if found.findings else "sound", found)]
@@ -43,12 +40,8 @@ def check(store: Path, /, *, json: Json = False) -> int:
 def backup(store: Path, copy: Path, /, *, json: Json = False) -> int:
     """Copy a store file, and check the copy. A gateway may be running on it, and goes on.
 
-    Parameters
-    ----------
-    store:
-        The store file.
-    copy:
-        The file to make. One that is there is never overwritten.
+    :param store: The store file.
+    :param copy: The file to make. One that is there is never overwritten.
     """
     made = _asked(lambda: back_up(store, copy), store, copy)
     return print_answer("store", {"verb": "backup", **fields_json(made)}, [_line("backed up", made)], json=json)
@@ -61,12 +54,8 @@ def restore_(backup: Path, store: Path, /, *, json: Json = False) -> int:
 
     Backups of earlier versions are taken, too.
 
-    Parameters
-    ----------
-    backup:
-        The backup, which stays as it is.
-    store:
-        The store file to make. One that is there is never overwritten: move it away.
+    :param backup: The backup, which stays as it is.
+    :param store: The store file to make. One that is there is never overwritten: move it away.
     """
     made = _asked(lambda: restore(backup, store), backup, store)
     return print_answer("store", {"verb": "restore", **fields_json(made)}, [_line("restored", made)], json=json)
@@ -79,13 +68,9 @@ def copy(store: Path, server: str, /, *, json: Json = False) -> int:
 
     It is all or nothing: a copy that was cut off is repeated, and one that is there already is compared.
 
-    Parameters
-    ----------
-    store:
-        The store file.
-    server:
-        `postgresql://USER@HOST/DATABASE?schema=NAME`, with the password in `PGPASSWORD` or `~/.pgpass`. The schema is
-        made if it is not there.
+    :param store: The store file.
+    :param server: `postgresql://USER@HOST/DATABASE?schema=NAME`, with the password in `PGPASSWORD` or `~/.pgpass`. The
+        schema is made if it is not there.
     """
     from trunkline.core.store.postgres.copy import copy_to_server
 
@@ -103,10 +88,7 @@ def migrate_(store: str, /, *, json: Json = False) -> int:
     A start does the first part alone, so that gateways of the version before go on working. Run this when none of them
     is left, and none will come back: they refuse the store from then on. A gateway of this version may be running.
 
-    Parameters
-    ----------
-    store:
-        The store file, or `postgresql://USER@HOST/DATABASE?schema=NAME`.
+    :param store: The store file, or `postgresql://USER@HOST/DATABASE?schema=NAME`.
     """
     ran = _in_words(lambda: _migrate_store(store))
     shown = server_address(store).shown if is_address(store) else store

@@ -47,20 +47,12 @@ def list_(
 ) -> int:
     """List delegations, newest first. The first lines count all of them, by the state of the work and of the report.
 
-    Parameters
-    ----------
-    state:
-        Only those whose work is in this state, e.g. `running`. May be given several times.
-    callback:
-        Only those whose report is in this state, e.g. `undeliverable`. May be given several times.
-    hand:
-        Only those of this hand.
-    agent:
-        Only those of this agent.
-    before:
-        Only those older than this one, to go on with a list.
-    limit:
-        List at most this many.
+    :param state: Only those whose work is in this state, e.g. `running`. May be given several times.
+    :param callback: Only those whose report is in this state, e.g. `undeliverable`. May be given several times.
+    :param hand: Only those of this hand.
+    :param agent: Only those of this agent.
+    :param before: Only those older than this one, to go on with a list.
+    :param limit: List at most this many.
     """
     check_at_least(1, limit=limit)
     query = HandsQuery(state=state, callback=callback, hand=hand, agent=agent, before=before)
@@ -72,10 +64,7 @@ def list_(
 def show(delegation: Id, /, *, gateway: Gateway = NOWHERE, json: Json = False) -> int:
     """Show one delegation: its work, its report, its origin, its results and messages, and what can be done.
 
-    Parameters
-    ----------
-    delegation:
-        Its id, as `trunkline hands list` prints it.
+    :param delegation: Its id, as `trunkline hands list` prints it.
     """
     operator = gateway.operator()
     found = operator.ask(verbs.show_delegation, delegation=delegation)
@@ -103,7 +92,7 @@ def _add_command(verb: Verb[HandPosted], name: str, summary: str) -> None:
     def command(delegation: Id, /, *, gateway: Gateway = NOWHERE, json: Json = False) -> int:
         return _post(verb, delegation, gateway, json=json)
 
-    command.__doc__ = f"{summary}\n\nParameters\n----------\ndelegation:\n    Its id."
+    command.__doc__ = f"{summary}\n\n:param delegation: Its id."
     app.command(or_exit(command), name=name)
 
 
@@ -134,10 +123,7 @@ def take(hand: str, /, *, gateway: Gateway = NOWHERE, worker: Worker = "operator
 
     Exit code 1: there is no task.
 
-    Parameters
-    ----------
-    hand:
-        Its name, as the configuration has it.
+    :param hand: Its name, as the configuration has it.
     """
     task = gateway.operator().ask(verbs.take, TakeBody(hand=hand, worker=worker)).task
     if task is None and not json:
@@ -162,14 +148,9 @@ def answer(
 ) -> int:
     """Answer a task that was taken. A second answer is kept, and not reported.
 
-    Parameters
-    ----------
-    delegation:
-        Its id, as `take` printed it.
-    text:
-        The result; `-` reads it from standard input.
-    failed:
-        There is no result; the text says why.
+    :param delegation: Its id, as `take` printed it.
+    :param text: The result; `-` reads it from standard input.
+    :param failed: There is no result; the text says why.
     """
     secret = _secret(ticket)
     said = sys.stdin.read() if text == "-" else text
@@ -197,12 +178,8 @@ def progress(
 ) -> int:
     """Say how far a task that was taken has come.
 
-    Parameters
-    ----------
-    delegation:
-        Its id, as `take` printed it.
-    text:
-        What to show.
+    :param delegation: Its id, as `take` printed it.
+    :param text: What to show.
     """
     body = ProgressBody(text=text, ticket=_secret(ticket), worker=worker)
     return _post(verbs.progress, delegation, gateway, body, json=json)

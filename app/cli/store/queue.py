@@ -42,16 +42,10 @@ def list_(
 
     The first line counts all intents by state.
 
-    Parameters
-    ----------
-    state:
-        Only those in this state, e.g. `dead`. May be given several times.
-    channel:
-        Only those to this platform, e.g. `discord`.
-    all:
-        Also those that are delivered or cancelled.
-    limit:
-        List at most this many.
+    :param state: Only those in this state, e.g. `dead`. May be given several times.
+    :param channel: Only those to this platform, e.g. `discord`.
+    :param all: Also those that are delivered or cancelled.
+    :param limit: List at most this many.
     """
     check_at_least(1, limit=limit)
     if all and state:
@@ -68,10 +62,7 @@ def list_(
 def show(intent: Id, /, *, gateway: Gateway = NOWHERE, json: Json = False) -> int:
     """Show one intent: its chunks, receipts and attempts, and what can be done to it now.
 
-    Parameters
-    ----------
-    intent:
-        Its id, as `trunkline queue list` prints it.
+    :param intent: Its id, as `trunkline queue list` prints it.
     """
     operator = gateway.operator()
     found = operator.ask(verbs.show_intent, intent=intent)
@@ -88,15 +79,10 @@ def retry(
 
     Named intents are retried all, or none if one of them cannot be. Intents in doubt are resolved instead.
 
-    Parameters
-    ----------
-    intents:
-        Their ids.
-    state:
-        Instead of ids: all in this state, e.g. `dead`, except those that cannot be retried. May be given several
-        times.
-    channel:
-        With a state: only those to this platform.
+    :param intents: Their ids.
+    :param state: Instead of ids: all in this state, e.g. `dead`, except those that cannot be retried. May be given
+        several times.
+    :param channel: With a state: only those to this platform.
     """
     if bool(intents) == bool(state):
         raise UsageError("name the intents, or all of a state with --state")
@@ -122,18 +108,11 @@ def resolve(
 ) -> int:
     """Decide about a chunk in doubt: one that its platform may or may not have accepted.
 
-    Parameters
-    ----------
-    intent:
-        Id of an intent whose state is `unknown`.
-    sent:
-        The platform has it: record a receipt, and send the chunks after it.
-    unsent:
-        The platform does not have it: send it, and the chunks after it.
-    abandon:
-        Send neither it nor the chunks after it. It stays `unknown`, and is removed like what has ended.
-    message_id:
-        With `--sent`: the platform's id of the message.
+    :param intent: Id of an intent whose state is `unknown`.
+    :param sent: The platform has it: record a receipt, and send the chunks after it.
+    :param unsent: The platform does not have it: send it, and the chunks after it.
+    :param abandon: Send neither it nor the chunks after it. It stays `unknown`, and is removed like what has ended.
+    :param message_id: With `--sent`: the platform's id of the message.
     """
     given = [verdict for verdict, chosen in zip(QueueVerdict, (sent, unsent, abandon), strict=True) if chosen]
     if len(given) != 1:
@@ -160,16 +139,10 @@ def purge(
 
     The transcripts keep their lines. Keys of sends whose last try is removed can be used again.
 
-    Parameters
-    ----------
-    state:
-        Only those in this state, e.g. `delivered`. May be given several times.
-    channel:
-        Only those to this platform.
-    older_than:
-        Only those last written longer ago than this, e.g. `7d` or `12h`.
-    yes:
-        Do not ask.
+    :param state: Only those in this state, e.g. `delivered`. May be given several times.
+    :param channel: Only those to this platform.
+    :param older_than: Only those last written longer ago than this, e.g. `7d` or `12h`.
+    :param yes: Do not ask.
     """
     if not (state or channel or older_than):
         raise UsageError("say which: --state, --channel or --older-than")

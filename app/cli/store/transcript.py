@@ -28,10 +28,7 @@ def print_transcript(session: str | None = None, /, *, gateway: Gateway = NOWHER
 
     A store file is only read; a gateway may be running on it.
 
-    Parameters
-    ----------
-    session:
-        Key of a session, or its id, which also finds a session that has ended.
+    :param session: Key of a session, or its id, which also finds a session that has ended.
     """
     operator = gateway.operator()
     if session is None:
@@ -51,12 +48,8 @@ def erase(*, person: str, gateway: Gateway = NOWHERE, record: Path | None = None
     It may be repeated at any time, and is to be repeated where it was interrupted. Nothing is erased while work for the
     person is open: it is listed.
 
-    Parameters
-    ----------
-    person:
-        Who, as `CHANNEL:ID`, e.g. `webchat:ana`.
-    record:
-        With `--store`: the folder of `record`, whose files are deleted. A running gateway knows its own.
+    :param person: Who, as `CHANNEL:ID`, e.g. `webchat:ana`.
+    :param record: With `--store`: the folder of `record`, whose files are deleted. A running gateway knows its own.
     """
     channel, _, name = person.partition(":")
     if not channel or not name:

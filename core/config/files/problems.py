@@ -23,8 +23,6 @@ _COMPARED = 1000
 
 
 class FileProblem(msgspec.Struct, frozen=True, kw_only=True):
-    """A problem of a file."""
-
     #: path of the file, as given
     path: str
     #: from 1; 0 for the file as a whole

@@ -9,9 +9,9 @@ import math
 import os
 import re
 import stat
-from dataclasses import dataclass
 from typing import Any, cast
 
+import msgspec
 import yaml
 
 from trunkline.core.config.files.problems import Mark, Path, ProblemReport, dotted, shown
@@ -135,8 +135,7 @@ def _not_yaml(error: yaml.MarkedYAMLError, text: str, report: ProblemReport) -> 
     return _refused(report, f"not YAML: {problem}", mark=mark)
 
 
-@dataclass(slots=True)
-class _Frame:
+class _Frame(msgspec.Struct):
     value: list[object] | dict[str, object]
     path: Path
     #: the key whose value comes next

@@ -58,20 +58,14 @@ class BindBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 @Verb("GET", "/v1/bindings", Scope.READ, query=BindingsQuery, answer=BindingsOverview)
 async def list_bindings(call: VerbCall) -> BindingsOverview:
-    """List the conversations that are bound to sessions, oldest first.
-
-    The bindings, oldest first.
-    """
+    """List the conversations that are bound to sessions, oldest first."""
     asked: BindingsQuery = call.query
     return await call.operated.read(ReadBindingsOverview(ended=asked.ended, now=call.operated.now()))
 
 
 @Endpoint("POST", "/v1/bindings", Scope.OPERATE, body=BindBody, answer=SessionBindingRecord, problems=(409,))
 async def bind(call: Call) -> SessionBindingRecord:
-    """Bind a conversation to a session. What is bound to it already is answered unchanged.
-
-    Bind a conversation to a session.
-    """
+    """Bind a conversation to a session. What is bound to it already is answered unchanged."""
     body: BindBody = call.body
     fields = msgspec.structs.asdict(body)
     fields["conversation"] = ConversationRef(**msgspec.structs.asdict(body.conversation))

@@ -126,10 +126,7 @@ class PolicyExplained(msgspec.Struct, frozen=True, kw_only=True):
 
 @Endpoint("POST", "/v1/explain/route", Scope.READ, body=RouteQuestion, answer=RouteExplained)
 async def explain_route(call: Call) -> RouteExplained:
-    """Where would an inbound message belong, and why?
-
-    Explain where an inbound message belongs.
-    """
+    """Where would an inbound message belong, and why?"""
     body: RouteQuestion = call.body
     fields = msgspec.structs.asdict(body)
     asked = InboundQuestion(role=fields.pop("roles"), message=fields.pop("message_id"), **fields)
@@ -145,10 +142,7 @@ async def explain_route(call: Call) -> RouteExplained:
 
 @Endpoint("POST", "/v1/explain/send", Scope.READ, body=SendQuestion, answer=SendExplained, problems=(404,))
 async def explain_send(call: Call) -> SendExplained:
-    """Where would a message to a target go?
-
-    Explain where a message to a target would go.
-    """
+    """Where would a message to a target go?"""
     body: SendQuestion = call.body
     kind = None if body.kind is None else ChatKind.DIRECT if body.kind == "user" else ChatKind(body.kind)
     question = filled(OutboundQuestion, body, kind=kind, agent=body.agent or "")
@@ -158,10 +152,7 @@ async def explain_send(call: Call) -> SendExplained:
 
 @Endpoint("POST", "/v1/explain/policy", Scope.READ, body=PolicyBody, answer=PolicyExplained, problems=(404,))
 async def explain_policy(call: Call) -> PolicyExplained:
-    """May a turn write to another place?
-
-    Explain whether a turn may write to another place.
-    """
+    """May a turn write to another place?"""
     body: PolicyBody = call.body
     asked = PolicyQuestion(**msgspec.structs.asdict(body))
     found = decide_policy(asked, call.served.gateway.config)

@@ -101,10 +101,7 @@ async def delegate(call: Call) -> Delegated:
 
 @Verb("GET", "/v1/hands", Scope.READ, query=HandsQuery, answer=HandsOverview, problems=(410,))
 async def list_delegations(call: VerbCall) -> HandsOverview:
-    """List delegations, newest first, with the totals by the state of the work and of the report.
-
-    A page of the delegations, newest first, and the totals.
-    """
+    """List delegations, newest first, with the totals by the state of the work and of the report."""
     asked: HandsQuery = call.query
     which = DelegationFilter(states=asked.state, callbacks=asked.callback, hand=asked.hand, agent=asked.agent)
     before = DelegationId(asked.before) if asked.before else None
@@ -114,19 +111,13 @@ async def list_delegations(call: VerbCall) -> HandsOverview:
 
 @Verb("GET", "/v1/hands/{delegation}", Scope.READ, answer=HandInspection, problems=(404,))
 async def show_delegation(call: VerbCall) -> HandInspection:
-    """Show one delegation: its work, its report, its results and messages, and what can be done to it.
-
-    One delegation with everything stored about it, and what can be done to it.
-    """
+    """Show one delegation: its work, its report, its results and messages, and what can be done to it."""
     return await call.operated.read(InspectDelegation(delegation=call.path["delegation"], now=call.operated.now()))
 
 
 @Verb("POST", "/v1/hands/take", Scope.OPERATE, body=TakeBody, answer=Taken, problems=(409,))
 async def take(call: VerbCall) -> Taken:
-    """Take the next task of a hand that is a worker. Its answer needs the ticket.
-
-    Take the next task of a hand that is a worker.
-    """
+    """Take the next task of a hand that is a worker. Its answer needs the ticket."""
     body: TakeBody = call.body
     task = await call.operated.take(body.hand, body.worker or call.caller.name)
     if task is None or task.ticket is None:
@@ -148,37 +139,25 @@ async def answer(call: VerbCall) -> HandPosted:
     "POST", "/v1/hands/{delegation}/progress", Scope.OPERATE, body=ProgressBody, answer=HandPosted, problems=(404, 409)
 )
 async def progress(call: VerbCall) -> HandPosted:
-    """Say how far a worker's task has come.
-
-    Say how far a task has come.
-    """
+    """Say how far a worker's task has come."""
     return await _post(call, PostVerb.PROGRESS, call.body)
 
 
 @Verb("POST", "/v1/hands/{delegation}/cancel", Scope.OPERATE, answer=HandPosted, problems=(404, 409))
 async def cancel(call: VerbCall) -> HandPosted:
-    """End the work of a delegation; what its hand returns later is not reported.
-
-    End the work of a delegation.
-    """
+    """End the work of a delegation; what its hand returns later is not reported."""
     return await _post(call, PostVerb.CANCEL)
 
 
 @Verb("POST", "/v1/hands/{delegation}/retry-callback", Scope.OPERATE, answer=HandPosted, problems=(404, 409))
 async def retry_callback(call: VerbCall) -> HandPosted:
-    """Report a result again that could not be delivered.
-
-    Report a result again that could not be delivered.
-    """
+    """Report a result again that could not be delivered."""
     return await _post(call, PostVerb.RETRY_CALLBACK)
 
 
 @Verb("POST", "/v1/hands/{delegation}/discard", Scope.OPERATE, answer=HandPosted, problems=(404, 409))
 async def discard(call: VerbCall) -> HandPosted:
-    """Give the report of a delegation up.
-
-    Give the report of a delegation up.
-    """
+    """Give the report of a delegation up."""
     return await _post(call, PostVerb.DISCARD)
 
 

@@ -60,10 +60,7 @@ class BroadcastAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 @Endpoint("POST", "/v1/messages", Scope.SEND, body=MessageBody, answer=SendOutcome, problems=(502,))
 async def send(call: Call) -> SendOutcome:
-    """Send a message, once per key; or say what would be sent, with `dry_run`.
-
-    Send a message once per key.
-    """
+    """Send a message, once per key; or say what would be sent, with `dry_run`."""
     body: MessageBody = call.body
     message = SendMessage(**{name: getattr(body, name) for name in body.__struct_fields__ if name != "wait"})
     gateway = call.served.gateway

@@ -66,10 +66,7 @@ class Purged(msgspec.Struct, frozen=True, kw_only=True):
 
 @Verb("GET", "/v1/queue", Scope.READ, query=QueueQuery, answer=QueueOverview, problems=(400,))
 async def list_intents(call: VerbCall) -> QueueOverview:
-    """List intents, in the order of their creation, with the totals by state.
-
-    A page of the queue, and the totals.
-    """
+    """List intents, in the order of their creation, with the totals by state."""
     asked: QueueQuery = call.query
     which = QueueFilter(states=asked.state, channel=asked.channel)
     now = call.operated.now()
@@ -78,19 +75,13 @@ async def list_intents(call: VerbCall) -> QueueOverview:
 
 @Verb("GET", "/v1/queue/{intent}", Scope.READ, answer=IntentInspection, problems=(404,))
 async def show_intent(call: VerbCall) -> IntentInspection:
-    """Show one intent: chunks, receipts, attempts, and what can be done to it.
-
-    One intent with everything stored about it, and what can be done to it.
-    """
+    """Show one intent: chunks, receipts, attempts, and what can be done to it."""
     return await call.operated.read(InspectIntent(intent=call.path["intent"], now=call.operated.now()))
 
 
 @Verb("POST", "/v1/queue/retry", Scope.OPERATE, body=RetryBody, answer=QueueChanges, problems=(404, 409))
 async def retry(call: VerbCall) -> QueueChanges:
-    """Retry intents that have ended: named ones, or all of some states.
-
-    Retry intents that have ended.
-    """
+    """Retry intents that have ended: named ones, or all of some states."""
     body: RetryBody = call.body
     if bool(body.intents) == bool(body.state):
         raise InvalidCall("name the intents, or all of a state")
@@ -103,10 +94,7 @@ async def retry(call: VerbCall) -> QueueChanges:
 
 @Verb("POST", "/v1/queue/{intent}/resolve", Scope.OPERATE, body=ResolveBody, answer=QueueChanges, problems=(404, 409))
 async def resolve(call: VerbCall) -> QueueChanges:
-    """Say what became of a chunk in doubt.
-
-    Decide about a chunk in doubt.
-    """
+    """Say what became of a chunk in doubt."""
     body: ResolveBody = call.body
     if body.message_id and body.verdict is not QueueVerdict.SENT:
         raise InvalidCall("a message id goes with the verdict 'sent'")
@@ -115,10 +103,7 @@ async def resolve(call: VerbCall) -> QueueChanges:
 
 @Verb("POST", "/v1/queue/purge", Scope.OPERATE, body=PurgeBody, answer=Purged, problems=(409,))
 async def purge(call: VerbCall) -> Purged:
-    """Remove intents that have ended, or count what would be removed.
-
-    Remove intents that have ended, or count them.
-    """
+    """Remove intents that have ended, or count what would be removed."""
     body: PurgeBody = call.body
     if not (body.state or body.channel or body.older_than is not None):
         raise InvalidCall("say which: a state, a channel or an age")

@@ -48,20 +48,14 @@ class SessionWasReset(msgspec.Struct, frozen=True, kw_only=True):
 
 @Verb("GET", "/v1/sessions", Scope.READ, query=SessionsQuery, answer=sessions.SessionsPage, problems=(400,))
 async def list_sessions(call: VerbCall) -> sessions.SessionsPage:
-    """List sessions by key and generation, also those that have ended.
-
-    A page of the sessions.
-    """
+    """List sessions by key and generation, also those that have ended."""
     asked: SessionsQuery = call.query
     return await call.operated.read(sessions.ReadSessions(cursor=asked.cursor, limit=asked.limit))
 
 
 @Verb("GET", "/v1/sessions/{session}", Scope.READ, answer=sessions.SessionSummary, problems=(404,))
 async def show_session(call: VerbCall) -> sessions.SessionSummary:
-    """Show one session, by its key or id.
-
-    One session.
-    """
+    """Show one session, by its key or id."""
     return await call.operated.read(sessions.DescribeSession(name=call.path["session"]))
 
 
@@ -74,10 +68,7 @@ async def show_session(call: VerbCall) -> sessions.SessionSummary:
     problems=(400, 404),
 )
 async def read_transcript(call: VerbCall) -> sessions.TranscriptPage:
-    """Read a page of a transcript, from its beginning or from its end.
-
-    A page of a transcript.
-    """
+    """Read a page of a transcript, from its beginning or from its end."""
     asked: TranscriptQuery = call.query
     query = sessions.ReadTranscriptPage(
         name=call.path["session"], cursor=asked.cursor, backwards=asked.direction == "older", limit=asked.limit
@@ -87,10 +78,7 @@ async def read_transcript(call: VerbCall) -> sessions.TranscriptPage:
 
 @Endpoint("POST", "/v1/sessions/{session}/reset", Scope.OPERATE, answer=SessionWasReset, problems=(404, 409))
 async def reset_session(call: Call) -> SessionWasReset:
-    """Reset a session: its key gets a new one. Turns in the old session end there.
-
-    Give the key of a session a new, empty session.
-    """
+    """Reset a session: its key gets a new one. Turns in the old session end there."""
     row, before = await call.served.gateway.sessions.reset(call.path["session"])
     header = sessions.SessionHeader(session_key=row.key, session_id=row.id, generation=row.generation)
     return SessionWasReset(session=header, before=before)
@@ -108,8 +96,5 @@ async def erase_person(call: VerbCall) -> Erased:
 
 @Verb("GET", "/v1/erasures", Scope.READ, answer=ErasureList)
 async def list_erasures(call: VerbCall) -> ErasureList:
-    """List the records of erasures, oldest first. They name nobody who was erased.
-
-    The records of erasures.
-    """
+    """List the records of erasures, oldest first. They name nobody who was erased."""
     return ErasureList(erasures=await call.operated.read(ListErasures()))

@@ -17,6 +17,7 @@ from trunkline.core.bindings.conversation_match import place_id, place_of, share
 from trunkline.core.bindings.port import BindsConversations
 from trunkline.core.channels import ChannelAdapter
 from trunkline.core.config import ThreadBindingsConfig
+from trunkline.core.declared import filled
 from trunkline.core.errors import (
     Ambiguous,
     BindingError,
@@ -475,17 +476,13 @@ def _is_at(record: SessionBindingRecord, conversation: Address | ConversationRef
 
 
 def bound_event(record: SessionBindingRecord, placement: Placement, instead_of: str | None) -> BindingBound:
-    return BindingBound(
-        conversation=record.conversation,
+    return filled(
+        BindingBound,
+        record,
         session_key=record.target_session_key,
         target_kind=record.target_kind.value,
         placement=placement.value,
         by=record.bound_by,
-        label=record.label,
-        idle_timeout=record.idle_timeout,
-        max_age=record.max_age,
-        expires_at=record.expires_at,
         identity=None if record.identity is None else str(record.identity),
         instead_of=instead_of,
-        owner=record.owner,
     )

@@ -6,6 +6,7 @@ import anyio
 import anyio.lowlevel
 import msgspec
 
+from trunkline.core.declared import filled
 from trunkline.core.errors import HandError, IllegalTransition
 from trunkline.core.events.hands import DelegationAccepted, DelegationProgressed, DelegationStarted
 from trunkline.core.hands.deadlines import TimeLimits
@@ -286,18 +287,14 @@ class DelegationRunner:
 
 def accepted_event(row: DelegationRow, deadline: float | None) -> DelegationAccepted:
     origin = row.origin
-    return DelegationAccepted(
-        hand=row.hand,
-        task=row.task,
+    return filled(
+        DelegationAccepted,
+        row,
         origin=row.reply_to,
-        session_key=row.session_key,
         deadline=deadline,
-        label=row.label,
         hand_kind=row.kind.value,
         asked_by=None if origin is None else origin.asked_by,
         message_id="" if origin is None else origin.message_id,
-        parent=row.parent,
-        depth=row.depth,
     )
 
 

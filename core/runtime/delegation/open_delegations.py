@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 import anyio
 
+from trunkline.core.declared import filled
 from trunkline.core.hands.port import DelegationStatus
 from trunkline.core.records.delegations import DelegationRow, HandKind
 from trunkline.core.values import DelegationId, SessionId
@@ -32,16 +33,7 @@ class OpenDelegation:
     @property
     def status(self) -> DelegationStatus:
         row = self.row
-        return DelegationStatus(
-            delegation=row.id,
-            hand=row.hand,
-            label=row.label,
-            state=row.state,
-            callback=row.callback,
-            progress=row.progress,
-            accepted_at=row.accepted_at,
-            deadline=row.deadline,
-        )
+        return filled(DelegationStatus, row, delegation=row.id)
 
 
 class OpenDelegations:

@@ -4,6 +4,7 @@ from typing import TypeVar
 
 import anyio
 
+from trunkline.core.declared import filled
 from trunkline.core.events.delivery import ChunkAcked, IntentReopened, IntentSettled, OperatorActed
 from trunkline.core.events.gateway import TurnEnded
 from trunkline.core.events.hands import DelegationFinished
@@ -146,16 +147,7 @@ class Maintenance(QueueAdmin):
 
         def story(pruned: queue_admin.PruneCounts) -> queue_admin.SweepProgress:
             if pruned.some:
-                body = StorePruned(
-                    intents=pruned.intents,
-                    inbounds=pruned.inbounds,
-                    sends=pruned.sends,
-                    bindings=pruned.bindings,
-                    delegations=pruned.delegations,
-                    mailbox=pruned.mailbox,
-                    reason=Reason.RETENTION,
-                )
-                self._ctx.events.record(body)
+                self._ctx.events.record(filled(StorePruned, pruned, reason=Reason.RETENTION))
             return pruned.progress
 
         while not progress.over:

@@ -115,7 +115,6 @@ class OpenIntents:
             self._freed = None
 
     def sends_as(self, account: tuple[str, str]) -> bool:
-        """Whether an account has open intents."""
         return any(lane[:2] == account for lane in self.by_lane)
 
     def room(self, address: Address) -> Awaitable[None] | None:

@@ -12,8 +12,6 @@ class ContractBroken(TrunklineError):
 
 
 class CheckVerdict(StrEnum):
-    """The verdict of a check."""
-
     PASSED = "passed"
     FAILED = "failed"
     #: the adapter lacks the capability, or the bench cannot provoke the case

@@ -17,14 +17,13 @@ _Message = tuple[str, str, str, str]
 
 
 class ActionOnce(Checker, symptoms=("twice",)):
-    """A1: an action that an agent asked for once takes effect once, over retries, crashes and re-run turns."""
+    """A1: An action takes effect once.
 
-    title = "An action takes effect once"
+    Each request of a change takes effect at most once, however often it is repeated; and all changes together take
+    effect at most as often as agents asked for them.
+    """
+
     evidence = EvidenceKind.COPIES
-    sentence = (
-        "Each request of a change takes effect at most once, however often it is repeated; and all changes together "
-        "take effect at most as often as agents asked for them."
-    )
 
     #: channel, account and key -> where a request took effect
     _effects: dict[tuple[str, str, str], list[Event]] = {}
@@ -71,14 +70,13 @@ class ActionOnce(Checker, symptoms=("twice",)):
 
 
 class MeantMessageOnly(Checker, symptoms=("wrong place",)):
-    """A2: a change concerns the message that the agent meant, and no other."""
+    """A2: The message that was meant.
 
-    title = "The message that was meant"
+    An edit, a deletion, a reaction or a pin concerns the message that the agent meant, in its conversation, and edits
+    and deletions concern messages of the account only, unless it moderates the conversation.
+    """
+
     evidence = EvidenceKind.MISPLACED
-    sentence = (
-        "An edit, a deletion, a reaction or a pin concerns the message that the agent meant, in its conversation, "
-        "and edits and deletions concern messages of the account only, unless it moderates the conversation."
-    )
 
     #: action -> the messages of people that agents meant, and the intents of their own
     _people: dict[str, set[tuple[Lane, str]]] = {}
@@ -142,14 +140,12 @@ _WORLD = "what the configuration and the world say"
 
 
 class ToolsAnswerTheTruth(Checker, symptoms=("wrong place",)):
-    """A3: the answer of the message tool against the call and the wire. Costs one look-up for each call."""
+    """A3: Tools answer the truth.
 
-    title = "Tools answer the truth"
-    sentence = (
-        "What the message tool answers its agent is so: queued means a message or a change of that turn at the place "
-        "that the agent named, a dry run has sent nothing, each target of a broadcast has its own answer, and what the "
-        "configuration takes from an agent is refused."
-    )
+    What the message tool answers its agent is so: queued means a message or a change of that turn at the place that the
+    agent named, a dry run has sent nothing, each target of a broadcast has its own answer, and what the configuration
+    takes from an agent is refused.
+    """
 
     def on_told(self, event: Event, body: actions.AgentTold) -> None:
         self.exercised += 1
@@ -213,14 +209,12 @@ def is_off(run: RunFacts, body: actions.AgentTold) -> bool:
 
 
 class RefusedForAReason(Checker, symptoms=("lost",)):
-    """E4: refusals of calls against the call, the world and the configuration. Costs one look-up for each refusal."""
+    """E4: Refused for a reason.
 
-    title = "Refused for a reason"
-    sentence = (
-        "An agent or a client is refused what it asks only if something is wrong with it by the configuration or the "
-        "world: a place that exists is understood, a text is a text, an action is off, a hand is there, may be used, "
-        "and is free, and a result has a place to go to."
-    )
+    An agent or a client is refused what it asks only if something is wrong with it by the configuration or the world: a
+    place that exists is understood, a text is a text, an action is off, a hand is there, may be used, and is free, and
+    a result has a place to go to.
+    """
 
     #: hands that have ever worked; and the open delegations of each session
     _hands: set[str] = set()

@@ -20,15 +20,14 @@ _Account = tuple[str, str]
 
 
 class BoundedAttempts(Checker, symptoms=("late",)):
-    """L5: attempts, age and rate are bounded; a permanent refusal is final."""
+    """L5: Bounded retries, age and rate.
+
+    Attempts stay within the configured number, age and waits; a platform that asks to wait is left alone for that time;
+    a permanent refusal is final, and a closed place is none: what waits for it goes when it is open; and recovered
+    messages are sent at the configured rate.
+    """
 
     from_anywhere = True
-    title = "Bounded retries, age and rate"
-    sentence = (
-        "Attempts stay within the configured number, age and waits; a platform that asks to wait is left alone for "
-        "that time; a permanent refusal is final, and a closed place is none: what waits for it goes when it is open; "
-        "and recovered messages are sent at the configured rate."
-    )
 
     #: attempts that the platform asked to delay, until the gateway has heard so -> the refusal
     _asked: dict[tuple[str, int, int], Event] = {}
@@ -293,13 +292,11 @@ _VERDICTS = (IntentState.FAILED, IntentState.DEAD)
 
 
 class ReadyFirst(Checker, symptoms=("lost",)):
-    """L4: no attempt is made on a channel that is not ready; waiting costs no attempt and never ends an intent."""
+    """L4: Readiness before recovery.
 
-    title = "Readiness before recovery"
-    sentence = (
-        "No attempt is made before the channel is ready, an attempt is counted for each one that is made, and only a "
-        "platform can refuse for good."
-    )
+    No attempt is made before the channel is ready, an attempt is counted for each one that is made, and only a platform
+    can refuse for good.
+    """
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)

@@ -15,17 +15,15 @@ _AT_ONCE = 1.0
 
 
 class OncePerIntent(Checker, symptoms=("twice",)):
-    """D1: each chunk of an intent is accepted at most once, over crashes, restarts and reconnects.
+    """D1: Once per intent.
+
+    Each chunk of an intent is accepted at most once in the whole run, under an idempotency key of its own; a notice
+    once more if its answer was lost.
 
     A notice of the gateway itself is accepted again only if the attempt before it may have been lost.
     """
 
-    title = "Once per intent"
     evidence = EvidenceKind.COPIES
-    sentence = (
-        "Each chunk of an intent is accepted at most once in the whole run, under an idempotency key of its own; a "
-        "notice once more if its answer was lost."
-    )
 
     #: channel, account and key -> the first send under it
     _keys: dict[tuple[str, str, str], Event] = {}
@@ -122,11 +120,12 @@ _NO_RESULT = (IntentKind.TOOL, IntentKind.NOTICE)
 
 
 class OneAnnouncement(Checker, symptoms=("twice",)):
-    """D2: at most one intent delivers the result of a hand, over all places."""
+    """D2: One announcement per hand run.
 
-    title = "One announcement per hand run"
+    The completion of a hand leads to at most one visible delivery, over all channels, threads and DMs.
+    """
+
     evidence = EvidenceKind.COPIES
-    sentence = "The completion of a hand leads to at most one visible delivery, over all channels, threads and DMs."
 
     _delivered: dict[str, dict[str, Event]] = {}
 
@@ -155,17 +154,15 @@ class OneAnnouncement(Checker, symptoms=("twice",)):
 
 
 class InboundOnce(Checker, symptoms=("twice",)):
-    """D7: each message of a person starts at most one turn, over reconnects, replays and restarts.
+    """D7: Inbound exactly once.
+
+    Each logical inbound message, such as an album, starts at most one turn; a replay starts none, and nothing else is
+    one.
 
     An album is one message, if the platform hands its files over at once and to one process.
     """
 
-    title = "Inbound exactly once"
     evidence = EvidenceKind.TAKEN_TWICE
-    sentence = (
-        "Each logical inbound message, such as an album, starts at most one turn; a replay starts none, and nothing "
-        "else is one."
-    )
 
     _turns: dict[tuple[Lane, str], tuple[Event, ...]] = {}
     _admitted: dict[str, Event] = {}

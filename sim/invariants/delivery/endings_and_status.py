@@ -18,10 +18,10 @@ _Message = tuple[str, str, str, str]
 
 
 class EverythingEnds(Checker, symptoms=("lost",)):
-    """L1: each intent ends exactly once, and each message of a person is answered or dropped with a reason."""
+    """L1: Everything ends.
 
-    title = "Everything ends"
-    sentence = "Each intent and each accepted inbound reaches exactly one ending in bounded time."
+    Each intent and each accepted inbound reaches exactly one ending in bounded time.
+    """
 
     _said: dict[_Message, Event] = {}
     #: messages that are not accounted for -> their last push or receipt
@@ -128,13 +128,11 @@ _NOTHING_SEEN = (IntentState.FAILED, IntentState.DEAD, IntentState.EXPIRED, Inte
 
 
 class StatusIsTruth(Checker, symptoms=("lost",)):
-    """L3: the recorded status of an intent is what the platform did."""
+    """L3: Status equals wire truth.
 
-    title = "Status equals wire truth"
-    sentence = (
-        "Delivered means that every chunk was accepted at its destination; failed means that none was. A receipt "
-        "names the message that the platform created, and clients are promised no more than that."
-    )
+    Delivered means that every chunk was accepted at its destination; failed means that none was. A receipt names the
+    message that the platform created, and clients are promised no more than that.
+    """
 
     #: intents that the configuration sends elsewhere
     _fallbacks: set[str | None] = set()
@@ -263,13 +261,11 @@ def _promise(state: IntentState, chunks: int) -> str:
 
 
 class LostIsNotDelivered(Checker, symptoms=("lost",)):
-    """L7: what a platform takes back is not delivered any more."""
+    """L7: What is lost is not delivered.
 
-    title = "What is lost is not delivered"
-    sentence = (
-        "A message that its platform takes back, with a notification, is failed in the queue, or partial where "
-        "more of it is still there, and its transcript line says so."
-    )
+    A message that its platform takes back, with a notification, is failed in the queue, or partial where more of it is
+    still there, and its transcript line says so.
+    """
 
     #: intent and id of a message -> the platform's word, until the gateway has acted on it
     _owed: dict[tuple[str | None, str], Event] = {}

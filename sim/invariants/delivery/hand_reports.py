@@ -1,6 +1,6 @@
 """The requester of a hand gets the result: L2."""
 
-from dataclasses import dataclass, field
+import msgspec
 
 from trunkline.core.events import Event, bindings, delivery, gateway, hands, leases
 from trunkline.core.reasons import Reason
@@ -22,15 +22,14 @@ _QUIET = {
 }
 
 
-@dataclass(slots=True)
-class _Run:
+class _Run(msgspec.Struct):
     """A run of a hand, from its dispatch until its result is reported."""
 
     accepted: Event
     planned: Event | None = None
     #: the callback that was stored, and its turns so far
     callback: Event | None = None
-    turns: list[Event] = field(default_factory=list[Event])
+    turns: list[Event] = []
     #: the end of its callback turn
     read: Event | None = None
     #: reported to the requester, in that turn or by a message at the origin
@@ -47,14 +46,12 @@ class _Run:
 
 
 class EveryRunReports(Checker, symptoms=("lost",)):
-    """L2: each run of a hand is reported to its requester once, however it ended and however busy the requester was."""
+    """L2: Every hand run reports back.
 
-    title = "Every hand run reports back"
-    sentence = (
-        "A run that was dispatched leads, however it ends, to one callback turn of its requester, which begins within "
-        "a minute of the requester being idle, or to a message or a notice at its origin. What is posted in the run's "
-        "own thread only is also in the transcript of its requester."
-    )
+    A run that was dispatched leads, however it ends, to one callback turn of its requester, which begins within a
+    minute of the requester being idle, or to a message or a notice at its origin. What is posted in the run's own
+    thread only is also in the transcript of its requester.
+    """
 
     _runs: dict[str, _Run] = {}
     #: callback work -> its run

@@ -20,13 +20,11 @@ _EXPLAINED = ("silent", "replied")
 
 
 class NothingSilent(Checker, symptoms=("lost",)):
-    """V1: nothing disappears, and nothing is sent, without an event that explains it."""
+    """V1: Nothing silent.
 
-    title = "Nothing silent"
-    sentence = (
-        "Each drop, suppression and failure is an event with a reason; each accept belongs to an intent; and hooks "
-        "are notified of the outcome of everything they saw, once."
-    )
+    Each drop, suppression and failure is an event with a reason; each accept belongs to an intent; and hooks are
+    notified of the outcome of everything they saw, once.
+    """
 
     #: pushes without an inbound.received -> the push, and the process that was connected
     _pushed: dict[int, tuple[Event, int | None]] = {}

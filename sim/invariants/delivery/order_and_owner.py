@@ -62,13 +62,10 @@ class BusyTime:
 
 
 class NoHeadOfLine(Checker, symptoms=("late",)):
-    """L6: a due message is attempted soon, whatever other conversations do."""
+    """L6: No head-of-line blocking.
 
-    title = "No head-of-line blocking"
-    sentence = (
-        "The first open message of a conversation is attempted within a minute of being due, whatever the state of "
-        "others."
-    )
+    The first open message of a conversation is attempted within a minute of being due, whatever the state of others.
+    """
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
@@ -197,13 +194,11 @@ class NoHeadOfLine(Checker, symptoms=("late",)):
 
 
 class FifoDelivery(Checker, symptoms=("late",)):
-    """O1: people see a conversation's messages in the order of preparation, whatever path they took."""
+    """O1: FIFO per conversation.
 
-    title = "FIFO per conversation"
-    sentence = (
-        "Accepts in one conversation are in the order of preparation, over all paths; a later arrival belongs to an "
-        "intent whose end was already recorded."
-    )
+    Accepts in one conversation are in the order of preparation, over all paths; a later arrival belongs to an intent
+    whose end was already recorded.
+    """
 
     def on_accepted(self, event: Event, body: wire.WireAccepted, facts: IntentFacts) -> None:
         queue, seq = facts.queue, facts.prepared.seq
@@ -232,13 +227,11 @@ _AWAKE = 1.0
 
 
 class SingleClaim(Checker, symptoms=("twice",)):
-    """D5: a process sends only while it holds the store's lease; attempts and runs of hands never overlap."""
+    """D5: Single claim.
 
-    title = "Single claim"
-    sentence = (
-        "One process at a time holds a store; it alone makes attempts, which never overlap on one intent; and each "
-        "process starts, or restarts, a hand's run at most once."
-    )
+    One process at a time holds a store; it alone makes attempts, which never overlap on one intent; and each process
+    starts, or restarts, a hand's run at most once.
+    """
 
     #: the last claim, that of the holder
     _claim: Event | None = None

@@ -18,14 +18,13 @@ _SAID_BEFORE = (Reason.ALREADY_SENT, Reason.PARKED)
 
 
 class SentOnce(Checker, symptoms=("twice",)):
-    """D3: a turn posts a text once in one place, and a tool send elsewhere does not suppress the reply."""
+    """D3: Tool send versus final reply.
 
-    title = "Tool send versus final reply"
+    A turn has one final reply, and the same text reaches one place once in it, unless its agent asked for two sends of
+    it, or hooks made them equal; the reply is suppressed only if the turn has posted it in that place.
+    """
+
     evidence = EvidenceKind.COPIES
-    sentence = (
-        "A turn has one final reply, and the same text reaches one place once in it, unless its agent asked for two "
-        "sends of it, or hooks made them equal; the reply is suppressed only if the turn has posted it in that place."
-    )
 
     #: turn -> place and text -> the first intent that was accepted with them
     _said: dict[str, dict[tuple[Lane, str], Event]] = {}
@@ -161,15 +160,14 @@ IN_DOUBT = (Reason.RESPONSE_LOST, Reason.NO_RECEIPT, Reason.LOOKUP_FAILED)
 
 
 class NoBlindReplay(Checker, symptoms=("twice",)):
-    """D4: a chunk that was accepted is not sent again, and one that may have been only where that does no harm."""
+    """D4: Ambiguity is never replayed blindly.
+
+    An attempt takes the first chunk without a receipt. One that may have been accepted is sent again only if the
+    platform deduplicates it or denies having it, or by policy, with a mark, or as a notice of the gateway itself; never
+    by another transport. A change is requested again only if that has no further effect.
+    """
 
     from_anywhere = True
-    title = "Ambiguity is never replayed blindly"
-    sentence = (
-        "An attempt takes the first chunk without a receipt. One that may have been accepted is sent again only if the "
-        "platform deduplicates it or denies having it, or by policy, with a mark, or as a notice of the gateway "
-        "itself; never by another transport. A change is requested again only if that has no further effect."
-    )
 
     #: intents whose next chunk may have been accepted -> the event of the doubt
     _doubts: dict[str, Event] = {}

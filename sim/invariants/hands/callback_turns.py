@@ -1,6 +1,6 @@
 """Results as agents really get them, and turns that follow from each other come to an end: C2, C7, C8, C10."""
 
-from dataclasses import dataclass, field
+import msgspec
 
 from trunkline.core.events import Event, gateway
 from trunkline.core.states.delegation import HandOutcome
@@ -29,14 +29,11 @@ def _short(text: str) -> str:
 
 
 class CallbackShape(Checker, symptoms=("forgot",)):
-    """C2: a callback turn says who works, for whom, and that a result follows; no other turn says so."""
+    """C2: A callback says what it is.
 
-    title = "A callback says what it is"
-    sentence = (
-        "The agent that delegated gets a result in the session that delegated, from the hand that worked, for the "
-        "person who asked, after its base and channel prompts and one prompt that no other turn has; a model gets it "
-        "inside a boundary."
-    )
+    The agent that delegated gets a result in the session that delegated, from the hand that worked, for the person who
+    asked, after its base and channel prompts and one prompt that no other turn has; a model gets it inside a boundary.
+    """
 
     #: prompts of callbacks so far
     _prompts: set[str] = set()
@@ -153,13 +150,11 @@ class ReservedSenders(Checker, symptoms=("unasked",)):
 
 
 class WholeResult(Checker, symptoms=("forgot",)):
-    """C8: the agent can read the whole result of the hand, unchanged."""
+    """C8: The whole result.
 
-    title = "The whole result"
-    sentence = (
-        "The text that an agent gets as a result is what the hand returned, character for character and however long; "
-        "of a hand that returned nothing, it is what the gateway stored as its end."
-    )
+    The text that an agent gets as a result is what the hand returned, character for character and however long; of a
+    hand that returned nothing, it is what the gateway stored as its end.
+    """
 
     def on_given(self, event: Event, body: hands.AgentGiven) -> None:
         run = self.run.hands.runs.get(event.delegation or "")
@@ -182,22 +177,19 @@ class WholeResult(Checker, symptoms=("forgot",)):
         self.accuse(event, summary, f"{outcome.value}: {of}", *run.answers, run.finished, shown=shown)
 
 
-@dataclass(slots=True)
-class _Talk:
+class _Talk(msgspec.Struct):
     """The turns of a session that bots have started one after the other, by the messages of these."""
 
-    turns: dict[str, Event] = field(default_factory=dict[str, Event])
+    turns: dict[str, Event] = {}
     last: float = 0.0
 
 
 class ChainsEnd(Checker, symptoms=("unasked",)):
-    """C10: what nobody asked for goes on no longer than is configured."""
+    """C10: Chains end.
 
-    title = "Chains end"
-    sentence = (
-        "No more turns follow from each other than are configured, unless a person writes: an agent that delegates "
-        "each result again is refused at last, and bots that answer each other are not heard any more."
-    )
+    No more turns follow from each other than are configured, unless a person writes: an agent that delegates each
+    result again is refused at last, and bots that answer each other are not heard any more.
+    """
 
     #: ids of what bots have said
     _by_bots: set[str] = set()

@@ -1,6 +1,6 @@
 """Where results are delivered, and whether that is known: C3, C4."""
 
-from dataclasses import dataclass
+import msgspec
 
 from trunkline.core.channels import rules_for
 from trunkline.core.events import Event, delivery, gateway, hands
@@ -16,18 +16,16 @@ from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
 
 
 class RightPlace(Checker, symptoms=("wrong place",)):
-    """C3: a result is delivered where the person asked, by the account that heard them, whatever the gateway recorded.
+    """C3: Back to where it was asked.
+
+    What is said of a result is accepted in the conversation and thread of the message for which its agent called the
+    hand, by the account that got that message; elsewhere only as bound, as named at the call, or after a recorded
+    fallback.
 
     R1 follows the gateway's own record of who delegated. This one follows the agent's call.
     """
 
-    title = "Back to where it was asked"
     evidence = EvidenceKind.MISPLACED
-    sentence = (
-        "What is said of a result is accepted in the conversation and thread of the message for which its agent "
-        "called the hand, by the account that got that message; elsewhere only as bound, as named at the call, or "
-        "after a recorded fallback."
-    )
 
     @on_intent(WireAccepted, after=(AgentDelegated,))
     def _accepted(self, event: Event, body: WireAccepted, facts: IntentFacts) -> None:
@@ -91,8 +89,7 @@ _OF_HANDS = (hands.DelegationAccepted, hands.CallbackChanged, AgentDelegated)
 _ON_ITS_WAY = 1.0
 
 
-@dataclass(slots=True)
-class _Report:
+class _Report(msgspec.Struct):
     """How far the report of one delegation has come."""
 
     changed: Event
@@ -100,14 +97,12 @@ class _Report:
 
 
 class OneCompletion(Checker, symptoms=("lost",)):
-    """C4: a result is seen once, or a reason says why not; and what the gateway says of it is what people saw."""
+    """C4: Seen once, or a reason why not.
 
-    title = "Seen once, or a reason why not"
-    sentence = (
-        "The report of each ended hand comes to an end: `delivered` only of what a platform accepted, else with a "
-        "reason, and never `suppressed` or `undeliverable` of what people have seen. Once an operator has discarded "
-        "it, nothing more of it is sent."
-    )
+    The report of each ended hand comes to an end: `delivered` only of what a platform accepted, else with a reason, and
+    never `suppressed` or `undeliverable` of what people have seen. Once an operator has discarded it, nothing more of
+    it is sent.
+    """
 
     _reports: dict[str, _Report] = {}
     #: delegation -> the accepts of what reports it

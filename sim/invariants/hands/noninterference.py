@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from trunkline.core.events import Event, gateway
 from trunkline.core.events.delivery import MirrorAppended
@@ -17,33 +18,30 @@ _WORD = re.compile(r"\w{4,}")
 _ANSWERS = (hands.HandAnswered, hands.WorkerAnswered)
 
 
-@dataclass(slots=True)
-class _Mark:
+class _Mark(msgspec.Struct):
     """A word that only certain results have, and who else may know it by now."""
 
     #: delegation -> its answer
-    answers: dict[str, Event] = field(default_factory=dict[str, Event])
+    answers: dict[str, Event] = {}
     #: where a person said it, or an agent sent it on purpose
-    places: set[Lane] = field(default_factory=set[Lane])
+    places: set[Lane] = set()
     #: sessions of such places
-    sessions: set[str] = field(default_factory=set[str])
+    sessions: set[str] = set()
     #: a person said it
     said: bool = False
 
 
 class Noninterference(Checker, symptoms=("leaked",)):
-    """C1: what a hand returned is seen only where it was asked for.
+    """C1: Results reach nobody else.
+
+    No word that only a hand's result has is seen in another conversation, or gets into another session, than those for
+    which the hand worked, unless an agent sends it there on purpose.
 
     Texts are compared by their marks: words of an answer that nothing else in the scenario says. The index is asked
     once for each word that people see or agents get after the first answer, so the cost is that of reading the run.
     """
 
-    title = "Results reach nobody else"
     evidence = EvidenceKind.MISPLACED
-    sentence = (
-        "No word that only a hand's result has is seen in another conversation, or gets into another session, than "
-        "those for which the hand worked, unless an agent sends it there on purpose."
-    )
 
     _marks: dict[str, _Mark] = {}
     _leaked: set[str] = set()
@@ -60,7 +58,6 @@ class Noninterference(Checker, symptoms=("leaked",)):
             self._marks.setdefault(word, _Mark()).answers.setdefault(delegation, event)
 
     def _found(self, text: str) -> list[tuple[str, _Mark]]:
-        """The marks in a text."""
         marks = self._marks
         return [(word, marks[word]) for word in dict.fromkeys(_WORD.findall(text)) if word in marks]
 
@@ -182,14 +179,13 @@ class Noninterference(Checker, symptoms=("leaked",)):
 
 
 class ReasoningUnseen(Checker, symptoms=("leaked",)):
-    """C9: the reasoning of agents is for nobody."""
+    """C9: Reasoning is for nobody.
 
-    title = "Reasoning is for nobody"
+    No word that only stands between the reasoning tags of what agents want said is seen by people, gets into a
+    transcript, or to an agent as a result.
+    """
+
     evidence = EvidenceKind.MISPLACED
-    sentence = (
-        "No word that only stands between the reasoning tags of what agents want said is seen by people, gets into a "
-        "transcript, or to an agent as a result."
-    )
 
     #: word -> the event that an agent thought it
     _thought: dict[str, Event] = {}
@@ -216,17 +212,15 @@ class ReasoningUnseen(Checker, symptoms=("leaked",)):
 
 
 class ClosedIsClosed(Checker, symptoms=("leaked",)):
-    """T3: a result stays in its bound conversation where the configuration says so.
+    """T3: Fail closed is closed.
+
+    Where the configuration has no fallback for bound work, no word of its result is seen outside its bound
+    conversation, also in notices, unless an agent or a hook sends it there on purpose, or a person says it.
 
     Costs nothing before bound work has ended on such a channel, and then one look-up for each word that people see.
     """
 
-    title = "Fail closed is closed"
     evidence = EvidenceKind.MISPLACED
-    sentence = (
-        "Where the configuration has no fallback for bound work, no word of its result is seen outside its bound "
-        "conversation, also in notices, unless an agent or a hook sends it there on purpose, or a person says it."
-    )
 
     #: word -> the delegation that returned it, and its answer
     _words: dict[str, tuple[str, Event]] = {}

@@ -15,15 +15,14 @@ _SECOND = ".second"
 
 
 class SaidInItsCall(Checker, symptoms=("wrong place",)):
-    """V2: an answer is heard in the call in which it was asked for, by nobody else, and elsewhere only afterwards."""
+    """V2: Said in its own call.
 
-    title = "Said in its own call"
+    What is heard in a call belongs to it: it answers what was said there, or it was sent to that call, or to its number
+    while no other call with it was going on. On a second channel only the same person gets it, after the call, and only
+    if it was not heard to its end.
+    """
+
     evidence = EvidenceKind.MISPLACED
-    sentence = (
-        "What is heard in a call belongs to it: it answers what was said there, or it was sent to that call, or to its "
-        "number while no other call with it was going on. On a second channel only the same person gets it, after "
-        "the call, and only if it was not heard to its end."
-    )
 
     #: message -> where it was said
     _said: dict[str, Event] = {}

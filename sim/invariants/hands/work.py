@@ -1,6 +1,6 @@
 """An accepted delegation is worked on, and its first answer counts: C5, C6."""
 
-from dataclasses import dataclass
+import msgspec
 
 from trunkline.core.events import Event
 from trunkline.core.events.hands import AnswerTurnedAway, DelegationAccepted, DelegationFinished, DelegationIgnored
@@ -14,8 +14,7 @@ from trunkline.sim.invariants.base import Checker, cited
 _ENOUGH = 200
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
+class _Call(msgspec.Struct, frozen=True):
     """A call of the delegation tool, whatever process made it."""
 
     turn: str
@@ -23,14 +22,12 @@ class _Call:
 
 
 class AcceptedMeansWork(Checker, symptoms=("lost",)):
-    """C5: accepted is accepted, at once and durably; refused starts nothing."""
+    """C5: Accepted means work.
 
-    title = "Accepted means work"
-    sentence = (
-        "A call that is accepted has a delegation of its own, which is committed before its hand begins; the hand "
-        "begins, or the delegation ends with a reason. A call that is refused starts nothing, and no call waits for "
-        "its hand. None begins when it is older than delegations may be."
-    )
+    A call that is accepted has a delegation of its own, which is committed before its hand begins; the hand begins, or
+    the delegation ends with a reason. A call that is refused starts nothing, and no call waits for its hand. None
+    begins when it is older than delegations may be.
+    """
 
     #: delegation -> the call that it belongs to
     _calls: dict[str, tuple[_Call, Event]] = {}
@@ -117,14 +114,13 @@ class AcceptedMeansWork(Checker, symptoms=("lost",)):
 
 
 class FirstResultWins(Checker, symptoms=("lost",)):
-    """C6: one end, which is what the hand really returned first; the rest is kept as ignored."""
+    """C6: The first result wins.
+
+    A delegation ends once. A result is what its own hand, or the worker that took it, returned before, and no error,
+    progress or answer of somebody else; a later answer is recorded as ignored or refused.
+    """
 
     from_anywhere = True
-    title = "The first result wins"
-    sentence = (
-        "A delegation ends once. A result is what its own hand, or the worker that took it, returned before, and no "
-        "error, progress or answer of somebody else; a later answer is recorded as ignored or refused."
-    )
 
     _ends: dict[str, Event] = {}
     #: delegation -> how many answers were recorded as ignored or refused

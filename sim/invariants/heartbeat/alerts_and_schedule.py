@@ -53,10 +53,10 @@ def _is_shown_ok(run: RunFacts, event: Event, body: wire.WireAccepted) -> bool:
 
 
 class OkUnseen(Checker, symptoms=("unasked",)):
-    """H1: nobody sees the acknowledgement of a heartbeat, unless the configuration shows it there."""
+    """H1: An OK is not shown.
 
-    title = "An OK is not shown"
-    sentence = "No message begins or ends with a heartbeat's token, unless acknowledgements are shown in that place."
+    No message begins or ends with a heartbeat's token, unless acknowledgements are shown in that place.
+    """
 
     @on(wire.WireAccepted, after=_BEATS)
     def _accepted(self, event: Event, body: wire.WireAccepted) -> None:
@@ -74,13 +74,11 @@ class OkUnseen(Checker, symptoms=("unasked",)):
 
 
 class OncePerDay(Checker, symptoms=("twice",)):
-    """H2: a heartbeat says the same text in one place at most once in 24 hours, and only such a repetition is one."""
+    """H2: The same alert once a day.
 
-    title = "The same alert once a day"
-    sentence = (
-        "A heartbeat says the same text in a place at most once in 24 hours, over restarts too; and what is left out "
-        "as a repetition was said in that place, or waits there."
-    )
+    A heartbeat says the same text in a place at most once in 24 hours, over restarts too; and what is left out as a
+    repetition was said in that place, or waits there.
+    """
 
     #: agent, place and text -> the last accept, and its time on the wall clock
     _said: dict[tuple[str, Lane, str], tuple[Event, float]] = {}
@@ -146,10 +144,10 @@ class OncePerDay(Checker, symptoms=("twice",)):
 
 
 class QuietAtNight(Checker, symptoms=("unasked",)):
-    """H3: outside its active hours a heartbeat neither runs nor says anything."""
+    """H3: Active hours.
 
-    title = "Active hours"
-    sentence = "No heartbeat begins, and no message of one is accepted, outside the active hours of its agent."
+    No heartbeat begins, and no message of one is accepted, outside the active hours of its agent.
+    """
 
     def on_started(self, event: Event, body: heartbeat.HeartbeatStarted) -> None:
         self._judge(event, body.agent, f"the heartbeat of {body.agent} begins", 0.0)
@@ -180,13 +178,11 @@ _AT_ONCE = 0.1
 
 
 class DueOnce(Checker, symptoms=("late",)):
-    """H4: each time of a schedule that a process has promised is kept once: not twice, and not never."""
+    """H4: A due run is kept, once.
 
-    title = "A due run is kept, once"
-    sentence = (
-        "What a heartbeat or an entry of the schedule is due for takes place once, or an event says why not; a restart "
-        "neither repeats nor forgets it, nor moves its time."
-    )
+    What a heartbeat or an entry of the schedule is due for takes place once, or an event says why not; a restart
+    neither repeats nor forgets it, nor moves its time.
+    """
 
     #: schedule -> the promised time on the wall clock, and the event that promised it
     _next: dict[str, tuple[float, Event]] = {}
@@ -285,10 +281,10 @@ class DueOnce(Checker, symptoms=("late",)):
 
 
 class RouteStays(Checker, symptoms=("wrong place",)):
-    """H5: what a heartbeat says moves no route: `last` is the place in which a person wrote to the agent last."""
+    """H5: A heartbeat moves no route.
 
-    title = "A heartbeat moves no route"
-    sentence = "With the target `last` a heartbeat goes to the conversation in which a person wrote to its agent last."
+    With the target `last` a heartbeat goes to the conversation in which a person wrote to its agent last.
+    """
 
     #: inbound -> agent and the place of its answers, until it is admitted
     _decided: dict[str, tuple[str, Address]] = {}

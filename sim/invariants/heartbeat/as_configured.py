@@ -32,14 +32,12 @@ _BEATS = (world.WorldHeartbeat, heartbeat.HeartbeatStarted)
 
 
 class RunsAsConfigured(Checker, symptoms=("late",)):
-    """H6: the starts of heartbeats and entries. Costs one look-up for each, and their times at the end."""
+    """H6: Runs as configured.
 
-    title = "Runs as configured"
-    sentence = (
-        "While nothing stops the gateway, a heartbeat runs at each of its configured times in its active hours, and "
-        "soon after each request, with everything that happened, and an entry of the schedule at each of its times; "
-        "neither runs without such a cause, and events keep their distance."
-    )
+    While nothing stops the gateway, a heartbeat runs at each of its configured times in its active hours, and soon
+    after each request, with everything that happened, and an entry of the schedule at each of its times; neither runs
+    without such a cause, and events keep their distance.
+    """
 
     #: since when the present configuration holds
     _since = 0.0
@@ -163,13 +161,11 @@ class RunsAsConfigured(Checker, symptoms=("late",)):
 
 
 class AlertsReachTheirTarget(Checker, symptoms=("wrong place",)):
-    """H7: the answers of heartbeats against their targets. Costs one look-up for each heartbeat."""
+    """H7: Alerts reach their target.
 
-    title = "Alerts reach their target"
-    sentence = (
-        "An answer of a heartbeat that is no acknowledgement is queued for its configured target, an owner, a channel "
-        "or the last place, unless it was said before or the configuration hides it; an acknowledgement is not."
-    )
+    An answer of a heartbeat that is no acknowledgement is queued for its configured target, an owner, a channel or the
+    last place, unless it was said before or the configuration hides it; an acknowledgement is not.
+    """
 
     _answers: dict[str, Event] = {}
     _queued: dict[str, Event] = {}

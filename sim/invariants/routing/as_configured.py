@@ -24,15 +24,14 @@ _ANY = "*"
 
 
 class RoutedAsConfigured(Checker, symptoms=("wrong place", "forgot")):
-    """S6: agent and session of a place, read from the configuration. Costs one key for each turn and each send."""
+    """S6: Routed as configured.
 
-    title = "Routed as configured"
+    A message gets to the agent, and into the session, that the route rules, scopes and links of the configuration give
+    its place, and what is sent to a place is remembered in the session that they give it, unless the place is bound or
+    the session is named.
+    """
+
     our_keys_only = True
-    sentence = (
-        "A message gets to the agent, and into the session, that the route rules, scopes and links of the "
-        "configuration give its place, and what is sent to a place is remembered in the session that they give it, "
-        "unless the place is bound or the session is named."
-    )
 
     #: the configurations that may have decided, and their texts: a turn that goes on after a reload keeps its route
     _configs: list[GatewayConfig] = []
@@ -167,17 +166,14 @@ def _tier(rule: RouteRuleConfig, place: Address) -> int | None:
 
 
 class AddressFidelity(Checker, symptoms=("wrong place",)):
-    """R4: adapters get the platform's own ids, of an existing account.
+    """R4: Address fidelity.
+
+    Wire addresses are the platform's own ids, byte for byte, of an account on that platform; a thread is named only if
+    the conversation has it.
 
     An agent, a client or a hook may name a place that is none. Its platform says so, the intent ends as failed, and
     nobody else is to blame.
     """
-
-    title = "Address fidelity"
-    sentence = (
-        "Wire addresses are the platform's own ids, byte for byte, of an account on that platform; a thread is named "
-        "only if the conversation has it."
-    )
 
     _accounts: dict[str, set[str]] = {}
     _places: set[Lane] = set()
@@ -275,14 +271,13 @@ def _spelled(part: str, target: str) -> bool:
 
 
 class AudienceConfinement(Checker, symptoms=("leaked",)):
-    """P1: a conversation's private words reach only its own people."""
+    """P1: Audience confinement.
 
-    title = "Audience confinement"
+    Private words of a conversation appear in no other one, unless the agent named that target, or the scope merges the
+    two.
+    """
+
     evidence = EvidenceKind.MISPLACED
-    sentence = (
-        "Private words of a conversation appear in no other one, unless the agent named that target, or the scope "
-        "merges the two."
-    )
 
     _secrets: dict[str, tuple[Address, Event]] = {}
     #: place -> its parent room

@@ -14,13 +14,11 @@ _DENIED, _NONE, _LEFT, _BOUND = "only an owner", "bound to no session", "is left
 
 
 class CommandsAreObeyed(Checker, symptoms=("unasked",)):
-    """K1: commands, their answers, and who may give them. Costs one look-up for each message and each command."""
+    """K1: Commands are obeyed.
 
-    title = "Commands are obeyed"
-    sentence = (
-        "A command to the gateway gets no agent, and an answer that is so: owners bind and unbind conversations, "
-        "others unbind what they have bound, and lists have what there is, of others only for owners."
-    )
+    A command to the gateway gets no agent, and an answer that is so: owners bind and unbind conversations, others
+    unbind what they have bound, and lists have what there is, of others only for owners.
+    """
 
     #: channel, conversation and id of a message -> the command
     _given: dict[tuple[str, str, str], Event] = {}

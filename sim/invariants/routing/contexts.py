@@ -2,7 +2,6 @@
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -25,8 +24,7 @@ _TASK_OF = ".task"
 _CHANNEL = re.escape("{channel}")
 
 
-@dataclass(slots=True)
-class _Decision:
+class _Decision(msgspec.Struct):
     """A decision of the gateway, and the configuration of that time."""
 
     event: Event
@@ -35,19 +33,17 @@ class _Decision:
     settings: world.AgentContexts
 
 
-@dataclass(slots=True)
-class _Turn:
+class _Turn(msgspec.Struct):
     """A turn and the conversations that it works in, according to the people who wrote."""
 
     agent: str
     work: WorkKind
     #: none: it works nowhere
     places: tuple[Address, ...]
-    decisions: list[_Decision] = field(default_factory=list[_Decision])
+    decisions: list[_Decision] = []
 
 
-@dataclass(slots=True, kw_only=True)
-class _Crossing:
+class _Crossing(msgspec.Struct, kw_only=True):
     """A crossing: what people see outside of the conversation of its turn."""
 
     facts: IntentFacts
@@ -166,14 +162,13 @@ def _is_guarded(facts: IntentFacts) -> bool:
 
 
 class CrossingsAreDecided(_Contexts, symptoms=("leaked",)):
-    """P3: what leaves a conversation was allowed by a decision, and decisions follow the configuration."""
+    """P3: Crossings are decided.
 
-    title = "Crossings are decided"
+    What a turn says or changes outside of its conversation was allowed by a recorded decision, and what is allowed and
+    what is denied is as configured.
+    """
+
     evidence = EvidenceKind.MISPLACED
-    sentence = (
-        "What a turn says or changes outside of its conversation was allowed by a recorded decision, and what is "
-        "allowed and what is denied is as configured."
-    )
 
     def on_decided(self, event: Event, body: actions.PolicyDecided) -> None:
         self.on_decision(event, body)
@@ -207,10 +202,10 @@ class CrossingsAreDecided(_Contexts, symptoms=("leaked",)):
 
 
 class MarksAreSeen(_Contexts, symptoms=("leaked",)):
-    """P4: a message from elsewhere shows where it comes from, if it is to be marked."""
+    """P4: Marks are seen.
 
-    title = "Marks are seen"
-    sentence = "A message from another context shows where it comes from, wherever the configuration says so."
+    A message from another context shows where it comes from, wherever the configuration says so.
+    """
 
     def on_accepted(self, event: Event, body: WireAccepted) -> None:
         crossing = self._crossing(event, body.requested)
@@ -274,11 +269,12 @@ def _bare(text: str) -> str:
 
 
 class DeniedIsNotDone(_Contexts, symptoms=("leaked",)):
-    """P5: what the policy denied is not on the wire, and neither is its text anywhere else."""
+    """P5: Denied is not done.
 
-    title = "Denied is not done"
+    What the cross-context policy denied to a turn is not on the wire, nor is its text anywhere else.
+    """
+
     evidence = EvidenceKind.MISPLACED
-    sentence = "What the cross-context policy denied to a turn is not on the wire, nor is its text anywhere else."
 
     #: turn -> the texts that were denied to it, with the denials
     _denied: defaultdict[str, dict[str, Event]] = defaultdict(dict)

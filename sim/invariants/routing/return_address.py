@@ -62,11 +62,12 @@ class ReplyReferences(Checker):
 
 
 class ExactReturnAddress(ReplyReferences, symptoms=("wrong place",)):
-    """R1: an answer goes to the exact place of the message that caused it."""
+    """R1: Exact return address.
 
-    title = "Exact return address"
+    A reply has the channel, account, conversation, thread and reply reference of its causing inbound.
+    """
+
     evidence = EvidenceKind.MISPLACED
-    sentence = "A reply has the channel, account, conversation, thread and reply reference of its causing inbound."
 
     #: turn -> places that took nothing of it
     _no_place: dict[str, list[Address]] = {}
@@ -156,14 +157,13 @@ def _astray(address: Address | None, right: set[Lane]) -> bool:
 
 
 class NoHiddenRedirect(Checker, symptoms=("wrong place",)):
-    """R2: a message is accepted at its destination, or a fallback was recorded before."""
+    """R2: No hidden redirect.
 
-    title = "No hidden redirect"
+    An accept at another place than the intent's, or by another identity, needs a fallback event before it, or the
+    platform did it and the gateway says that it is misplaced.
+    """
+
     evidence = EvidenceKind.MISPLACED
-    sentence = (
-        "An accept at another place than the intent's, or by another identity, needs a fallback event before it, or "
-        "the platform did it and the gateway says that it is misplaced."
-    )
 
     #: fallbacks by configuration, recorded before the send
     _allowed: set[tuple[str, Lane]] = set()
@@ -233,12 +233,13 @@ class NoHiddenRedirect(Checker, symptoms=("wrong place",)):
 
 
 class MirrorOnce(Checker, symptoms=("twice", "forgot")):
-    """M1: a delivery is mirrored once, into the session of the conversation where people see it, and no other."""
+    """M1: Mirror once, in the right session.
 
-    title = "Mirror once, in the right session"
+    Each delivered intent has exactly one transcript entry, in the session of the wire conversation.
+    """
+
     evidence = EvidenceKind.MIRRORS
     our_keys_part = "the session of an entry"
-    sentence = "Each delivered intent has exactly one transcript entry, in the session of the wire conversation."
 
     #: expected entries: the store refused them at first, or an operator confirmed the delivery later
     _due: dict[str, Event] = {}

@@ -21,15 +21,14 @@ _IN_ORDER = "one turn at a time in a session, in order of admission"
 
 
 class FrozenRoute(Checker, symptoms=("wrong place",)):
-    """R3: the message itself decides where answers go, once, and nothing changes that later."""
+    """R3: Route is frozen at admission.
+
+    The answers to a message go to its own place, as decided at admission; tool sends, other messages and other places
+    of the session do not change that.
+    """
 
     from_anywhere = True
-    title = "Route is frozen at admission"
     evidence = EvidenceKind.MISPLACED
-    sentence = (
-        "The answers to a message go to its own place, as decided at admission; tool sends, other messages and other "
-        "places of the session do not change that."
-    )
 
     def on_routed(self, event: Event, body: gateway.RouteDecided) -> None:
         """The decision looks at the message, not at what the session did before."""
@@ -65,14 +64,13 @@ class FrozenRoute(Checker, symptoms=("wrong place",)):
 
 
 class OneSession(Checker, symptoms=("late", "forgot")):
-    """S4: each generation has one session; its turns never overlap, and run in it, in the order of admission."""
+    """S4: Concurrency of sessions.
+
+    One session for each key and generation, however events interleave; one turn at a time, in order; and results and
+    messages of a session that was reset start no turn in the session that has its key now.
+    """
 
     from_anywhere = True
-    title = "Concurrency of sessions"
-    sentence = (
-        "One session for each key and generation, however events interleave; one turn at a time, in order; and results "
-        "and messages of a session that was reset start no turn in the session that has its key now."
-    )
 
     _created: dict[str, Event] = {}
     #: session -> admitted work that has not ended, in order
@@ -156,13 +154,11 @@ class OneSession(Checker, symptoms=("late", "forgot")):
 
 
 class CurrentRoute(Checker, symptoms=("forgot",)):
-    """B2: routes follow the newest configuration, requests carry the newest token, and activity is recorded."""
+    """B2: Freshness.
 
-    title = "Freshness"
-    sentence = (
-        "After a reload, the new configuration decides every route; each request carries the newest token that the "
-        "gateway has; and every message in a bound conversation, of bots and webhooks too, keeps it bound."
-    )
+    After a reload, the new configuration decides every route; each request carries the newest token that the gateway
+    has; and every message in a bound conversation, of bots and webhooks too, keeps it bound.
+    """
 
     #: process -> its last reload
     _reloads: dict[int, Event] = {}

@@ -26,15 +26,14 @@ _Message = tuple[str, str, str, str]
 
 
 class BindingLife(Checker, symptoms=("wrong place",)):
-    """B1: a conversation belongs to the session of its binding while the binding is active, and not after."""
+    """B1: Binding lifecycle and ownership.
 
-    title = "Binding lifecycle and ownership"
+    Messages of a bound conversation go to the bound session while the binding is active and unexpired, and to no bound
+    session otherwise; a conversation has one binding, and one account of the gateway answers in it; the router chooses
+    active ones; a refused binding leaves no thread.
+    """
+
     our_keys_part = "the session of a conversation whose binding is over"
-    sentence = (
-        "Messages of a bound conversation go to the bound session while the binding is active and unexpired, and to no "
-        "bound session otherwise; a conversation has one binding, and one account of the gateway answers in it; the "
-        "router chooses active ones; a refused binding leaves no thread."
-    )
 
     #: threads that were opened and are not bound yet, by the request
     _opened: dict[Lane, Event] = {}
@@ -178,13 +177,11 @@ class BindingLife(Checker, symptoms=("wrong place",)):
 
 
 class NoSelfEcho(Checker, symptoms=("unasked",)):
-    """D8: the gateway's own posts never come back as a message, a turn or a transcript entry."""
+    """D8: No self-echo.
 
-    title = "No self-echo"
-    sentence = (
-        "An own post that a platform echoes starts nothing; other bots and relays follow the configured policy "
-        "and are not dropped wholesale."
-    )
+    An own post that a platform echoes starts nothing; other bots and relays follow the configured policy and are not
+    dropped wholesale.
+    """
 
     #: inbound id -> the posted message
     _inbound: dict[str, Event] = {}
@@ -246,15 +243,14 @@ NOTED = frozenset(
 
 
 class MirrorIsTruth(Checker, symptoms=("lost", "forgot")):
-    """M2: a transcript holds the accepted text as it was accepted, and marks a part as a part."""
+    """M2: Mirror equals what was sent.
 
-    title = "Mirror equals what was sent"
+    A mirrored text is that of the accepted chunks and names the attached files; a part is marked as one, and nothing is
+    mirrored that people cannot see; its line changes if and only if its message does. The session that sent a message
+    has a note if it did not arrive.
+    """
+
     evidence = EvidenceKind.MIRRORS
-    sentence = (
-        "A mirrored text is that of the accepted chunks and names the attached files; a part is marked as one, and "
-        "nothing is mirrored that people cannot see; its line changes if and only if its message does. The session "
-        "that sent a message has a note if it did not arrive."
-    )
 
     #: whether the gateway leaves notes
     _notes = False
@@ -377,13 +373,11 @@ _NO_EFFECT = "no effect except the answer to the caller"
 
 
 class DryRunHasNoEffect(Checker, symptoms=("unasked",)):
-    """P2: a cancelled message and a dry run have no effect except the answer to the caller."""
+    """P2: Cancel, dry run and none are absolute.
 
-    title = "Cancel, dry run and none are absolute"
-    sentence = (
-        "A message that a hook cancelled is not prepared, sent or mirrored; a dry run creates no session and no "
-        "intent; both are reported as what they are."
-    )
+    A message that a hook cancelled is not prepared, sent or mirrored; a dry run creates no session and no intent; both
+    are reported as what they are.
+    """
 
     _cancelled: dict[str, Event] = {}
     #: seqs of dry runs and of the events that led to them

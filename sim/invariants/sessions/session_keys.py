@@ -19,14 +19,13 @@ _Spot = tuple[str, Lane]
 
 
 class OneKey(Checker, symptoms=("forgot",)):
-    """S1: a conversation has one key and one session in every direction; an event records any change."""
+    """S1: One conversation, one key.
 
-    title = "One conversation, one key"
+    Inbound, outbound and mirror of a conversation use one session, over restarts, migrations and changes of scope, or
+    an event records that it was left. A key that a caller names is used.
+    """
+
     our_keys_only = True
-    sentence = (
-        "Inbound, outbound and mirror of a conversation use one session, over restarts, migrations and changes of "
-        "scope, or an event records that it was left. A key that a caller names is used."
-    )
 
     _keys: dict[_Spot, tuple[str, Event]] = {}
     _ids: dict[str, tuple[str, Event]] = {}
@@ -239,15 +238,14 @@ _SAID = (WorkKind.MESSAGE, WorkKind.CONTROL)
 
 
 class ScopesAndLinks(Checker, symptoms=("leaked",)):
-    """S3: places share a session exactly as scope and links say; people only under ``main``, after a warning."""
+    """S3: Scope and identity links.
 
-    title = "Scope and identity links"
+    Agents, channels, accounts, conversations and threads share a session exactly as the scope says, and linked people
+    do; people who are not linked never do, unless the scope is main, and then a warning comes before the second one's
+    first turn.
+    """
+
     our_keys_only = True
-    sentence = (
-        "Agents, channels, accounts, conversations and threads share a session exactly as the scope says, and linked "
-        "people do; people who are not linked never do, unless the scope is main, and then a warning comes before the "
-        "second one's first turn."
-    )
 
     #: linked person as the scope knows them -> the key, and what the scope knows of the places of a key
     _keys: dict[tuple[str, ...], tuple[str, Event]] = {}

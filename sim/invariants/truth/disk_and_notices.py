@@ -24,14 +24,12 @@ _OPEN = "open"
 
 
 class StoredAsClaimed(Checker, symptoms=("forgot",)):
-    """W3: what is on the disk is what was said to be committed. Costs one note for each line and end, and one look."""
+    """W3: The disk has it.
 
-    title = "The disk has it"
-    sentence = (
-        "At rest the disk has each message with the end, the receipts and the reason that were recorded as committed, "
-        "each transcript line once and no other, all work as far as it was done, and each report and binding as it was "
-        "left; only retention, an operator or an erasure removes anything."
-    )
+    At rest the disk has each message with the end, the receipts and the reason that were recorded as committed, each
+    transcript line once and no other, all work as far as it was done, and each report and binding as it was left; only
+    retention, an operator or an erasure removes anything.
+    """
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
@@ -168,14 +166,12 @@ _NOTHING_TAKEN = (*NO_PLACE, Reason.CALL_ENDED, Reason.UNAUTHORIZED)
 
 
 class NobodyWaitsInSilence(Checker, symptoms=("lost",)):
-    """W1: people who wait for an answer in vain read so. Costs one look-up for each answer that ends badly."""
+    """W1: Nobody waits in silence.
 
-    title = "Nobody waits in silence"
-    sentence = (
-        "A person whose answer did not arrive, or may not have, gets the configured notice, where the platform takes "
-        "anything from the gateway; nobody gets one about what arrived, and none goes to a place that is gone. A "
-        "notice that did not arrive either is repeated when somebody writes there."
-    )
+    A person whose answer did not arrive, or may not have, gets the configured notice, where the platform takes anything
+    from the gateway; nobody gets one about what arrived, and none goes to a place that is gone. A notice that did not
+    arrive either is repeated when somebody writes there.
+    """
 
     #: answer -> the outcome by which it waits until its place is opened
     _waits: dict[str, Event] = {}

@@ -31,13 +31,11 @@ _WITHOUT_AGENT = (Reason.RUNS_EXHAUSTED,)
 
 
 class NoErrorOfItsOwn(Checker, symptoms=("lost",)):
-    """E1: the gateway fails by what others do. Costs one search for each event that has a detail."""
+    """E1: No error of its own.
 
-    title = "No error of its own"
-    sentence = (
-        "A turn fails only if its agent did, and whatever a program, a tool, a platform or a process gets as an error "
-        "is a refusal or a failure of somebody else, never an error of the gateway's code."
-    )
+    A turn fails only if its agent did, and whatever a program, a tool, a platform or a process gets as an error is a
+    refusal or a failure of somebody else, never an error of the gateway's code.
+    """
 
     def on_answered(self, event: Event, body: hands.AgentAnswered) -> None:
         self._look(event, body.failed, f"a tool of {body.agent} raises")
@@ -95,13 +93,11 @@ def is_at_rest(last: Event) -> bool:
 
 
 class EverybodyIsHeard(Checker, symptoms=("lost",)):
-    """E2: messages and wake-ups start turns. Costs one look-up for each message, wake-up and turn."""
+    """E2: Everybody is heard.
 
-    title = "Everybody is heard"
-    sentence = (
-        "What a person writes, and what a program wakes an agent with, an agent gets, as often as it was said, unless "
-        "it is blank, repeated, or a command, the process ended, or the configuration says otherwise."
-    )
+    What a person writes, and what a program wakes an agent with, an agent gets, as often as it was said, unless it is
+    blank, repeated, or a command, the process ended, or the configuration says otherwise.
+    """
 
     #: what was said and must be heard -> by which events, one for each time
     _said: dict[_Said, list[Event]] = {}
@@ -177,13 +173,11 @@ class EverybodyIsHeard(Checker, symptoms=("lost",)):
 
 
 class AnswersAreSent(Checker, symptoms=("lost",)):
-    """E3: the answers of agents are queued for their places. Costs one look-up for each turn."""
+    """E3: Answers are sent.
 
-    title = "Answers are sent"
-    sentence = (
-        "What an agent returns for people, in a turn that has a place, is queued for them, unless it is silent, was "
-        "said by its tool in that turn, a hook cancels it, or the process ends."
-    )
+    What an agent returns for people, in a turn that has a place, is queued for them, unless it is silent, was said by
+    its tool in that turn, a hook cancels it, or the process ends.
+    """
 
     #: turns with an answer that is not silent -> the last one
     _answers: dict[str, Event] = {}
@@ -227,13 +221,11 @@ class AnswersAreSent(Checker, symptoms=("lost",)):
 
 
 class InboundIsTruth(Checker, symptoms=("twice", "lost")):
-    """T1: the gateway hears what people said. Costs two look-ups a push and a turn."""
+    """T1: Inbound is truth.
 
-    title = "Inbound is truth"
-    sentence = (
-        "What the gateway receives, and what it gives to an agent as a message, was pushed by the platform: under that "
-        "id, in those words, from that sender, in that place."
-    )
+    What the gateway receives, and what it gives to an agent as a message, was pushed by the platform: under that id, in
+    those words, from that sender, in that place.
+    """
 
     #: channel, account, conversation and id of a delivery -> its push and its post
     _pushed: dict[tuple[str, str, str, str], tuple[Event, Event | None]] = {}
@@ -305,13 +297,11 @@ class InboundIsTruth(Checker, symptoms=("twice", "lost")):
 
 
 class AskedAndAnswered(Checker, symptoms=("lost", "unasked")):
-    """T6: requests have answers, and messages have somebody who wanted them. Costs two look-ups for each message."""
+    """T6: Asked and answered.
 
-    title = "Asked and answered"
-    sentence = (
-        "Each client gets the answer to its request, unless the process that it asked ends before; and each message "
-        "that people see as an answer, a tool send or a client's send was asked for by that agent or that client."
-    )
+    Each client gets the answer to its request, unless the process that it asked ends before; and each message that
+    people see as an answer, a tool send or a client's send was asked for by that agent or that client.
+    """
 
     #: requests of clients without an answer, by their seq
     _open: dict[int, Event] = {}

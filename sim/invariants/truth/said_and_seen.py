@@ -68,17 +68,14 @@ def _without_ok(text: str) -> str:
 
 
 class SaidIsSeen(Checker, symptoms=("lost",)):
-    """T2: the words of agents, clients and hands reach people unchanged.
+    """T2: Said is seen.
+
+    What people see of a message is what its agent, client or hand wanted said, after the hooks: no sign of it lost,
+    doubled or out of order, its styles and files kept, blanks, marks of context and markup aside, and nothing of an
+    answer that is silent; no part is longer than configured, and no word torn without need.
 
     Costs one comparison of texts for each message that ends, and a length for each accept of an account with a limit.
     """
-
-    title = "Said is seen"
-    sentence = (
-        "What people see of a message is what its agent, client or hand wanted said, after the hooks: no sign of it "
-        "lost, doubled or out of order, its styles and files kept, blanks, marks of context and markup aside, and "
-        "nothing of an answer that is silent; no part is longer than configured, and no word torn without need."
-    )
 
     def on_accepted(self, event: Event, body: WireAccepted) -> None:
         if body.html is not None and not self._shows(body):

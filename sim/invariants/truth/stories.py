@@ -58,13 +58,11 @@ _BY_HOOKS = (_R.CANCELLED_BY_HOOK, _R.HOOK_RAISED, _R.BAD_HOOK_ANSWER)
 
 
 class StoriesAreTrue(Checker, symptoms=("lost",)):
-    """W2: outcomes, ends and reasons are those of the wire. Costs one look-up for each outcome and end."""
+    """W2: Stories are true.
 
-    title = "Stories are true"
-    sentence = (
-        "The recorded outcome of an attempt is that of the wire, the step after it fits the outcome and the platform, "
-        "and the recorded end and reason of a message follow from them, from its age, from hooks or from a person."
-    )
+    The recorded outcome of an attempt is that of the wire, the step after it fits the outcome and the platform, and the
+    recorded end and reason of a message follow from them, from its age, from hooks or from a person.
+    """
 
     #: intent -> what the wire did with its last request, and whether the response was lost
     _wire: dict[str, Event] = {}
@@ -222,16 +220,13 @@ _Account = tuple[str, str]
 
 
 class NothingIsGivenUp(Checker, symptoms=("lost",)):
-    """T5: a message ends badly only where the world gave a reason.
+    """T5: Given up for a reason.
+
+    A message ends undelivered, or in doubt, only if the world gave a reason during its life: a refusal or a lost
+    response on its account, a fault, an account that was away, the end of a process, a new token, or a person.
 
     Costs a note for each trouble, and for each message that ends badly one pass over the troubles of the run.
     """
-
-    title = "Given up for a reason"
-    sentence = (
-        "A message ends undelivered, or in doubt, only if the world gave a reason during its life: a refusal or a lost "
-        "response on its account, a fault, an account that was away, the end of a process, a new token, or a person."
-    )
 
     #: troubles of everything: since when, and until when
     _any: list[tuple[float, float]] = []

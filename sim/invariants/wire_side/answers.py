@@ -3,8 +3,9 @@
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import accumulate, combinations
+
+import msgspec
 
 from trunkline.core.events import Body, Event
 from trunkline.core.values import Address
@@ -84,8 +85,7 @@ def _shows(message: BotMessage, question: str) -> bool:
     return message.deleted is None and any(mark.question == question for mark in message.marks)
 
 
-@dataclass(frozen=True, slots=True)
-class _Copy:
+class _Copy(msgspec.Struct, frozen=True):
     """A message that answers a question: since when, and until when; None: it does at the end."""
 
     message: BotMessage
@@ -97,17 +97,15 @@ class _Copy:
 
 
 class AnsweredOnce(WholeRunChecker):
-    """X1: people see one answer to a question. Judged at the end, and at the worst moment before.
+    """X1: Answered at most once.
+
+    A question has at most one visible answer, at the end and at its worst in between: an answer that is edited, or that
+    replaces its draft, is one, and so is one that the platform's limit splits over several messages.
 
     Two answers that have stood beside each other, neither of them the beginning of the other, for longer than a draft
     may stand beside what replaces it, are sure at once.
     """
 
-    title = "Answered at most once"
-    sentence = (
-        "A question has at most one visible answer, at the end and at its worst in between: an answer that is edited, "
-        "or that replaces its draft, is one, and so is one that the platform's limit splits over several messages."
-    )
     evidence = EvidenceKind.COPIES
 
     def __init__(self, run: RunFacts) -> None:
@@ -245,13 +243,11 @@ class AnsweredOnce(WholeRunChecker):
 
 
 class OneTurn(WireSideChecker):
-    """X5: one turn for each message, by what was said last in the prompt."""
+    """X5: One turn a message.
 
-    title = "One turn a message"
-    sentence = (
-        "A message starts one turn: the model is asked for it again only after a failure of the model, after a request "
-        "without an answer for 15 s, or after an end of the process before people had an answer."
-    )
+    A message starts one turn: the model is asked for it again only after a failure of the model, after a request
+    without an answer for 15 s, or after an end of the process before people had an answer.
+    """
 
     #: mark -> the turn of its message
     _turns: dict[str, ModelTurn] = {}

@@ -1,8 +1,9 @@
 """The outcome of each question, and turns that nobody asked for: X4 and X6."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice
+
+import msgspec
 
 from trunkline.core.events import Body, Event
 from trunkline.core.values import ChatKind
@@ -21,8 +22,7 @@ from trunkline.sim.invariants.wire_side.base import ANYTHING, WholeRunChecker, m
 _MOST = 6
 
 
-@dataclass(frozen=True, slots=True)
-class LostWay:
+class LostWay(msgspec.Struct, frozen=True):
     """The way of a question, in the order of a turn. `end`: events from there on do not count."""
 
     wire: RunWireSide
@@ -159,13 +159,12 @@ _NEWEST = 5
 
 
 class NothingLostInSilence(WholeRunChecker):
-    """X4: each question is answered, or its asker gets a notice."""
+    """X4: Nothing is lost in silence.
 
-    title = "Nothing is lost in silence"
-    sentence = (
-        "Each question ends: it is answered, or its asker gets a notice in its place, within the patience of the run "
-        "after the last of the question, a restart and a fault."
-    )
+    Each question ends: it is answered, or its asker gets a notice in its place, within the patience of the run after
+    the last of the question, a restart and a fault.
+    """
+
     only_at_the_end = "judged at the end: an answer may still come, and a restart or a fault begins the wait again"
 
     #: the last event so far
@@ -330,13 +329,12 @@ def was_taken_up(wire: RunWireSide, question: MarkedQuestion, before: int) -> bo
 
 
 class NothingUnasked(WholeRunChecker):
-    """X6: nothing is said that nobody asked for."""
+    """X6: Nothing unasked.
 
-    title = "Nothing unasked"
-    sentence = (
-        "Each message of the gateway answers a question of the run, notifies an asker of what became of one, or is "
-        "among the texts that its profile names; no turn that nobody asked for is shown."
-    )
+    Each message of the gateway answers a question of the run, notifies an asker of what became of one, or is among the
+    texts that its profile names; no turn that nobody asked for is shown.
+    """
+
     only_at_the_end = "judged at the end: a message may still be edited into an answer"
 
     def on_accepted(self, _event: Event, _body: WireAccepted) -> None:

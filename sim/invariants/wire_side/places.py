@@ -16,13 +16,12 @@ from trunkline.sim.invariants.wire_side.base import WireSideChecker, short, when
 
 
 class AnsweredInPlace(WireSideChecker):
-    """X2: an answer is where its question is."""
+    """X2: In the place of its question.
 
-    title = "In the place of its question"
-    sentence = (
-        "An answer is in the place of its question: chat, thread and account, or a thread on the question itself. "
-        "What becomes of an answer whose place is gone is the business of X3."
-    )
+    An answer is in the place of its question: chat, thread and account, or a thread on the question itself. What
+    becomes of an answer whose place is gone is the business of X3.
+    """
+
     evidence = EvidenceKind.MISPLACED
 
     def on_shown(self, event: Event, body: WireAccepted | WireEdited) -> None:
@@ -52,13 +51,12 @@ class AnsweredInPlace(WireSideChecker):
 
 
 class NothingNextDoor(WireSideChecker):
-    """X3: what belongs to a place that is gone appears nowhere else."""
+    """X3: Nothing of a thread next door.
 
-    title = "Nothing of a thread next door"
-    sentence = (
-        "When a thread or a chat is deleted, locked or refused, neither the answers to its questions nor the questions "
-        "themselves appear in its parent or anywhere else."
-    )
+    When a thread or a chat is deleted, locked or refused, neither the answers to its questions nor the questions
+    themselves appear in its parent or anywhere else.
+    """
+
     evidence = EvidenceKind.MISPLACED
 
     #: questions whose place was gone before they were answered
@@ -103,10 +101,10 @@ class NothingNextDoor(WireSideChecker):
 
 
 class InOrder(WireSideChecker):
-    """X9: answers come in the order of the questions."""
+    """X9: Answers in order.
 
-    title = "Answers in order"
-    sentence = "The answers in a place come in the order in which their questions reached the gateway."
+    The answers in a place come in the order in which their questions reached the gateway.
+    """
 
     def _counts(self, mark: str) -> bool:
         """Whether a question has a place in the order: what an asker wrote because nothing came has none."""
@@ -200,12 +198,10 @@ def _marks_before(message: BotMessage) -> set[str]:
 
 
 class SecretsStay(WireSideChecker):
-    """X8: what is said in one place is in no prompt and no message of another."""
+    """X8: Words stay in their place.
 
-    title = "Words stay in their place"
-    sentence = (
-        "Private words of one place are never in the prompt of a turn of another place, nor in a message elsewhere."
-    )
+    Private words of one place are never in the prompt of a turn of another place, nor in a message elsewhere.
+    """
 
     def on_asked(self, event: Event, body: model.ModelAsked) -> None:
         question = self.wire.questions.get(body.marks[-1]) if body.marks else None
@@ -246,13 +242,11 @@ _GLOBAL = "global"
 
 
 class WaitsHonoured(WireSideChecker):
-    """X7: a platform that asks to wait is left alone."""
+    """X7: Waits are honoured.
 
-    title = "Waits are honoured"
-    sentence = (
-        "After a refusal that asks for a wait, no send and no change goes to that chat, or for a limit of the account "
-        "to any of its chats, before the wait is over."
-    )
+    After a refusal that asks for a wait, no send and no change goes to that chat, or for a limit of the account to any
+    of its chats, before the wait is over.
+    """
 
     #: refusals that ask for a wait which is not known to be over
     _waits: list[RefusedCall] = []
@@ -296,10 +290,10 @@ class WaitsHonoured(WireSideChecker):
 
 
 class RefusedIsNotRepeated(WireSideChecker):
-    """X10: what was refused for good is not sent again."""
+    """X10: Refused for good is final.
 
-    title = "Refused for good is final"
-    sentence = "What a platform refused for good is not sent again unchanged to the same place."
+    What a platform refused for good is not sent again unchanged to the same place.
+    """
 
     #: refusals for good that still hold, by what was asked for
     _final: dict[Hashable, list[RefusedCall]] = {}

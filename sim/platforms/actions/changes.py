@@ -1,8 +1,9 @@
 """Changes: their request and their outcome, and those of messages: edits, deletions, reactions, pins, votes."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, cast
+
+import msgspec
 
 from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionRequest
@@ -13,8 +14,7 @@ from trunkline.sim.platforms.actions.server import ActionHost
 from trunkline.sim.platforms.rooms import Room
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlacedAction:
+class PlacedAction(msgspec.Struct, frozen=True, kw_only=True):
     """A change or a question, with the conversation that it concerns."""
 
     platform: ActionHost
@@ -32,8 +32,7 @@ class PlacedAction:
         return self.place
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestedChange(PlacedAction):
+class RequestedChange(PlacedAction, frozen=True, kw_only=True):
     request: ActionRequest
 
     @property
@@ -84,8 +83,7 @@ class RequestedChange(PlacedAction):
         return Done(address=where, provider_id=provider_id, text=text, before=before, repeated=repeated)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
+class Done(msgspec.Struct, frozen=True, kw_only=True):
     #: where it took effect
     address: Address
     #: id of the message, place or object that it concerns

@@ -1,14 +1,14 @@
 """All messages of one platform in their current state: texts, reactions, pins, votes."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+import msgspec
 
 from trunkline.core.values import Address, Identity, Receipt, SendRequest
 from trunkline.sim.platforms.rooms import Room
 
 
-@dataclass(slots=True, kw_only=True)
-class BoardMessage:
+class BoardMessage(msgspec.Struct, kw_only=True):
     """A message of a person or of the gateway."""
 
     room: Room
@@ -20,9 +20,9 @@ class BoardMessage:
     #: the gateway's account that wrote it; None: somebody else did
     account: str | None = None
     #: emoji -> who reacted with it, in order
-    reactions: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    reactions: dict[str, list[str]] = {}
     #: voter -> the numbers of the chosen options, from 0
-    votes: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    votes: dict[str, tuple[int, ...]] = {}
     pinned: bool = False
     deleted: bool = False
     edits: int = 0
@@ -36,8 +36,7 @@ class BoardMessage:
         return tuple(self.reactions)
 
 
-@dataclass(slots=True, kw_only=True)
-class PostedMessage(BoardMessage):
+class PostedMessage(BoardMessage, kw_only=True):
     """A message of the gateway, with the request that it came from."""
 
     request: SendRequest

@@ -1,7 +1,6 @@
 """The answers of a platform to questions about messages, members and channels. They name fields as the tool does."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, cast
 
 from trunkline.core.action_catalogue import Action
@@ -15,8 +14,7 @@ from trunkline.sim.platforms.rooms import Room
 _MOST = 50
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question(PlacedAction):
+class Question(PlacedAction, frozen=True, kw_only=True):
     query: ActionQuery
 
     @property

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
 import msgspec
@@ -15,14 +14,13 @@ from trunkline.sim.platforms.rooms import RoomsHost
 from trunkline.sim.platforms.threads import Threads
 
 
-@dataclass(slots=True)
-class Member:
+class Member(msgspec.Struct):
     """A person on the platform, as far as the gateway changed something about them."""
 
     peer: Peer
     #: roles that the gateway gave or took away; others are the scenario's
-    given: set[str] = field(default_factory=set[str])
-    taken: set[str] = field(default_factory=set[str])
+    given: set[str] = set()
+    taken: set[str] = set()
     #: ``kicked`` or ``banned``
     out: str | None = None
     #: may not post in rooms until then

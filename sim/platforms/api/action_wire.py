@@ -14,6 +14,7 @@ import msgspec
 
 from trunkline.core.action_catalogue import Action, TargetMode
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
+from trunkline.core.declared import filled
 from trunkline.core.errors import Ambiguous, NotSent, PlatformError, Refused
 from trunkline.core.values import Address, Receipt, Transport
 from trunkline.sim.events.actions import WireActed, WireAnswered
@@ -94,21 +95,13 @@ class ActionWire(WireRequests):
         if self._world.wire_side and request.action in _SEEN_CHANGES and message is not None:
             self._record_change(request, done, message)
             return
-        body = WireActed(
-            action=request.action,
-            address=done.address,
+        body = filled(
+            WireActed,
+            done,
+            request,
             requested=request.address,
-            key=request.key,
-            chunk=request.chunk,
-            attempt=request.attempt,
-            provider_id=done.provider_id,
             message_id=None if message is None else message.id,
             author="" if message is None else "bot" if message.account == request.address.account else "other",
-            text=done.text,
-            before=done.before,
-            remove=request.remove,
-            repeated=done.repeated,
-            fields=request.fields,
             credential=self._platform.tokens.recorded(request.address.account, token),
         )
         self._platform.events.record(body, request.cause, intent=request.intent)

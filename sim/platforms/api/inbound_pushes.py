@@ -24,8 +24,7 @@ REOPENED, _LOST = (OtherPart(what="reopened"),), (OtherPart(what="lost"),)
 _NOTIFIED = {"whatsapp": Reason.REFUSED, **dict.fromkeys(("discord", "slack", "matrix"), Reason.DELETED_BY_OTHERS)}
 
 
-@dataclass(slots=True, kw_only=True)
-class Connection:
+class Connection(msgspec.Struct, kw_only=True):
     """A live connection of one gateway process for one account."""
 
     node: Node
@@ -80,8 +79,7 @@ class Speaker:
 PERSON = Speaker()
 
 
-@dataclass(slots=True, kw_only=True)
-class Posted:
+class Posted(msgspec.Struct, kw_only=True):
     """A message of a person on its way to the gateway, until acknowledged."""
 
     envelope: Envelope

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from trunkline.core.actions.requests import ActionRequest
+from trunkline.core.declared import filled
 from trunkline.core.errors import Ambiguous, NotSent, PlatformError, Refused, Unauthorized
 from trunkline.core.values import Address, Capabilities, Capability, Idempotency, Receipt, SendRequest, Transport
 from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireLookedUp, WireRefused, WireResponseLost
@@ -32,13 +33,11 @@ class WireRequests:
         self.requests = 0
 
     def record_refusal(self, request: SendRequest | ActionRequest, token: int, error: PlatformError) -> None:
-        body = WireRefused(
-            address=request.address,
-            reason=error.reason,
-            chunk=request.chunk,
-            attempt=request.attempt,
+        body = filled(
+            WireRefused,
+            request,
+            error,
             detail=error.facts,
-            retry_after=error.retry_after,
             credential=self._platform.tokens.recorded(request.address.account, token),
             action=request.action if isinstance(request, ActionRequest) else None,
         )
@@ -124,13 +123,7 @@ class Wire(WireRequests):
         return self._post(request, room, token) if known is None else self._record_repeat(request, known)
 
     def _record_repeat(self, request: SendRequest, known: Receipt) -> Receipt:
-        body = WireDeduplicated(
-            address=known.address,
-            provider_id=known.provider_id,
-            key=request.key,
-            chunk=request.chunk,
-            attempt=request.attempt,
-        )
+        body = filled(WireDeduplicated, request, address=known.address, provider_id=known.provider_id)
         self._platform.events.record(body, intent=request.intent, cause=request.cause)
         return known
 
@@ -176,23 +169,14 @@ class Wire(WireRequests):
             )
         )
         accepted = self._platform.events.record(
-            WireAccepted(
+            filled(
+                WireAccepted,
+                request,
                 address=where,
                 requested=request.address,
-                text=request.text,
                 provider_id=provider_id,
-                key=request.key,
-                chunk=request.chunk,
-                attempt=request.attempt,
-                reply_to=request.reply_to,
-                media=request.media,
-                transport=request.transport,
-                html=request.html,
-                styles=request.styles,
                 poll=() if poll is None else (poll.question, *poll.options),
                 poll_id=poll_id,
-                payload=request.payload,
-                parts=request.parts,
                 identity=None if request.identity is None else str(request.identity),
                 credential=self._platform.tokens.recorded(request.address.account, token),
                 recipient=request.recipient if self._platform.shows_names else None,

@@ -8,7 +8,6 @@ again is not said again. There are no rooms and no files.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 from typing import Any
@@ -58,8 +57,7 @@ class CallState(StrEnum):
     ENDED = "ended"
 
 
-@dataclass(slots=True, kw_only=True)
-class Utterance:
+class Utterance(msgspec.Struct, kw_only=True):
     """An utterance of the gateway. A request that is made again under the same key is answered with the first one."""
 
     request: SendRequest
@@ -73,8 +71,7 @@ class Utterance:
     since: float | None = None
 
 
-@dataclass(slots=True, kw_only=True)
-class VoiceCall:
+class VoiceCall(msgspec.Struct, kw_only=True):
     """A call. Its room is the thread of the caller's conversation."""
 
     room: Room
@@ -84,13 +81,13 @@ class VoiceCall:
     #: until when the caller speaks
     talks_until: float = 0.0
     #: what the caller says once it is answered: name, seconds, what posts it
-    unsaid: list[tuple[str, float, Callable[[], None]]] = field(
+    unsaid: list[tuple[str, float, Callable[[], None]]] = msgspec.field(
         default_factory=list[tuple[str, float, Callable[[], None]]]
     )
     #: the caller wants to end it, and finishes a sentence first
     leaving: bool = False
     #: what the gateway says; the first is being said
-    queue: list[Utterance] = field(default_factory=list[Utterance])
+    queue: list[Utterance] = []
 
     @property
     def account(self) -> str:

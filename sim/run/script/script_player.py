@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from trunkline.core.declared import filled
 from trunkline.core.events import Event, delivery
 from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.sends.api import SendMessage, Target
@@ -120,19 +121,12 @@ class ScriptPlayer:
         agent = send.agent or process.config.default_agent
         places = [self._world.address(place) for place in send.to]
         to = places[0] if places else send.target or ""
-        message = SendMessage(
+        message = filled(
+            SendMessage,
+            send,
             to=to,
-            text=send.text,
-            media=send.media,
             poll=None if send.poll is None else Poll(**send.poll.model_dump()),
-            payload=send.payload,
             parts=_parts(send),
-            best_effort=send.best_effort,
-            dry_run=send.dry_run,
-            channel=send.channel,
-            account=send.account,
-            thread=send.thread,
-            agent=send.agent,
             session_key=None if send.session is None else process.session_key(agent, send.session),
             key=f"send{self._sends}" if send.key is None else send.key,
         )

@@ -1,7 +1,8 @@
 """Steps of a script that wait for an event instead of a time."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from trunkline.core.events import BODIES, Body, Event
 from trunkline.sim.events import model, wire
@@ -28,8 +29,7 @@ def has_place(kind: str) -> bool:
     return any(hasattr(BODIES[kind], name) for name in PLACES)
 
 
-@dataclass(slots=True)
-class _Trigger:
+class _Trigger(msgspec.Struct):
     when: When
     left: int
     fire: Callable[[Event], None]

@@ -124,7 +124,6 @@ class PlatformSpec(Model):
         return self._calls
 
     def with_calls(self, calls: Mapping[str, tuple[str, ...]]) -> "PlatformSpec":
-        """The platform with calls."""
         copy = self.model_copy()
         copy._calls = dict(calls)
         return copy

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, Any, cast
 
 import msgspec
@@ -217,8 +216,7 @@ def _value(text: str | bytes) -> Any:
         raise DiscordSays(50109) from None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RestExchange:
+class RestExchange(msgspec.Struct, frozen=True, kw_only=True):
     server: DiscordHost
     request: web.Request
     account: str

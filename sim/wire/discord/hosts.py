@@ -6,7 +6,6 @@ import json
 import zlib
 from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, cast
 
@@ -156,8 +155,7 @@ class _Feed(asyncio.Queue["Envelope | PlatformError"]):
             self._hub.hand_out(self._link, item)
 
 
-@dataclass(slots=True, kw_only=True)
-class GatewaySession:
+class GatewaySession(msgspec.Struct, kw_only=True):
     """A session of an account, with or without a socket."""
 
     id: str
@@ -165,9 +163,9 @@ class GatewaySession:
     intents: int
     seq: int = 0
     #: events in order, for RESUME
-    log: deque[Json] = field(default_factory=lambda: deque(maxlen=KEPT_EVENTS))
+    log: deque[Json] = msgspec.field(default_factory=lambda: deque(maxlen=KEPT_EVENTS))
     #: channels that the client knows
-    known: set[str] = field(default_factory=set[str])
+    known: set[str] = set()
     link: "GatewayLink | None" = None
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from trunkline.core.declared import filled
 from trunkline.core.errors import UnknownName
 from trunkline.sim.platforms import FakePlatform
 from trunkline.sim.platforms.actions.message_board import BoardMessage, PostedMessage
@@ -94,17 +95,13 @@ class WorldMessages:
     def _seen(self, platform: FakePlatform, message: BoardMessage, number: int) -> ShownMessage:
         posted = message if isinstance(message, PostedMessage) else None
         account = f":{message.room.owner}" if message.room.owner and len(platform.spec.accounts) > 1 else ""
-        return ShownMessage(
+        return filled(
+            ShownMessage,
+            message,
             number=number,
             place=f"{platform.channel}{account}/{message.room.name}",
-            id=message.id,
             by=BOT if message.account is not None else self._name(platform, message.author),
-            text=message.text,
             at=round(message.at, 6),
-            account=message.account,
-            edits=message.edits,
-            deleted=message.deleted,
-            pinned=message.pinned,
             reactions={
                 emoji: [self._name(platform, person) for person in by] for emoji, by in message.reactions.items()
             },

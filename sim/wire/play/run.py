@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from contextvars import copy_context
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,6 +21,7 @@ from trunkline.core.adapters.factory import make_adapter
 from trunkline.core.adapters.own_names import OwnNames
 from trunkline.core.adapters.port import AdapterHost, PlatformAdapter, TakesWebhooks, WebhookCall
 from trunkline.core.channels import ChannelAdapter
+from trunkline.core.declared import filled
 from trunkline.core.errors import UsageError
 from trunkline.core.events import Event, EventSink, RunEnded
 from trunkline.core.events.adapters import AdapterConnected
@@ -99,14 +99,13 @@ _Lane = tuple[str, str, str, str]
 T = TypeVar("T")
 
 
-@dataclass(slots=True, eq=False)
-class _Call:
+class _Call(msgspec.Struct, eq=False):
     lane: _Lane
     #: what was asked for; of a thread that is opened, its title
     about: SendRequest | ActionRequest | str
     #: of a thread that is opened: its key
     key: str = ""
-    process: Node | None = field(default_factory=NODE.get)
+    process: Node | None = msgspec.field(default_factory=NODE.get)
     returned: bool = False
 
     @property
@@ -188,14 +187,7 @@ def _newest(found: Sequence[tuple[_Call, T]]) -> T | None:
 
 
 def _joined(request: SendRequest | ActionRequest, text: str) -> WireAttempt:
-    return WireAttempt(
-        key=request.key,
-        intent=request.intent,
-        chunk=request.chunk,
-        attempt=request.attempt,
-        text=request.text if text and text in (request.text, request.html) else None,
-        cause=request.cause,
-    )
+    return filled(WireAttempt, request, text=request.text if text and text in (request.text, request.html) else None)
 
 
 #: seconds that processes have to close their connections at the end of a run

@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, cast
 
@@ -25,8 +24,7 @@ class BadArguments(Exception):
     """The call itself is wrong; its text is the error code of Slack."""
 
 
-@dataclass(slots=True, kw_only=True)
-class SlackCall:
+class SlackCall(msgspec.Struct, kw_only=True):
     request: web.Request
     method: str
     account: str
@@ -37,7 +35,7 @@ class SlackCall:
     text: str = ""
     message_id: str | None = None
     action: Action | None = None
-    warnings: list[str] = field(default_factory=list[str])
+    warnings: list[str] = []
 
     def word(self, name: str, missing: str = "invalid_arguments") -> str:
         """A required argument. Raises `BadArguments` with the code `missing`."""
@@ -117,8 +115,7 @@ def token_of(request: web.Request, given: dict[str, Any]) -> str:
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 
-@dataclass(slots=True, kw_only=True)
-class ShelvedFile:
+class ShelvedFile(msgspec.Struct, kw_only=True):
     """A file on its way into a message."""
 
     name: str

@@ -6,13 +6,13 @@ import hmac
 import json
 import math
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from typing import Any, cast
 from urllib.parse import urlencode
 
 import aiohttp
+import msgspec
 from aiohttp import WSMsgType, web
 
 from trunkline.core.action_catalogue import Action
@@ -33,13 +33,12 @@ from trunkline.sim.wire.sockets import reset_transport
 MOST_SOCKETS = 10
 
 
-@dataclass(slots=True, eq=False)
-class OpenSocket:
+class OpenSocket(msgspec.Struct, eq=False):
     """A socket of an app, and the unacknowledged updates."""
 
     response: web.WebSocketResponse
     request: web.Request
-    unacked: dict[str, Envelope] = field(default_factory=dict[str, Envelope])
+    unacked: dict[str, Envelope] = {}
     #: it answers nothing any more
     silent: bool = False
 

@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import aiohttp
+import msgspec
 from aiohttp import web
 
 from trunkline.core.errors import PlatformError, Unauthorized
@@ -38,16 +38,15 @@ _SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"
 _FIRST = 700_000_001
 
 
-@dataclass(slots=True, eq=False)
-class BotQueue:
+class BotQueue(msgspec.Struct, eq=False):
     """The unconfirmed updates of an account."""
 
     #: number -> the pushed message, in order
-    pending: dict[int, Envelope] = field(default_factory=dict[int, Envelope])
+    pending: dict[int, Envelope] = {}
     #: numbers that were handed out
-    handed: set[int] = field(default_factory=set[int])
+    handed: set[int] = set()
     #: message -> number: an update keeps its number
-    numbers: dict[tuple[str, str, str], int] = field(default_factory=dict[tuple[str, str, str], int])
+    numbers: dict[tuple[str, str, str], int] = {}
     connection: Connection | None = None
     #: ends the poll that is going on
     poll: asyncio.Future[None] | None = None

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from trunkline.core import values
+from trunkline.core.declared import filled
 from trunkline.core.reasons import Reason
 from trunkline.core.records.inbound import TurnNote
 from trunkline.core.records.rows import ContentPart, ExtraPart, IntentRow, Work
@@ -207,13 +208,4 @@ def _caused(row: Sequence[Any]) -> mailbox.CausedMessage:
 
 
 def _caused_by(row: IntentRow, receipts: tuple[values.Receipt, ...]) -> mailbox.CausedMessage:
-    return mailbox.CausedMessage(
-        intent=row.id,
-        kind=row.kind,
-        state=row.progress.state,
-        reason=row.progress.reason,
-        address=row.address,
-        content=row.content,
-        extra=row.extra,
-        receipts=receipts,
-    )
+    return filled(mailbox.CausedMessage, row, row.progress, intent=row.id, receipts=receipts)
