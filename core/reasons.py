@@ -40,6 +40,10 @@ class Reason(StrEnum):
         "other-webhook-account",
         "The request is for another account of the platform than the one it was sent to.",
     )
+    DEEDS_IGNORED = "deeds-ignored", "The account is configured to ignore what people do to messages."
+    UNCHANGED = "unchanged", "The message says the same as before."
+    OWN_MESSAGE = "own-message", "The gateway wrote the message: what became of it is said with its delivery."
+    WITHDRAWN = "withdrawn", "The person deleted the message before its turn had begun."
     UNDECIDABLE = "undecidable", "Deciding on the message raised an error; it stays unacknowledged."
     # why a route rule won or lost
     MATCHED = "matched", "Every constraint of the route rule holds, and no more specific tier matched."
