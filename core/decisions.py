@@ -213,7 +213,7 @@ def identity_at(place: Address, message: str) -> str:
 
 
 def identity_in_threads(place: Address, message: str) -> tuple[str, str] | None:
-    """How such an identity begins and ends, whatever the thread is; None: the place says which."""
+    """Beginning and end of such an identity in any thread; None: the place has a thread."""
     end = f",{_digest((message,))[1:]}"
     return None if place.thread else (identity_at(place, message)[: -len(end) - len("null")], end)
 

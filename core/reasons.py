@@ -42,7 +42,6 @@ class Reason(StrEnum):
     )
     DEEDS_IGNORED = "deeds-ignored", "The account is configured to ignore what people do to messages."
     UNCHANGED = "unchanged", "The message says the same as before."
-    OWN_MESSAGE = "own-message", "The gateway wrote the message: what became of it is said with its delivery."
     WITHDRAWN = "withdrawn", "The person deleted the message before its turn had begun."
     UNDECIDABLE = "undecidable", "Deciding on the message raised an error; it stays unacknowledged."
     # why a route rule won or lost

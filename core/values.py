@@ -75,7 +75,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc
 
 
 class DeedKind(StrEnum):
-    """What a person does to a message, instead of writing one."""
+    """The kind of a deed."""
 
     EDIT = "edit"
     DELETE = "delete"
@@ -84,7 +84,7 @@ class DeedKind(StrEnum):
 
 
 class Deed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Something that a person does to a message that is there already."""
+    """The deed of a person on an earlier message: an edit, a deletion, a reaction."""
 
     kind: DeedKind
     #: id of that message

@@ -23,7 +23,7 @@ class ChannelAccountConfig(Model):
     chunk_mode: ChunkMode | None = None
     """How texts of this account are split into chunks."""
     deeds: Deeds | None = None
-    """What becomes of what people do to messages of this account."""
+    """Deeds of people on messages of this account."""
     heartbeat: VisibilityConfig = VisibilityConfig()
     """What people see of heartbeats."""
 
@@ -80,7 +80,7 @@ class ChannelConfig(Model):
     bots: Literal["ignore", "allow"] = "ignore"
     """What to do with messages of other bots and webhooks. The gateway's own are always ignored."""
     deeds: Deeds = "note"
-    """What becomes of what people do to messages: edits and deletions of theirs, and reactions. `note`: a line of the
+    """Deeds of people: edits and deletions of their messages, and reactions. `note`: a line of the
     transcript says it, and a question whose turn has not begun is answered as edited, or not at all. `wake`: the agent
     has a turn for each such line, too. `ignore`: nothing."""
 

@@ -1,4 +1,4 @@
-"""What people do to messages that are there already, as far as the store is concerned with it."""
+"""Deeds of people on messages, as far as the store is concerned with them."""
 
 from typing import Literal
 
@@ -14,7 +14,7 @@ DeedOutcome = Literal["noted", "woken", "changed", "withdrawn", "dropped"]
 
 
 class DeedSubject(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The message that a deed is done to, and the session that remembers it."""
+    """The message of a deed, and its session."""
 
     session: SessionRow
     agent: str
@@ -34,7 +34,7 @@ class DeedSubject(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class DeedPlan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What is to become of a deed."""
+    """The plan for a deed: its outcome, and all changes by it."""
 
     outcome: DeedOutcome
     reason: Reason | None = None

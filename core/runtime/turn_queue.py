@@ -71,7 +71,7 @@ class TurnQueue:
         self.lanes.put(session, QueuedTurn(work=work, session=session, cause=cause, hold=hold, runs=runs))
 
     def find_waiting(self, inbound: InboundId) -> Work | None:
-        """The work of a message whose turn has not begun."""
+        """The work of a message before its turn."""
         return self._waiting.get(inbound)
 
     def revise(self, inbound: InboundId, work: Work | None) -> None:
@@ -79,7 +79,7 @@ class TurnQueue:
         self._waiting[inbound] = work
 
     def begin(self, work: Work) -> Work | None:
-        """The work of a turn that begins now; None: it was withdrawn."""
+        """The work of a new turn; None: withdrawn."""
         return self._waiting.pop(work.id, work)
 
     def has_session(self, session: str) -> bool:

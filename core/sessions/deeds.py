@@ -1,4 +1,4 @@
-"""Decides what becomes of what people do to messages that are there already: edits, deletions, reactions. Pure."""
+"""Decides on the deeds of people: edits, deletions and reactions. Pure."""
 
 import json
 import re
@@ -19,16 +19,15 @@ _PLAIN = re.compile(r"\w[\w.@+-]{0,39}")
 
 
 def decide_deed(envelope: Envelope, deed: Deed, subject: DeedSubject | None, question: Work | None) -> DeedPlan:
-    """What becomes of a deed. `question`: the message that it is done to, if its turn is still to begin."""
+    """The plan for a deed. `question`: the message that it is done to, if its turn is still to begin."""
     if subject is not None and subject.known:
         return _dropped(Reason.DUPLICATE_MESSAGE)
     if subject is None or subject.deleted:
         return _dropped(Reason.UNKNOWN_MESSAGE)
     work = subject.work
-    if deed.kind is DeedKind.DELETE and work is None:
-        return _dropped(Reason.OWN_MESSAGE)
-    if deed.kind is DeedKind.EDIT and (work is None or work.peer.id != envelope.peer.id):
-        # On some platforms anybody can say that a message is another one now.
+    changes = deed.kind in (DeedKind.EDIT, DeedKind.DELETE)
+    if changes and (work is None or (deed.kind is DeedKind.EDIT and work.peer.id != envelope.peer.id)):
+        # On some platforms anybody can say that a message is another one now; a lost message of ours has its own end.
         return _dropped(Reason.NOT_OWN_MESSAGE)
     # Of what was said in several messages, one alone is neither the question nor its line.
     whole = work is not None and not work.several
@@ -49,7 +48,7 @@ def _dropped(reason: Reason) -> DeedPlan:
 
 
 def note_about(envelope: Envelope, deed: Deed, subject: DeedSubject) -> str:
-    """The line of the transcript about a deed. What people chose is quoted: it may look like words of the gateway."""
+    """The line of the transcript about a deed. Words of people are quoted: they may look like words of the gateway."""
     author = None if subject.work is None else subject.work.peer
     who, text = _name(envelope.peer), _quoted(subject.text, _QUOTED)
     by_author = author is not None and author.id == envelope.peer.id

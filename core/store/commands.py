@@ -83,7 +83,7 @@ class FinishTurn(Write[TurnFinish], frozen=True, kw_only=True, gc=False):
 
 
 class TakeDeed(Write[rows.ChangedLine | None], frozen=True, kw_only=True, gc=False):
-    """Store a deed under its identity: what becomes of the question that still waits, or the note about it.
+    """Store a deed under its identity: the change of a question in the queue, or the note about it.
 
     Answers the line of the message, if it has changed.
     """

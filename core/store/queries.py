@@ -69,7 +69,7 @@ class FindMessage(Read[KnownMessage], frozen=True, kw_only=True):
 
 
 class FindSubject(Read[DeedSubject | None], frozen=True, kw_only=True):
-    """The message with a platform's id that a session of today remembers."""
+    """The message of a deed, with the session of today for it."""
 
     place: Address
     message: str

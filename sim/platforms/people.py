@@ -203,7 +203,7 @@ class People:
         self._report(person, message, DeedKind.DELETE, "", self._platform.events.record(body))
 
     def _report(self, person: Peer, message: BoardMessage, kind: DeedKind, text: str, cause: int) -> None:
-        """Push what a person did to a message to the gateway, as far as the platform says it."""
+        """Push the deed of a person to the gateway, as far as the platform says it."""
         if kind not in self._platform.deeds:
             return
         self._deeds += 1

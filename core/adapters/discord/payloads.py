@@ -127,7 +127,7 @@ class MessageEnds(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ReactionData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A reaction to a message, or one that is gone."""
+    """A new or a lost reaction to a message."""
 
     user_id: Snowflake
     channel_id: Snowflake

@@ -85,7 +85,7 @@ class _Event(msgspec.Struct, frozen=True):
 
 
 def read_event(data: str, number: str, own: OwnAccount) -> SaidMessage | None:
-    """The message of an event for the account with a number, or what is done to one; None for any other event.
+    """The message of an event for the account with a number, or a deed; None for any other event.
 
     Receipts and typing are none. Raises `SignalEventError`, and `OwnPost` with all names of the
     author: of a message, or of an event from another device of the account.
@@ -112,7 +112,7 @@ def read_event(data: str, number: str, own: OwnAccount) -> SaidMessage | None:
 
 
 def _said(envelope: _Envelope, given: dict[str, Any], edits: object = None) -> SaidMessage | None:
-    """A message, or what is done to one. `edits`: the time of the message that it edits."""
+    """A message or a deed. `edits`: the time of the message that it edits."""
     if any(given.get(name) is not None for name in _NO_MESSAGE):
         return None
     try:
@@ -143,7 +143,7 @@ def _said(envelope: _Envelope, given: dict[str, Any], edits: object = None) -> S
 
 
 def _deed_in(given: Json, edits: object) -> tuple[DeedKind | None, int, str, str]:
-    """What is done to a message, its time, its author if it may be somebody else's, and the emoji."""
+    """The kind of a deed, time and author of its message, and the emoji; no author: that of the deed."""
     reaction, deletion = as_object(given.get("reaction")), as_object(given.get("remoteDelete"))
     kind, of = (None if edits is None else DeedKind.EDIT), edits
     if deletion:

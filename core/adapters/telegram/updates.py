@@ -290,7 +290,7 @@ def _content(value: Json, account: str, own: OwnAccount) -> Envelope | BadUpdate
 def _edit(
     post: update_types.TelegramPost, given: Json, account: str, own: OwnAccount, name: str
 ) -> Envelope | BadUpdate:
-    """The edit of a message, which comes whole. Raises `OwnPost`."""
+    """The edit of a message, with the whole message. Raises `OwnPost`."""
     if given.get("location"):
         return BadUpdate(detail="a live location has moved", reason=Reason.SERVICE_MESSAGE)
     found = _message(post, given, account, own)
@@ -300,7 +300,7 @@ def _edit(
 
 
 def _reaction(given: Json, account: str, own: OwnAccount, name: str) -> Envelope | None:
-    """The changed reactions of a person, new ones or those that are gone; no topic is named. Raises `OwnPost`."""
+    """The new reactions of a person, else the lost ones, without a topic. Raises `OwnPost`."""
     who = {"from": given.get("user"), "sender_chat": given.get("actor_chat")}
     post = msgspec.convert(given | who, update_types.TelegramPost)
     own.check(None if post.from_ is None else str(post.from_.id))

@@ -1,4 +1,4 @@
-"""Takes what people do to messages that are there already: session, question and agent learn of it."""
+"""Takes the deeds of people: session, question and agent learn of them."""
 
 from msgspec import structs
 
@@ -17,7 +17,7 @@ from trunkline.core.values import Deed, Envelope, InboundId, Peer, WorkKind
 
 
 class DeedHandler:
-    """The handler of deeds, in the lanes of the intake: they keep their order with the messages of their place."""
+    """The handler of deeds, in the lanes of the intake: deeds keep their order with the messages of their place."""
 
     def __init__(self, context: Context, turns: TurnQueue) -> None:
         self._ctx, self._turns = context, turns
@@ -25,7 +25,7 @@ class DeedHandler:
     async def take(
         self, envelope: Envelope, deed: Deed, ignored: Reason | None, *, by_bot: bool
     ) -> tuple[int, Reason | None]:
-        """Take a deed; it is durable when this returns. Answers the seq of its event, and why it is dropped, if it is.
+        """Take a deed durably. Answers the seq of its event, and why it is dropped, if it is.
 
         `ignored`: why nothing comes from its author.
         """

@@ -1,4 +1,4 @@
-"""What people do to messages that are there already: E5."""
+"""Deeds of people on messages: E5."""
 
 from trunkline.core.events import Event, gateway
 from trunkline.core.reasons import Reason
@@ -32,7 +32,7 @@ class ChangesOfMind(Checker, symptoms=("forgot", "unasked")):
     _reset = False
 
     def on_process(self, _event: Event, _body: gateway.ProcessStarted) -> None:
-        """What an earlier process had begun begins again."""
+        """Begin again with the turns of an earlier process."""
         self._begun = dict.fromkeys(self._begun, False)
 
     def on_admitted(self, event: Event, body: gateway.InboundAdmitted) -> None:
@@ -89,6 +89,6 @@ class ChangesOfMind(Checker, symptoms=("forgot", "unasked")):
         self._reset = True
 
     def finish(self, last: Event) -> None:
-        """Report what no session learned of."""
+        """Report deeds without a note."""
         for event in self._unnoted.values():
             self.miss(last, event, "a deed has no note", "a line of the transcript", shown="noted, and no line")

@@ -113,7 +113,7 @@ def in_sync(found: Json) -> Json:
 
 
 def content_of(envelope: Envelope) -> tuple[str, Json]:
-    """The type and the content of the event that brings what a person did."""
+    """Type and content of the event of a message or a deed."""
     deed = envelope.deed
     if deed is None:
         return "m.room.message", message_content(envelope)

@@ -149,7 +149,7 @@ def event_of(platform: FakeSlack, envelope: Envelope, at: float) -> dict[str, An
 
 
 def _deed(platform: FakeSlack, envelope: Envelope, deed: Deed, at: float) -> dict[str, Any]:
-    """What a person did to a message that is there, as an event."""
+    """The deed of a person as an event."""
     place = envelope.address
     channel, ts = channel_id(platform, place.account, place), f"{at:.6f}"
     if deed.kind in (DeedKind.REACT, DeedKind.UNREACT):

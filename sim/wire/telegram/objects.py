@@ -149,7 +149,7 @@ UNASKED = ("message", "edited_message", "callback_query")
 
 
 def kind_of(envelope: Envelope) -> str:
-    """The kind of the update that brings what a person did."""
+    """The kind of the update with a message, a press or a deed."""
     if envelope.deed is not None:
         return "edited_message" if envelope.deed.kind is DeedKind.EDIT else "message_reaction"
     return "message" if envelope.pressed is None else "callback_query"

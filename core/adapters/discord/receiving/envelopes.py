@@ -1,4 +1,4 @@
-"""From what Discord sends to envelopes: messages with their parts, presses, edits, deletions, reactions. Pure."""
+"""From events of Discord to envelopes: messages with their parts, presses, edits, deletions, reactions. Pure."""
 
 from datetime import datetime
 
@@ -162,7 +162,7 @@ def press_of(pressed: payloads.InteractionData, channel: payloads.ChannelData, a
 
 
 def edit_of(message: payloads.MessageData, whole: Envelope) -> Envelope:
-    """The edit of a message, which comes whole. Discord gives edits no id, and repeats them with their time."""
+    """The edit of a message, with the whole message. Edits have no id; Discord repeats an edit with its time."""
     name, deed = f"{message.id}/{message.edited_timestamp}", Deed(kind=DeedKind.EDIT, of=message.id)
     return msgspec.structs.replace(whole, message_id=name, deed=deed)
 

@@ -209,7 +209,7 @@ class DiscordStream:
         return True
 
     async def _read_single(self, event: GatewayEvent) -> Sequence[Envelope]:
-        """What people do in an event: a message, a press, or deeds; nothing for any other event. Raises `BadEvent`."""
+        """The message, press or deeds of people in an event; empty for any other event. Raises `BadEvent`."""
         found: Envelope | None = None
         if event.name == "MESSAGE_CREATE":
             found = await self._read_message(read_event(event.data, payloads.MessageData))
@@ -231,7 +231,7 @@ class DiscordStream:
         return () if found is None else (found,)
 
     async def _read_edit(self, data: object) -> Envelope | None:
-        """The edit of a message. What Discord itself adds to a message, such as a preview, is none."""
+        """The edit of a message; None for additions of Discord itself, such as previews."""
         fields = as_object(data)
         if not fields.get("edited_timestamp") or "author" not in fields:
             return None

@@ -253,12 +253,12 @@ def read_message(event: MatrixEvent) -> MatrixMessage | BadMatrixEvent | None:
 
 
 def redacted_by(event: MatrixEvent) -> object:
-    """The message that a redaction deletes. Newer rooms have its id in the content."""
+    """The deleted message of a redaction. Newer rooms have the id in the content."""
     return event.redacts or event.content.get("redacts")
 
 
 def read_deed(event: MatrixEvent) -> MatrixMessage | None:
-    """What a person does to a message, which the event names without its thread; None for any other event."""
+    """The deed of a person on a message, without the thread of the message; None for any other event."""
     if event.state_key is not None or "redacted_because" in event.unsigned:
         return None
     relation, new = as_object(event.content.get("m.relates_to")), as_object(event.content.get("m.new_content"))

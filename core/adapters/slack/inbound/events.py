@@ -211,7 +211,7 @@ _REACTIONS = {"reaction_added": DeedKind.REACT, "reaction_removed": DeedKind.UNR
 
 
 def _deed_in(event: Json) -> tuple[DeedKind, Json, str] | None:
-    """What is done to a message, what is known of it, and the text. Slack itself changes messages too: by previews."""
+    """The kind of a deed, its message and the text; None for changes of messages by Slack itself, such as previews."""
     message, before, item = (as_object(event.get(name)) for name in ("message", "previous_message", "item"))
     if (kind := _REACTIONS.get(as_text(event.get("type")))) is not None:
         text = character_of(as_text(event.get("reaction")))
@@ -223,7 +223,7 @@ def _deed_in(event: Json) -> tuple[DeedKind, Json, str] | None:
 
 
 def read_deed(event: Json, name: str, account: str, own: OwnAccount, kinds: Mapping[str, Kind]) -> Envelope | None:
-    """What a person does to a message that is there; None for other events. `name`: of the event.
+    """The deed of a person; None for other events. `name`: of the event.
 
     Raises `UnreadableUpdate`, and `OwnPost` for what is done by the gateway, or to its messages by others.
     """

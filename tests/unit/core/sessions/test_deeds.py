@@ -39,7 +39,7 @@ def decide(kind: str, new: str = "", peer: Peer = ANA, question: Work | None = N
         ({"kind": "delete", "question": work(text="/hi", kind=WorkKind.CONTROL)}, "withdrawn", Reason.WITHDRAWN),
         ({"kind": "delete", "question": work(text="hello", several=True)}, "noted", None),
         ({"kind": "delete"}, "noted", None),
-        ({"kind": "delete", **OURS}, "dropped", Reason.OWN_MESSAGE),
+        ({"kind": "delete", **OURS}, "dropped", Reason.NOT_OWN_MESSAGE),
         ({"kind": "react", "new": "👍", "question": work(text="hello")}, "noted", None),
         ({"kind": "react", "new": "👍", **OURS}, "noted", None),
         ({"kind": "react", "new": "👍", "known": True, **OURS}, "dropped", Reason.DUPLICATE_MESSAGE),

@@ -1,4 +1,4 @@
-"""The SQL of what people do to messages that are there already, inside one transaction."""
+"""The SQL of deeds, inside one transaction."""
 
 import sqlite3
 
