@@ -191,7 +191,7 @@ class InboundDropped(Body, frozen=True, kw_only=True):
 
 
 class DeedReceived(Body, frozen=True, kw_only=True):
-    """Committed: the deed of a person on an earlier message, with its outcome.
+    """Committed: the deed of a person on an earlier message, with the outcome.
 
     ``noted`` in the transcript, ``woken`` as well, ``changed`` or ``withdrawn`` as a question that still waits, or
     ``dropped`` for the reason given.

@@ -1,4 +1,4 @@
-"""Deeds of people on messages, as far as the store is concerned with them."""
+"""Deeds of people on messages, in the store."""
 
 from typing import Literal
 
@@ -14,7 +14,7 @@ DeedOutcome = Literal["noted", "woken", "changed", "withdrawn", "dropped"]
 
 
 class DeedSubject(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The message of a deed, and its session."""
+    """The message of a deed, and the session."""
 
     session: SessionRow
     agent: str
@@ -29,12 +29,12 @@ class DeedSubject(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def ref(self) -> str:
-        """The reference of its line."""
+        """The reference of the line."""
         return self.intent or ("" if self.work is None else self.work.id)
 
 
 class DeedPlan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The plan for a deed: its outcome, and all changes by it."""
+    """The plan for a deed: the outcome and all changes."""
 
     outcome: DeedOutcome
     reason: Reason | None = None

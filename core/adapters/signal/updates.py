@@ -112,7 +112,7 @@ def read_event(data: str, number: str, own: OwnAccount) -> SaidMessage | None:
 
 
 def _said(envelope: _Envelope, given: dict[str, Any], edits: object = None) -> SaidMessage | None:
-    """A message or a deed. `edits`: the time of the message that it edits."""
+    """A message or a deed. `edits`: the time of the edited message."""
     if any(given.get(name) is not None for name in _NO_MESSAGE):
         return None
     try:
@@ -143,7 +143,7 @@ def _said(envelope: _Envelope, given: dict[str, Any], edits: object = None) -> S
 
 
 def _deed_in(given: Json, edits: object) -> tuple[DeedKind | None, int, str, str]:
-    """The kind of a deed, time and author of its message, and the emoji; no author: that of the deed."""
+    """The kind of a deed, time and author of the message (empty: the author of the deed), and the emoji."""
     reaction, deletion = as_object(given.get("reaction")), as_object(given.get("remoteDelete"))
     kind, of = (None if edits is None else DeedKind.EDIT), edits
     if deletion:

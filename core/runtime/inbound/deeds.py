@@ -1,4 +1,4 @@
-"""Takes the deeds of people: session, question and agent learn of them."""
+"""Takes the deeds of people, for session, question and agent."""
 
 from msgspec import structs
 
@@ -25,7 +25,7 @@ class DeedHandler:
     async def take(
         self, envelope: Envelope, deed: Deed, ignored: Reason | None, *, by_bot: bool
     ) -> tuple[int, Reason | None]:
-        """Take a deed durably. Answers the seq of its event, and why it is dropped, if it is.
+        """Take a deed durably. Answers the seq of the event, and the reason of a drop.
 
         `ignored`: why nothing comes from its author.
         """

@@ -162,7 +162,7 @@ def press_of(pressed: payloads.InteractionData, channel: payloads.ChannelData, a
 
 
 def edit_of(message: payloads.MessageData, whole: Envelope) -> Envelope:
-    """The edit of a message, with the whole message. Edits have no id; Discord repeats an edit with its time."""
+    """The edit of a message, with the whole message. Edits have no id; Discord repeats an edit with the time."""
     name, deed = f"{message.id}/{message.edited_timestamp}", Deed(kind=DeedKind.EDIT, of=message.id)
     return msgspec.structs.replace(whole, message_id=name, deed=deed)
 

@@ -211,7 +211,7 @@ _REACTIONS = {"reaction_added": DeedKind.REACT, "reaction_removed": DeedKind.UNR
 
 
 def _deed_in(event: Json) -> tuple[DeedKind, Json, str] | None:
-    """The kind of a deed, its message and the text; None for changes of messages by Slack itself, such as previews."""
+    """The kind of a deed, the message and the text; None for changes by Slack, such as previews."""
     message, before, item = (as_object(event.get(name)) for name in ("message", "previous_message", "item"))
     if (kind := _REACTIONS.get(as_text(event.get("type")))) is not None:
         text = character_of(as_text(event.get("reaction")))
