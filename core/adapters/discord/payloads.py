@@ -126,7 +126,7 @@ class MessageEnds(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ids: tuple[str, ...] = ()
 
 
-class ReactionData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class ReactionData(msgspec.Struct, frozen=True, kw_only=True):
     """A new or a lost reaction to a message."""
 
     user_id: Snowflake
