@@ -32,6 +32,8 @@ from trunkline.core.profile_rules import ProfileRules
 from trunkline.core.prompts import Prompt, PromptQuestion, compose_prompts
 from trunkline.core.reasons import Reason
 from trunkline.core.records.bindings import SessionBindingRecord
+from trunkline.core.records.deeds import DeedPlan, DeedSubject
+from trunkline.core.records.rows import Work
 from trunkline.core.routing import RouteDecision, resolve_route
 from trunkline.core.routing.inbound import account_of_agent, other_agent_at
 from trunkline.core.routing.key_text import config_key, read_config_key
@@ -39,8 +41,9 @@ from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute, res
 from trunkline.core.routing.scopes import place_key
 from trunkline.core.routing.second_channel import SecondChannel, second_channel
 from trunkline.core.sends.api import SendPlan, plan_send
+from trunkline.core.sessions.deeds import decide_deed
 from trunkline.core.text.model_text import ModelText, read_model_text
-from trunkline.core.values import Address, Capabilities, ChatKind, Envelope, IntentKind, Receipt
+from trunkline.core.values import Address, Capabilities, ChatKind, Deed, Envelope, IntentKind, Receipt
 
 #: tier and scope of a route that a session binding decided
 BOUND_TIER = "binding.session"
@@ -201,6 +204,12 @@ def identity_at(place: Address, message: str) -> str:
     return _digest(("id", *_where(place), message))
 
 
+def identity_in_threads(place: Address, message: str) -> tuple[str, str] | None:
+    """Beginning and end of such an identity in any thread; None: the place has a thread."""
+    end = f",{_digest((message,))[1:]}"
+    return None if place.thread else (identity_at(place, message)[: -len(end) - len("null")], end)
+
+
 def _by_id(envelope: Envelope, message: str) -> str:
     return identity_at(envelope.address, message)
 
@@ -239,6 +248,8 @@ class Decisions:
     plan_reply: Callable[[Envelope, GatewayConfig], ReplyPlan] = plan_reply
     identify: Callable[[Envelope, Capabilities], str] = identify
     also_known_as: Callable[[Envelope, Capabilities], tuple[str, ...]] = also_known_as
+    #: what becomes of what a person did to a message
+    decide_deed: Callable[[Envelope, Deed, DeedSubject | None, Work | None], DeedPlan] = decide_deed
     is_chain_over: Callable[[int, int, GatewayConfig], bool] = is_chain_over
     plan_mirror: Callable[[MirrorQuestion, GatewayConfig], MirrorPlan] = plan_mirror
     todays_mirror: Callable[[str | None, str, Address, GatewayConfig, GatewayConfig], str | None] = todays_mirror

@@ -145,7 +145,7 @@ class Gateway:
             replies=Replies(ctx, preparer),
         )
         self._scheduler = Scheduler(ctx, targets, turns)
-        self._intake = Intake(ctx, turns.enqueue, chain_end)
+        self._intake = Intake(ctx, turns, chain_end)
         self._listener = Listener(
             ctx,
             self._intake.take_envelope,

@@ -33,6 +33,7 @@ def check_envelope(value: object, channel: str, account: str, *, stable: bool) -
         or (_check_id if stable else _check_text)("message_id", value.message_id)
         or _check_optional_id("stands_for", value.stands_for)
         or _check_optional_id("pressed", value.pressed)
+        or _check_optional_id("deed", getattr(value.deed, "of", value.deed))
         or _check_texts(value)
         or _check_time(value.sent_at)
         or _check_flags(value)

@@ -74,6 +74,23 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc
         return f"webhook {self.id} as {self.name}"
 
 
+class DeedKind(StrEnum):
+    """The kind of a deed."""
+
+    EDIT = "edit"
+    DELETE = "delete"
+    REACT = "react"
+    UNREACT = "unreact"
+
+
+class Deed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The deed of a person on an earlier message: an edit, a deletion, a reaction."""
+
+    kind: DeedKind
+    #: id of that message
+    of: str
+
+
 class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """An inbound message from an adapter, before any decision."""
 
@@ -108,6 +125,9 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc
     parts: tuple[Part, ...] = ()
     #: names what the person does at once with other messages; see `trunkline.core.channels.acts`
     act: str | None = None
+    #: what the person does to another message: then `text` is its new text or the emoji, and `message_id` identifies
+    #: the deed. Its thread and, of a deletion, who did it (an empty id of the peer) may be unknown
+    deed: Deed | None = None
 
     @property
     def files(self) -> tuple[FilePart, ...]:

@@ -37,7 +37,7 @@ def belongs(envelope: Envelope, last: Envelope) -> bool:
         return False
     if envelope.act == last.act:
         return True
-    plain = not envelope.parts and envelope.pressed is None and envelope.stands_for is None
+    plain = not envelope.parts and envelope.pressed is None and envelope.stands_for is None and envelope.deed is None
     return last.act == LONG_TEXT and envelope.act is None and plain
 
 

@@ -9,6 +9,9 @@ from trunkline.core.config.base import Duration, Flag, Model, id_text
 from trunkline.core.config.heartbeat import VisibilityConfig
 from trunkline.core.values import ChunkMode
 
+#: what becomes of a deed
+Deeds = Literal["ignore", "note", "wake"]
+
 
 class ChannelAccountConfig(Model):
     """Settings of one account of a platform; the default of each is that of the platform."""
@@ -19,6 +22,8 @@ class ChannelAccountConfig(Model):
     """Maximum length of one message of this account, in UTF-16 code units."""
     chunk_mode: ChunkMode | None = None
     """How texts of this account are split into chunks."""
+    deeds: Deeds | None = None
+    """Deeds of people on messages of this account."""
     heartbeat: VisibilityConfig = VisibilityConfig()
     """What people see of heartbeats."""
 
@@ -74,6 +79,10 @@ class ChannelConfig(Model):
     """Session bindings on this platform."""
     bots: Literal["ignore", "allow"] = "ignore"
     """What to do with messages of other bots and webhooks. The gateway's own are always ignored."""
+    deeds: Deeds = "note"
+    """Deeds of people: edits and deletions of their messages, and reactions. `note`: a line of the
+    transcript says it, and a question whose turn has not begun is answered as edited, or not at all. `wake`: the agent
+    has a turn for each such line, too. `ignore`: nothing."""
 
     prompt: str = ""
     """System prompt of turns that answer on this platform, after the agent's own. It is read when the turn starts."""
@@ -113,6 +122,9 @@ class ChannelConfig(Model):
         folded = name.lower()
         found = (own for other, own in self.accounts.items() if other.lower() == folded)
         return self.accounts.get(name) or next(found, _ACCOUNT_DEFAULTS)
+
+    def deeds_of(self, account: str) -> Deeds:
+        return self.account(account).deeds or self.deeds
 
 
 _ACCOUNT_DEFAULTS = ChannelAccountConfig()

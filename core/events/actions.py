@@ -47,11 +47,11 @@ class ActionAnswered(Body, frozen=True, kw_only=True):
 
 
 class TranscriptChanged(Body, frozen=True, kw_only=True):
-    """An accepted edit or deletion changed a line of a transcript; the old text is kept with the line."""
+    """An edit or deletion changed a line of a transcript; the old text is kept with the line."""
 
     session_id: str
     session_key: str
-    #: the intent that wrote the line
+    #: the intent or the message of a person that wrote the line
     line: str
     before: str
     #: the new text; empty for a deletion

@@ -4,7 +4,8 @@ import msgspec
 
 from trunkline.core.events.base import Body
 from trunkline.core.reasons import Reason
-from trunkline.core.values import Address, Peer, SessionEntry, WorkKind
+from trunkline.core.records.deeds import DeedOutcome
+from trunkline.core.values import Address, DeedKind, Peer, SessionEntry, WorkKind
 
 # ---------------------------------------------------------------- the gateway process
 
@@ -189,6 +190,26 @@ class InboundDropped(Body, frozen=True, kw_only=True):
     detail: str = ""
 
 
+class DeedReceived(Body, frozen=True, kw_only=True):
+    """Committed: the deed of a person on an earlier message, with the outcome.
+
+    ``noted`` in the transcript, ``woken`` as well, ``changed`` or ``withdrawn`` as a question that still waits, or
+    ``dropped`` for the reason given.
+    """
+
+    address: Address
+    peer: Peer
+    #: of the deed
+    message_id: str
+    deed: DeedKind
+    #: id of the message that it is done to
+    of: str
+    #: the new text, or the emoji
+    text: str = ""
+    outcome: DeedOutcome
+    reason: Reason | None = None
+
+
 class SessionCreated(Body, frozen=True, kw_only=True):
     """Committed: a session was created for a conversation, by the first inbound or outbound message."""
 
@@ -241,7 +262,7 @@ class SessionShared(Body, frozen=True, kw_only=True):
 
 
 class TranscriptAppended(Body, frozen=True, kw_only=True):
-    """Committed: an entry of the agent's transcript. The role is ``user``, ``hand`` or, for a bad end, ``delivery``."""
+    """Committed: an entry of the agent's transcript. The role is ``user``, ``hand`` or, for notes, ``delivery``."""
 
     session_id: str
     session_key: str

@@ -62,25 +62,23 @@ def _session(session: PresentSession, now: float) -> Iterator[Event]:
 
 def _line(session: PresentSession, line: TranscriptLine) -> Iterator[Event]:
     key, id_ = session.key, session.id
-    if line.role != "assistant":
-        of = {"intent": line.ref.removeprefix(f"{NOTE}/")} if line.role == NOTE else {"inbound": line.ref}
-        yield _event(
-            line.at, gateway.TranscriptAppended(session_id=id_, session_key=key, role=line.role, text=line.text), **of
-        )
-        return
     first = line.was[0] if line.was else line.text
-    yield _event(
-        line.at,
-        delivery.MirrorAppended(session_id=id_, session_key=key, text=first, partial=line.partial),
-        intent=line.ref,
-    )
+    if line.role == "assistant":
+        of = {"intent": line.ref}
+        body = delivery.MirrorAppended(session_id=id_, session_key=key, text=first, partial=line.partial)
+    else:
+        # A note about what a person did is about no delivery.
+        of = {"intent": line.ref.removeprefix(f"{NOTE}/")} if line.ref.startswith(f"{NOTE}/") else {}
+        of = of if line.role == NOTE else {"inbound": line.ref}
+        body = gateway.TranscriptAppended(session_id=id_, session_key=key, role=line.role, text=first)
+    yield _event(line.at, body, **of)
     if line.was or line.deleted:
         before = line.text if line.deleted else line.was[-1]
         text = "" if line.deleted else line.text
         changed = actions.TranscriptChanged(
             session_id=id_, session_key=key, line=line.ref, before=before, text=text, deleted=line.deleted
         )
-        yield _event(line.at, changed, intent=line.ref)
+        yield _event(line.at, changed, **of)
 
 
 def _binding(record: SessionBindingRecord) -> Iterator[Event]:

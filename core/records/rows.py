@@ -25,8 +25,8 @@ class ChangedLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     session_id: values.SessionId
     session_key: str
-    #: the intent that wrote it
-    line: values.IntentId
+    #: the intent or the message of a person that wrote it
+    line: str
     before: str
     #: the new text; empty for a deletion
     text: str = ""
@@ -80,6 +80,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
     claimed: bool = False
     #: of a message: what it has beside its text; `text` names each in words
     parts: tuple[Part, ...] = ()
+    #: it was said in several messages of the platform
+    several: bool = False
 
     @property
     def turn(self) -> values.TurnId:

@@ -60,12 +60,27 @@ class TurnQueue:
 
     def __init__(self, context: Context) -> None:
         self._ctx = context
+        #: the work whose turn has not begun, as it is by now; None: it is withdrawn
+        self._waiting: dict[InboundId, Work | None] = {}
         self.lanes: Lanes[str, QueuedTurn] = Lanes("turns", workers=_WORKERS, now=context.env.steady)
 
     def enqueue(self, work: Work, session: SessionId, cause: int, runs: Runs | None = None) -> None:
         """Queue admitted work behind the other work of its session. `runs`: if an earlier process may have begun it."""
         hold = self._ctx.bindings.hold(work.binding)
+        self._waiting[work.id] = work
         self.lanes.put(session, QueuedTurn(work=work, session=session, cause=cause, hold=hold, runs=runs))
+
+    def find_waiting(self, inbound: InboundId) -> Work | None:
+        """The work of a message before its turn."""
+        return self._waiting.get(inbound)
+
+    def revise(self, inbound: InboundId, work: Work | None) -> None:
+        """Give waiting work another text; None: withdraw it."""
+        self._waiting[inbound] = work
+
+    def begin(self, work: Work) -> Work | None:
+        """The work of a new turn; None: withdrawn."""
+        return self._waiting.pop(work.id, work)
 
     def has_session(self, session: str) -> bool:
         return self.lanes.is_busy(session)

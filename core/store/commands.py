@@ -13,6 +13,7 @@ from trunkline.core.keys import Migration, StoredKey
 from trunkline.core.reasons import Reason
 from trunkline.core.records import rows
 from trunkline.core.records.bindings import SessionBindingRecord
+from trunkline.core.records.deeds import DeedPlan, DeedSubject
 from trunkline.core.records.heartbeat import HeartbeatText
 from trunkline.core.records.inbound import TurnNote
 from trunkline.core.states.binding import BindingEvent
@@ -79,6 +80,22 @@ class FinishTurn(Write[TurnFinish], frozen=True, kw_only=True, gc=False):
     #: what the end of a callback turn means for the callback, and why
     callback: CallbackEvent | None = None
     callback_reason: Reason | None = None
+
+
+class TakeDeed(Write[rows.ChangedLine | None], frozen=True, kw_only=True, gc=False):
+    """Store a deed under its identity: the change of a question in the queue, or the note about it.
+
+    Answers the line of the message, if it has changed.
+    """
+
+    identity: str
+    subject: DeedSubject
+    plan: DeedPlan
+    #: who did it, as ``<channel>:<id>``
+    author: str
+    #: work that is admitted to the session
+    wake: rows.Work | None
+    now: float
 
 
 # -------------------------------------------------------------------- intents

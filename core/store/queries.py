@@ -7,6 +7,7 @@ import msgspec
 
 from trunkline.core.records import rows
 from trunkline.core.records.bindings import SessionBindingRecord
+from trunkline.core.records.deeds import DeedSubject
 from trunkline.core.records.messages import KnownMessage
 from trunkline.core.store.queue_admin import IntentDetails, QueueFilter, QueueRow
 from trunkline.core.values import Address, IntentId, IntentState, SessionId, TranscriptLine
@@ -65,6 +66,19 @@ class FindMessage(Read[KnownMessage], frozen=True, kw_only=True):
     identities: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
+
+
+class FindSubject(Read[DeedSubject | None], frozen=True, kw_only=True):
+    """The message of a deed, with the session of today for it."""
+
+    place: Address
+    message: str
+    #: the identity that a person's message with this id has; and how that begins and ends in any thread of the place
+    identity: str
+    in_threads: tuple[str, str] | None
+    #: the identity of the deed itself
+    deed: str
+    agents: tuple[str, ...]
 
 
 class FindSend(Read[rows.SendRow | None], frozen=True, kw_only=True):

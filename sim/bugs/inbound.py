@@ -1,5 +1,6 @@
 """Defects of inbound messages: duplicates and losses, people who are not heard, values taken from the wrong place."""
 
+from collections.abc import Callable
 from typing import Any
 
 import anyio
@@ -8,18 +9,19 @@ import msgspec
 from trunkline.core.actions.result import ActionResult
 from trunkline.core.channels import ChannelAdapter
 from trunkline.core.config import GatewayConfig
-from trunkline.core.decisions import ReplyPlan, plan_reply
+from trunkline.core.decisions import ReplyPlan, decide_deed, plan_reply
 from trunkline.core.delivery.answers import AnswerFacts, decide_answer
 from trunkline.core.errors import DelegationRefused, Refused
 from trunkline.core.events import Body, gateway
 from trunkline.core.gateway import Gateway
 from trunkline.core.hands.port import Delegated
 from trunkline.core.reasons import Reason
+from trunkline.core.records.deeds import DeedPlan, DeedSubject
 from trunkline.core.records.inbound import InboundReceipt
-from trunkline.core.records.rows import Unfinished
+from trunkline.core.records.rows import Unfinished, Work
 from trunkline.core.routing import RouteDecision, resolve_route
 from trunkline.core.store.queries import LoadUnfinished
-from trunkline.core.values import Capabilities, Envelope, Receipt, SendRequest, WorkKind
+from trunkline.core.values import Capabilities, Deed, DeedKind, Envelope, Receipt, SendRequest, WorkKind
 from trunkline.sim.bugs.base import bug, configured, deciding, making, replacing_read
 from trunkline.sim.bugs.turn_wrappers import TurnWrapper, each_turn
 from trunkline.sim.bugs.wiring import Wiring
@@ -259,3 +261,24 @@ class _DropsWhileAnswering(PartlyDeaf):
     async def send(self, request: SendRequest) -> Receipt:
         self._busy.discard(request.address.lane)
         return await self.inner.send(request)
+
+
+def _not_in_time(kind: DeedKind) -> Callable[..., DeedPlan]:
+    """The decision of a gateway that notes deeds of a kind, however early they come."""
+
+    def decide(envelope: Envelope, deed: Deed, subject: DeedSubject | None, question: Work | None) -> DeedPlan:
+        return decide_deed(envelope, deed, subject, None if deed.kind is kind else question)
+
+    return decide
+
+
+@bug("edits-come-too-late", caught_by=("E5",))
+def _edits_late(wiring: Wiring) -> None:
+    """A question is answered as it was first written, although it was edited while it waited."""
+    wiring.replace(decide_deed=_not_in_time(DeedKind.EDIT))
+
+
+@bug("deletions-come-too-late", caught_by=("E5",))
+def _deletions_late(wiring: Wiring) -> None:
+    """A question that was deleted while it waited is answered all the same."""
+    wiring.replace(decide_deed=_not_in_time(DeedKind.DELETE))

@@ -184,6 +184,8 @@ class PlatformPushed(PlatformBody, frozen=True, kw_only=True):
     #: id of the original post; differs if a replay assigns new ids
     original_id: str
     replay: bool = False
+    #: the message that something was done to; none: it is a message itself
+    deed_of: str | None = None
 
 
 class PlatformConfirming(PlatformBody, frozen=True, kw_only=True):
@@ -262,7 +264,7 @@ class WebhookGone(PlatformBody, frozen=True, kw_only=True):
 
 
 class PeerReacted(PlatformBody, frozen=True, kw_only=True):
-    """A person reacted to a message, or took a reaction away. The gateway does not hear of it."""
+    """A person reacted to a message, or took a reaction away."""
 
     address: Address
     peer: Peer
@@ -288,7 +290,7 @@ class PeerVoted(PlatformBody, frozen=True, kw_only=True):
 
 
 class PeerEdited(PlatformBody, frozen=True, kw_only=True):
-    """A person edited a message of theirs. The gateway does not hear of it, and keeps what was written first."""
+    """A person edited a message of theirs."""
 
     address: Address
     peer: Peer
@@ -298,7 +300,7 @@ class PeerEdited(PlatformBody, frozen=True, kw_only=True):
 
 
 class PeerDeleted(PlatformBody, frozen=True, kw_only=True):
-    """A person deleted a message of theirs. The gateway does not hear of it, and keeps what was written."""
+    """A person deleted a message of theirs."""
 
     address: Address
     peer: Peer

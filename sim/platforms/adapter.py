@@ -70,7 +70,7 @@ class FakeAdapter:
         await anyio.sleep(self._platform.spec.latency)
         self._check_connection()
         self._platform.tokens.check(self.account, self._token)
-        connection = self._platform.pushes.connect(self.account, self._node)
+        connection = self._platform.pushes.connect(self.account, self._node, deeds=True)
         try:
             connection.notes = True
             yield connection.envelopes(self._reopened, self._late)

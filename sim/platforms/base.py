@@ -65,6 +65,10 @@ class FakePlatform(ABC):
     keeps_waiting = False
     #: each file of a person is a message: of an album with a name, or of one without
     albums: Literal["named", "nameless", "none"] = "none"
+    #: what people do to messages and the gateway hears of; of these, what is reported without its thread or its author
+    deeds = frozenset(values.DeedKind)
+    threadless: frozenset[values.DeedKind] = frozenset()
+    anonymous: frozenset[values.DeedKind] = frozenset()
 
     def __init__(self, world: WorldPort, spec: PlatformSpec, recorder: Recorder) -> None:
         self._world = world

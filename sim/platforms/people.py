@@ -1,6 +1,6 @@
 """The people of a platform: they post, press buttons, react, vote, edit and delete.
 
-A post and a press reach the gateway as inbound messages; the rest only changes what everybody sees.
+A vote only changes what everybody sees. The rest reaches the gateway, as far as its platform reports it.
 """
 
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from typing import Protocol
 import msgspec
 
 from trunkline.core.errors import Refused, UnknownName
-from trunkline.core.values import Address, Envelope, Peer, SendRequest
+from trunkline.core.values import Address, Deed, DeedKind, Envelope, Peer, SendRequest
 from trunkline.sim.events.world import PeerDeleted, PeerEdited, PeerReacted, PeerSaid, PeerVoted
 from trunkline.sim.platforms.actions.changes import poll_of, react, unreact, vote
 from trunkline.sim.platforms.actions.message_board import BoardMessage
@@ -20,6 +20,10 @@ from trunkline.sim.platforms.rooms import Room, WorldPort
 
 
 class PeopleHost(ApiHost, Protocol):
+    deeds: frozenset[DeedKind]
+    threadless: frozenset[DeedKind]
+    anonymous: frozenset[DeedKind]
+
     @property
     def pushes(self) -> Pushes: ...
 
@@ -31,6 +35,7 @@ class People:
         #: name -> envelope, actual place, accounts
         self._said: dict[str, tuple[Envelope, Address, tuple[str, ...]]] = {}
         self._replays: dict[str, int] = {}
+        self._deeds = 0
 
     def said_as(self, conversation: str, message_id: str) -> str | None:
         for name, (said, place, _) in self._said.items():
@@ -154,7 +159,9 @@ class People:
             removed=remove,
             repeated=not changed,
         )
-        self._platform.events.record(body)
+        seq = self._platform.events.record(body)
+        if changed:
+            self._report(person, message, DeedKind.UNREACT if remove else DeedKind.REACT, emoji, seq)
 
     def vote(self, person: Peer, message: BoardMessage, options: tuple[str, ...]) -> None:
         """Vote in a poll, by the texts of the options; none withdraws the vote. Raises `UnknownName`."""
@@ -186,14 +193,33 @@ class People:
         )
         message.text = text
         message.edits += 1
-        self._platform.events.record(body)
+        self._report(person, message, DeedKind.EDIT, text, self._platform.events.record(body))
 
     def unsend(self, person: Peer, message: BoardMessage) -> None:
         """Delete an own message. Raises `UnknownName` for a message of somebody else."""
         self._check_author(person, message)
         message.deleted, message.pinned = True, False
         body = PeerDeleted(address=self._place(message), peer=person, message_id=message.id, before=message.text)
-        self._platform.events.record(body)
+        self._report(person, message, DeedKind.DELETE, "", self._platform.events.record(body))
+
+    def _report(self, person: Peer, message: BoardMessage, kind: DeedKind, text: str, cause: int) -> None:
+        """Push the deed of a person to the gateway, as far as the platform says it."""
+        if kind not in self._platform.deeds:
+            return
+        self._deeds += 1
+        name, room, place = f"deed{self._deeds}", message.room, self._place(message)
+        shown = msgspec.structs.replace(place, thread=None) if kind in self._platform.threadless else place
+        envelope = Envelope(
+            address=shown,
+            peer=Peer(id="") if kind in self._platform.anonymous else person,
+            message_id=self._platform.new_id("deed", room.conversation, name),
+            text=text,
+            sent_at=self._world.now(),
+            guild=self._platform.spec.guild,
+            deed=Deed(kind=kind, of=message.id),
+        )
+        self._said[name] = (envelope, place, room.accounts)
+        self._push(name, room, envelope, place, cause)
 
     def _check_member(self, person: Peer, room: Room) -> None:
         barred = None if room.owner else self._platform.server.may_post(person.id, self._world.now())
@@ -236,7 +262,7 @@ class People:
             envelope, place, accounts = self._said[name]
             self._replays[name] = count = self._replays.get(name, 0) + 1
             for account in accounts:
-                stays = self._platform.spec.stable_ids or envelope.pressed is not None
+                stays = self._platform.spec.stable_ids or envelope.pressed is not None or envelope.deed is not None
                 again = envelope.message_id if stays else f"{envelope.message_id}-{count + 1}"
                 address = msgspec.structs.replace(envelope.address, account=account)
                 copy = msgspec.structs.replace(envelope, message_id=again, address=address)

@@ -259,7 +259,8 @@ class Transcripts(Projection):
             return  # the message itself was lost, and nobody changed it: its note says so
         text = changed_text(body.text, deleted=body.deleted)
         earlier = self._earlier(body.session_id, body.session_key)
-        self._write(event, body.session_key, "agent", text, intent=event.intent, earlier=earlier)
+        role = "user" if event.intent is None else "agent"
+        self._write(event, body.session_key, role, text, intent=event.intent, inbound=event.inbound, earlier=earlier)
 
     def _earlier(self, session: str, key: str) -> str:
         known = self._ended.get(session)

@@ -330,6 +330,8 @@ label_text(
     gateway.SessionShared, "{people} people share session {session_key}, {peer.name|peer.id} is the newest: {reason}"
 )
 row_text(gateway.SessionShared, "{people} people in one session: {reason}", look=Look.ALARM)
+label_text(gateway.DeedReceived, "{deed} of message {of} in {address:place}: {outcome}{reason:, …}")
+row_text(gateway.DeedReceived, "{deed} {outcome}{reason:: …}", at="address")
 label_text(gateway.TranscriptAppended, "transcript of {session_key}: {role} {text:quoted}")
 label_text(delivery.MirrorAppended, "mirrored into {session_key}{partial:? (in part)}")
 

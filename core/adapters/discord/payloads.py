@@ -43,6 +43,7 @@ class MessageData(msgspec.Struct, frozen=True, kw_only=True):
     author: UserData
     content: str = ""
     timestamp: str
+    edited_timestamp: str | None = None
     type: int = 0
     guild_id: GuildId | None = None
     member: MemberData | None = None
@@ -123,6 +124,17 @@ class MessageEnds(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     channel_id: str
     id: str | None = None
     ids: tuple[str, ...] = ()
+
+
+class ReactionData(msgspec.Struct, frozen=True, kw_only=True):
+    """A new or a lost reaction to a message."""
+
+    user_id: Snowflake
+    channel_id: Snowflake
+    message_id: Snowflake
+    emoji: dict[str, Any]
+    guild_id: GuildId | None = None
+    member: MemberData | None = None
 
 
 class GuildStub(msgspec.Struct, frozen=True, kw_only=True, gc=False):

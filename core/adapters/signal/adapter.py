@@ -64,6 +64,11 @@ class MessageAuthors:
             del self._known[next(iter(self._known))]
         return id
 
+    def id_of(self, conversation: str, time: int, author: str) -> str:
+        """The id of a message by its time and author."""
+        named = f"{time}:{author}"
+        return named if (conversation, named) in self._known else str(time)
+
     def is_own(self, time: int, text: str, number: str) -> bool:
         sent = (number, text[:_QUOTED])
         return any(key[1] == str(time) and known == sent for key, known in self._known.items())
@@ -297,9 +302,10 @@ class SignalAdapter(AccountAdapter):
             return None
         try:
             said = read_event(event.data, self._config.number, self._events.own)
-            if said is not None and said.uuid and self._authors.is_own(said.time, said.text, self._config.number):
+            new = None if said is None or said.deed is not None else said
+            if new is not None and new.uuid and self._authors.is_own(new.time, new.text, self._config.number):
                 # The account's post under a name that it does not know yet.
-                self._events.own.learn(said.uuid)
+                self._events.own.learn(new.uuid)
                 return None
         except SignalEventError as error:
             self._events.record_drop(event.id, str(error))
@@ -314,10 +320,16 @@ class SignalAdapter(AccountAdapter):
     def _make_envelope(self, said: SaidMessage) -> values.Envelope:
         kind = values.ChatKind.DIRECT if said.group is None else values.ChatKind.GROUP
         conversation = said.author if said.group is None else said.group
+        deed = None
+        if said.deed is not None:
+            deed = values.Deed(kind=said.deed, of=self._authors.id_of(conversation, *said.of))
+        # A later edit names the message by this edit, and so by the time alone.
+        edit = str(said.time) if said.deed is values.DeedKind.EDIT else f"{said.time}:{said.author}"
         return values.Envelope(
             address=values.Address(channel=CHANNEL, account=self.account, kind=kind, conversation=conversation),
             peer=values.Peer(id=said.author, name=said.name),
-            message_id=self._authors.note(conversation, said.time, said.author, said.text),
+            message_id=self._authors.note(conversation, said.time, said.author, said.text) if deed is None else edit,
+            deed=deed,
             text=said.text,
             parts=said.parts,
             sent_at=said.time / 1000,

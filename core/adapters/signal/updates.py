@@ -8,11 +8,12 @@ import msgspec
 from trunkline.core import message_parts
 from trunkline.core.adapters.json_values import Json, as_object, as_objects, as_text, as_texts
 from trunkline.core.adapters.own_names import OwnAccount
+from trunkline.core.values import DeedKind
 from trunkline.core.well_formed import is_well_formed, well_formed
 
 _LONGEST_ID = 200
 #: parts of a message that make it something else than a message: a reaction, a deletion, a vote, ...
-_NO_MESSAGE = ("reaction", "remoteDelete", "pollVote", "pollTerminate", "pinMessage", "unpinMessage", "adminDelete")
+_NO_MESSAGE = ("pollVote", "pollTerminate", "pinMessage", "unpinMessage", "adminDelete")
 
 
 class SignalEventError(Exception):
@@ -33,6 +34,9 @@ class SaidMessage(msgspec.Struct, frozen=True, kw_only=True):
     parts: tuple[message_parts.Part, ...]
     #: time of the message that it quotes
     quotes: int | None
+    #: it says nothing, but is done to a message: the time and the author of that
+    deed: DeedKind | None = None
+    of: tuple[int, str] = (0, "")
 
 
 class _Group(msgspec.Struct, frozen=True, rename="camel"):
@@ -66,6 +70,7 @@ class _Envelope(msgspec.Struct, frozen=True, rename="camel"):
     source_uuid: str | None = None
     source_name: str | None = None
     data_message: dict[str, Any] | None = None
+    edit_message: dict[str, Any] | None = None
     sync_message: dict[str, Any] | None = None
 
 
@@ -80,9 +85,9 @@ class _Event(msgspec.Struct, frozen=True):
 
 
 def read_event(data: str, number: str, own: OwnAccount) -> SaidMessage | None:
-    """The message of an event for the account with a number; None for any other event.
+    """The message of an event for the account with a number, or a deed; None for any other event.
 
-    Receipts, typing, reactions and edits are none. Raises `SignalEventError`, and `OwnPost` with all names of the
+    Receipts and typing are none. Raises `SignalEventError`, and `OwnPost` with all names of the
     author: of a message, or of an event from another device of the account.
     """
     try:
@@ -94,8 +99,11 @@ def read_event(data: str, number: str, own: OwnAccount) -> SaidMessage | None:
     if event.account is not None and event.account.startswith("+") and event.account != number:
         return None
     envelope = event.envelope
-    if envelope is not None and (envelope.data_message or envelope.sync_message):
+    if envelope is not None and (envelope.data_message or envelope.edit_message or envelope.sync_message):
         own.check(envelope.source_number, envelope.source_uuid, envelope.source)
+    if envelope is not None and envelope.edit_message is not None:
+        edit = envelope.edit_message
+        return _said(envelope, as_object(edit.get("dataMessage")), edit.get("targetSentTimestamp", 0))
     if envelope is None or envelope.data_message is None:
         if event.exception is not None:
             raise SignalEventError(f"signal-cli could not read it: {well_formed(event.exception.type)[:100]}")
@@ -103,7 +111,8 @@ def read_event(data: str, number: str, own: OwnAccount) -> SaidMessage | None:
     return _said(envelope, envelope.data_message)
 
 
-def _said(envelope: _Envelope, given: dict[str, Any]) -> SaidMessage | None:
+def _said(envelope: _Envelope, given: dict[str, Any], edits: object = None) -> SaidMessage | None:
+    """A message or a deed. `edits`: the time of the edited message."""
     if any(given.get(name) is not None for name in _NO_MESSAGE):
         return None
     try:
@@ -111,7 +120,8 @@ def _said(envelope: _Envelope, given: dict[str, Any]) -> SaidMessage | None:
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise SignalEventError(_words(error)) from None
     parts = parts_of(given)
-    if not data.message and not any(map(message_parts.says_something, parts)):
+    deed, of, whose, emoji = _deed_in(given, edits)
+    if deed is None and not data.message and not any(map(message_parts.says_something, parts)):
         return None
     author = envelope.source_number or envelope.source_uuid or envelope.source
     if not author:
@@ -124,10 +134,29 @@ def _said(envelope: _Envelope, given: dict[str, Any]) -> SaidMessage | None:
         name=well_formed(envelope.source_name or ""),
         group=None if data.group_info is None else _checked(data.group_info.group_id, "groupId"),
         time=data.timestamp,
-        text=well_formed(_with_names(data.message or "", data.mentions or ())),
+        text=well_formed(emoji or _with_names(data.message or "", data.mentions or ())),
         parts=parts,
+        deed=deed,
+        of=(of, whose or author),
         quotes=data.quote.id if data.quote is not None and 0 < data.quote.id < 10**18 else None,
     )
+
+
+def _deed_in(given: Json, edits: object) -> tuple[DeedKind | None, int, str, str]:
+    """The kind of a deed, time and author of the message (empty: the author of the deed), and the emoji."""
+    reaction, deletion = as_object(given.get("reaction")), as_object(given.get("remoteDelete"))
+    kind, of = (None if edits is None else DeedKind.EDIT), edits
+    if deletion:
+        kind, of = DeedKind.DELETE, deletion.get("timestamp")
+    elif reaction:
+        kind = DeedKind.UNREACT if reaction.get("isRemove") is True else DeedKind.REACT
+        of = reaction.get("targetSentTimestamp")
+    if kind is None:
+        return None, 0, "", ""
+    if not isinstance(of, int) or not 0 < of < 10**18:
+        raise SignalEventError("it does not say which message it is about")
+    whose = as_text(reaction.get("targetAuthorNumber")) or as_text(reaction.get("targetAuthor"))
+    return kind, of, whose, as_text(reaction.get("emoji"))
 
 
 def _with_names(text: str, mentions: tuple[_Mention, ...]) -> str:

@@ -5,7 +5,8 @@ from typing import Any
 import msgspec
 
 #: what is asked for; `callback_query`: presses of buttons
-ALLOWED_UPDATES = ("message", "channel_post", "callback_query")
+_DEEDS = ("edited_message", "edited_channel_post", "message_reaction")
+ALLOWED_UPDATES = ("message", "channel_post", "callback_query", *_DEEDS)
 
 
 class TelegramUser(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -111,6 +112,9 @@ class TelegramUpdate(msgspec.Struct, frozen=True, kw_only=True):
     message: TelegramPost | None = None
     channel_post: TelegramPost | None = None
     callback_query: TelegramPress | None = None
+    edited_message: TelegramPost | None = None
+    edited_channel_post: TelegramPost | None = None
+    message_reaction: dict[str, Any] | None = None
 
 
 class UpdateHead(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -20,7 +20,7 @@ from trunkline.core.channels.platforms.telegram import TelegramMessage, read_inb
 from trunkline.core.message_parts import says_something
 from trunkline.core.reasons import Reason
 from trunkline.core.text.chunking.utf16 import units
-from trunkline.core.values import Address, Envelope, Peer
+from trunkline.core.values import Address, Deed, DeedKind, Envelope, Peer
 from trunkline.core.well_formed import is_well_formed
 
 #: bytes of an update as JSON; a message has 4096 characters
@@ -277,7 +277,51 @@ def _content(value: Json, account: str, own: OwnAccount) -> Envelope | BadUpdate
     post = update.message or update.channel_post
     if post is not None:
         return _message(post, as_object(value.get("message") or value.get("channel_post")), account, own)
+    # Telegram delivers an update again under its number, which no message has as its id.
+    name, edited = f"update/{update.update_id}", update.edited_message or update.edited_channel_post
+    if edited is not None:
+        given = as_object(value.get("edited_message") or value.get("edited_channel_post"))
+        return _edit(edited, given, account, own, name)
+    if update.message_reaction is not None:
+        return _reaction(update.message_reaction, account, own, name)
     return None if update.callback_query is None else _press(update.callback_query, account)
+
+
+def _edit(
+    post: update_types.TelegramPost, given: Json, account: str, own: OwnAccount, name: str
+) -> Envelope | BadUpdate:
+    """The edit of a message, with the whole message. Raises `OwnPost`."""
+    if given.get("location"):
+        return BadUpdate(detail="a live location has moved", reason=Reason.SERVICE_MESSAGE)
+    found = _message(post, given, account, own)
+    if isinstance(found, BadUpdate):
+        return found
+    return msgspec.structs.replace(found, message_id=name, act=None, deed=Deed(kind=DeedKind.EDIT, of=found.message_id))
+
+
+def _reaction(given: Json, account: str, own: OwnAccount, name: str) -> Envelope | None:
+    """The new reactions of a person, else the lost ones, without a topic. Raises `OwnPost`."""
+    who = {"from": given.get("user"), "sender_chat": given.get("actor_chat")}
+    post = msgspec.convert(given | who, update_types.TelegramPost)
+    own.check(None if post.from_ is None else str(post.from_.id))
+    sides = (as_objects(given.get(side)) for side in ("old_reaction", "new_reaction"))
+    before, after = ([_emoji(reaction) for reaction in side] for side in sides)
+    new, gone = [emoji for emoji in after if emoji not in before], [emoji for emoji in before if emoji not in after]
+    if not new and not gone:
+        return None
+    return Envelope(
+        address=_place(post, account)[0],
+        peer=_author(post),
+        message_id=name,
+        text=" ".join(new or gone),
+        sent_at=float(post.date),
+        bot=post.from_ is not None and post.from_.is_bot,
+        deed=Deed(kind=DeedKind.REACT if new else DeedKind.UNREACT, of=_id(post.message_id)),
+    )
+
+
+def _emoji(reaction: Json) -> str:
+    return as_text(reaction.get("emoji")) or f"[{as_text(reaction.get('type')).replace('_', ' ') or 'reaction'}]"
 
 
 def _message(post: update_types.TelegramPost, given: Json, account: str, own: OwnAccount) -> Envelope | BadUpdate:

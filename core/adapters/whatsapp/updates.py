@@ -16,7 +16,7 @@ from trunkline.core.adapters.own_names import OwnAccount, OwnPost
 from trunkline.core.adapters.whatsapp.errors import GraphError
 from trunkline.core.channels.acts import album_of
 from trunkline.core.reasons import Reason
-from trunkline.core.values import Address, ChatKind, Envelope, Peer
+from trunkline.core.values import Address, ChatKind, Deed, DeedKind, Envelope, Peer
 from trunkline.core.well_formed import is_well_formed, well_formed
 
 T = TypeVar("T")
@@ -25,8 +25,8 @@ _LATEST = 1e11
 #: the fields of changes that are read: `message_echoes` are sent by the app of the account's own number
 _FIELDS = ("messages", "smb_message_echoes", "message_echoes")
 _LONGEST_ID = 512
-#: kinds of messages in which nobody says anything: somebody reacted, or has a new number
-_SAY_NOTHING = ("reaction", "system", "ephemeral", "request_welcome", "edit", "revoke")
+#: kinds of messages in which nobody says anything, such as that somebody has a new number
+_SAY_NOTHING = ("system", "ephemeral", "request_welcome", "edit", "revoke")
 
 
 # The content of a message: the person's text, and the parts beside it, read from unknown JSON.
@@ -290,20 +290,27 @@ def _envelope(contacts: list[_Contact], account: str, own: OwnAccount, given: di
         raise UnreadableWebhook("a text without its text")
     who, name = _person(message, contacts)
     conversation = who if message.group_id is None else _checked(message.group_id, "group_id")
+    reaction = as_object(given.get("reaction"))
+    emoji, deed = as_text(reaction.get("emoji")), None
+    if message.type == "reaction":
+        # Without an emoji, the reaction is gone.
+        kind_of_deed = DeedKind.REACT if emoji else DeedKind.UNREACT
+        deed = Deed(kind=kind_of_deed, of=_checked(as_text(reaction.get("message_id")), "reaction"))
     kind = ChatKind.DIRECT if message.group_id is None else ChatKind.GROUP
     pressed = _choice(message)
-    parts = parts_of(given) if pressed is None else ()
+    parts = parts_of(given) if pressed is None and deed is None else ()
     quoted = message.context.id if message.context is not None else None
     return Envelope(
         address=Address(channel="whatsapp", account=account, kind=kind, conversation=conversation),
         peer=Peer(id=who, name=well_formed(name)),
         message_id=_checked(message.id, "id"),
-        text=well_formed(text_of(given) if pressed is None else pressed.id or pressed.title),
+        text=well_formed(emoji or text_of(given) if pressed is None else pressed.id or pressed.title),
         parts=parts,
         act=album_of(parts),
         sent_at=_time(message.timestamp),
         reply_to=quoted if pressed is None and quoted and is_well_formed(quoted) else None,
         pressed=None if pressed is None or not quoted else _checked(quoted, "context"),
+        deed=deed,
     )
 
 

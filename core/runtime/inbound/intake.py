@@ -22,14 +22,16 @@ from trunkline.core.records.rows import Admission, BotChain, NewSession, Work
 from trunkline.core.routing.key_text import config_key
 from trunkline.core.runtime.context import Context, record_admitted
 from trunkline.core.runtime.deadlines import Deadlines
+from trunkline.core.runtime.inbound.deeds import DeedHandler
 from trunkline.core.runtime.lanes import Lanes
 from trunkline.core.runtime.outbound.own_notices import ChainEnd
+from trunkline.core.runtime.turn_queue import TurnQueue
 from trunkline.core.sessions.entries import person_in_shared
 from trunkline.core.store.commands import Admit
 from trunkline.core.store.mailbox import FindInbound
 from trunkline.core.store.queries import FindMessage
 from trunkline.core.untrusted import check_envelope, check_texts, storable
-from trunkline.core.values import Envelope, InboundId, Peer, SessionId, WorkKind
+from trunkline.core.values import Deed, Envelope, InboundId, Peer, SessionId, WorkKind
 from trunkline.core.well_formed import describe
 
 _Lane = tuple[str, str, str, str]
@@ -112,12 +114,11 @@ class _OpenActs:
 class Intake:
     """Admits envelopes from adapters, in order per conversation, and starts their turns."""
 
-    def __init__(
-        self, context: Context, start_turn: Callable[[Work, SessionId, int], None], chain_end: ChainEnd
-    ) -> None:
+    def __init__(self, context: Context, turns: TurnQueue, chain_end: ChainEnd) -> None:
         self._ctx = context
         self._chain_end = chain_end
-        self._start_turn = start_turn
+        self._start_turn = turns.enqueue
+        self._deeds = DeedHandler(context, turns)
         self._limits = Deadlines()
         #: futures of the running `receive` calls; none: the gateway has ended
         self._waiters: set[_Waiter] | None = set()
@@ -231,6 +232,8 @@ class Intake:
         if isinstance(found, _Problem):
             seq = self._record_drop(found.reason, found.detail)
             receipt = _dropped(found.reason, found.detail)
+        elif found.envelope.deed is not None:
+            seq, receipt = await self._take_deed(found.envelope, found.envelope.deed)
         else:
             inbound, seq = self._record_inbound(found, arrival.inbound)
             for part in arrival.rest:
@@ -250,6 +253,15 @@ class Intake:
             # An undecidable one comes again, perhaps to a process with a sound decision.
             for part in (arrival, *arrival.rest):
                 await self._acknowledge(part.adapter, part.received, inbound, seq)
+
+    async def _take_deed(self, envelope: Envelope, deed: Deed) -> tuple[int, InboundReceipt]:
+        try:
+            seq, reason = await self._deeds.take(envelope, deed, self._why_ignored(envelope), by_bot=_by_bot(envelope))
+        except StoreError:
+            raise
+        except Exception as error:  # noqa: BLE001 -- a decision may be user code; it blocks no message
+            seq, reason = self._record_drop(Reason.UNDECIDABLE, describe(error)), Reason.UNDECIDABLE
+        return seq, InboundReceipt(status=InboundStatus.ADMITTED) if reason is None else _dropped(reason)
 
     def _record_part(self, part: _Arrival, first: InboundId) -> None:
         assert isinstance(part.found, _Message)
@@ -300,7 +312,7 @@ class Intake:
             self._record_drop(reason, cause=received, inbound=inbound)
             return _dropped(reason)
         ctx.inbound_at[place.channel, place.account] = ctx.env.now()
-        work, routed = self._decide_and_record_route(inbound, envelope, received)
+        work, routed = self._decide_and_record_route(inbound, envelope, received, several=bool(arrival.rest))
         identities = self._identities(arrival)
         person = person_in_shared(work.agent, work.reply_to or place, envelope.peer, ctx.config)
         # A bound session does not belong to this place.
@@ -337,6 +349,10 @@ class Intake:
         """Why a message is dropped before admission; None: it is not."""
         if not envelope.text.strip() and not any(map(says_something, envelope.parts)):
             return Reason.EMPTY_MESSAGE
+        return self._why_ignored(envelope)
+
+    def _why_ignored(self, envelope: Envelope) -> Reason | None:
+        """Why nothing comes from the author of a message, or from its place; None: it may."""
         if self._ctx.bindings.is_echo(envelope):
             return Reason.OWN_ECHO
         if self._ctx.bindings.owner_of(envelope.address, self._ctx.adapters) is not None:
@@ -349,7 +365,9 @@ class Intake:
         turns = self._ctx.config.turns
         return BotChain(longest=turns.chain, pause=turns.chain_pause) if _by_bot(envelope) else None
 
-    def _decide_and_record_route(self, inbound: InboundId, envelope: Envelope, cause: int) -> tuple[Work, int]:
+    def _decide_and_record_route(
+        self, inbound: InboundId, envelope: Envelope, cause: int, *, several: bool
+    ) -> tuple[Work, int]:
         ctx = self._ctx
         bound = ctx.bindings.at(envelope.address)
         route = ctx.decisions.resolve_route(envelope, ctx.config)
@@ -371,6 +389,7 @@ class Intake:
             # A command is the person's own text, whatever it quotes.
             text=envelope.text if control else with_words(envelope.text, envelope.parts),
             parts=envelope.parts,
+            several=several,
             message_id=envelope.subject,
             place=envelope.address,
             reply_to=reply.address,

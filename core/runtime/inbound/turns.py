@@ -147,6 +147,11 @@ class Turns:
             # Stored before the run, which may end the process. A first run has no mark, which would cost a commit.
             await ctx.store.write(BeginRun(work=turn.work.id), answer)
             self._note_outlived(turn)
+        asked = self._queue.begin(turn.work)
+        if asked is None:
+            turn.hold.release(cause)
+            return
+        turn = msgspec.structs.replace(turn, work=asked)
         if turn.work.serves is not None and self._tasks.is_over(turn.work):
             with turn.hold:
                 await self._tasks.drop(turn.work, cause)
@@ -191,7 +196,10 @@ class Turns:
 
     async def _give_up(self, turn: QueuedTurn) -> None:
         """End a turn that every run of it has ended with the process, and notify the person."""
-        ctx, work, cause = self._ctx, turn.work, turn.cause
+        ctx, work, cause = self._ctx, self._queue.begin(turn.work), turn.cause
+        if work is None:
+            turn.hold.release(cause)
+            return
         ended = TurnEnded(outcome="failed", reason=Reason.RUNS_EXHAUSTED, attempts=turn.attempts)
         if work.serves is not None:
             with turn.hold:

@@ -76,15 +76,28 @@ class NothingSilent(Checker, symptoms=("lost",)):
             self._look_for(event)
         self._open[event.inbound or ""] = event
 
+    def on_deed(self, event: Event, body: gateway.DeedReceived) -> None:
+        self.exercised += 1
+        self._had.add((body.address, body.message_id, self._process_of(body.address)))
+        if self._pushed.pop(event.cause or 0, None) is None:
+            self._look_for(event)
+
     def _look_for(self, event: Event) -> None:
-        """Find the push of an adapter that records no cause, by place and message id."""
-        body = event.body
-        assert isinstance(body, gateway.InboundReceived)
+        """Find the push of an adapter that records no cause, by place and message id; of a deed, by its message."""
+        body, name = event.body, ""
+        assert isinstance(body, gateway.InboundReceived | gateway.DeedReceived)
         # It may have been pushed more than once, before the gateway took it.
         for seq, (push, _) in [*self._pushed.items()]:
             pushed = push.body
             assert isinstance(pushed, world.PlatformPushed)
-            if pushed.address == body.address and pushed.message_id == body.message_id:
+            if isinstance(body, gateway.DeedReceived):
+                # Real platforms give it another id, and may not say its thread.
+                here = pushed.address.lane[:3] == body.address.lane[:3] and pushed.deed_of == body.of
+                name = name or (pushed.message_id if here else "")
+                found = here and pushed.message_id == name
+            else:
+                found = pushed.address == body.address and pushed.message_id == body.message_id
+            if found:
                 del self._pushed[seq]
 
     def on_accounted(self, event: Event, _body: gateway.InboundAdmitted | gateway.InboundDropped) -> None:
@@ -100,10 +113,11 @@ class NothingSilent(Checker, symptoms=("lost",)):
         if body.outcome == "silent" and event.turn in self._tasks:
             # The task goes on, or its delegation ends with an empty result.
             return
-        if body.reason is Reason.PARENT_ENDED or (
+        if body.reason in (Reason.PARENT_ENDED, Reason.WITHDRAWN) or (
             body.reason is Reason.DISCARDED and event.delegation in self._discarded
         ):
-            # It did not take place: the task that it was for has ended, or an operator has discarded its report.
+            # It did not take place: the task that it was for has ended, its message was deleted, or an operator has
+            # discarded its report.
             return
         if body.outcome in _EXPLAINED:
             self._silent[event.turn or ""] = event

@@ -267,6 +267,9 @@ class MirrorIsTruth(Checker, symptoms=("lost", "forgot")):
 
     def on_line_changed(self, event: Event, body: TranscriptChanged) -> None:
         """The line of a message changes as the message does."""
+        if event.intent is None:
+            # A message of a person; E5 judges it.
+            return
         acted, facts = self._changed.pop(event.intent or "", None), self.run.intents.get(event.intent or "")
         self.exercised += 1
         did = None if acted is None else acted.body

@@ -52,7 +52,7 @@ class StoredAsClaimed(Checker, symptoms=("forgot",)):
             self._replaced.add(self._parts.pop(intent, 0))
             if body.partial:
                 self._parts[intent] = event.seq
-        elif role == "delivery":
+        elif role == "delivery" and intent:
             # An operator had it sent again, and it ended badly again.
             self._replaced.add(self._notes.pop(intent, 0))
             self._notes[intent] = event.seq

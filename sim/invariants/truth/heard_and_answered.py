@@ -142,6 +142,11 @@ class EverybodyIsHeard(Checker, symptoms=("lost",)):
     def on_forgotten(self, _event: Event, _body: gateway.SessionReset) -> None:
         self._reset = True
 
+    def on_deed(self, _event: Event, body: gateway.DeedReceived) -> None:
+        if body.outcome == "withdrawn":
+            # E5 judges whether it was deleted in time.
+            self._said.pop((*body.address.lane[:3], body.of), None)
+
     def on_given(self, event: Event, body: hands.AgentAnswered) -> None:
         if body.work is WorkKind.MESSAGE:
             work = self.run.hands.work_of.get(event.turn or "", "")
@@ -229,6 +234,11 @@ class InboundIsTruth(Checker, symptoms=("twice", "lost")):
 
     #: channel, account, conversation and id of a delivery -> its push and its post
     _pushed: dict[tuple[str, str, str, str], tuple[Event, Event | None]] = {}
+    #: the later words of messages
+    _edits: dict[tuple[str, str], set[str]] = {}
+
+    def on_edit(self, _event: Event, body: world.PeerEdited) -> None:
+        self._edits.setdefault((body.address.conversation, body.message_id), set()).add(body.text)
 
     def on_push(self, event: Event, body: world.PlatformPushed) -> None:
         place = body.address
@@ -260,7 +270,10 @@ class InboundIsTruth(Checker, symptoms=("twice", "lost")):
             return
         pushed, post = self._origin(found.address, found.message_id)
         if pushed is not None and post is not None:
-            self._compare(event, body.given, body.peer, body.place, (pushed, post))
+            said = post.body
+            edits = self._edits.get((found.address.conversation, getattr(said, "message_id", "")), ())
+            given: str = getattr(said, "text", "") if body.given in edits else body.given
+            self._compare(event, given, body.peer, body.place, (pushed, post))
 
     def _origin(self, place: Address, message: str) -> tuple[Event | None, Event | None]:
         """The push of a message, and its post."""

@@ -33,6 +33,8 @@ class Connection(msgspec.Struct, kw_only=True):
     silent: bool = False
     #: it also brings what the platform writes itself
     notes: bool = False
+    #: it also brings what people do to messages
+    deeds: bool = False
 
     @property
     def takes_notes(self) -> bool:
@@ -162,6 +164,10 @@ class Pushes:
         waits = any(other is posted for other in self._unacked[envelope.address.account].values())
         if connection is None or not connection.node.alive or connection.silent or not waits:
             return
+        if envelope.deed is not None and not connection.deeds:
+            # The gateway did not ask for it.
+            self.ack(envelope)
+            return
         again, posted.twice = posted.twice, False
         for _ in range(2 if again else 1):
             self._hand_over(posted, connection)
@@ -176,6 +182,7 @@ class Pushes:
             message_id=posted.envelope.message_id,
             original_id=posted.original,
             replay=posted.times > 1,
+            deed_of=None if posted.envelope.deed is None else posted.envelope.deed.of,
         )
         return self._platform.events.record(body, posted.cause)
 
@@ -197,16 +204,17 @@ class Pushes:
         """Whether a connection is the one of its account, and was not broken or replaced."""
         return connection in self._connections.values()
 
-    def connect(self, account: str, node: Node, *, deliver: bool = True) -> Connection:
+    def connect(self, account: str, node: Node, *, deliver: bool = True, deeds: bool = False) -> Connection:
         """Open a process's connection, and deliver everything unacknowledged, possibly again.
 
         An account has one connection: the reader of the earlier one gets `NotSent`, and may connect again. `deliver`
-        False: what waits stays in the history (`due`), until that is read (`deliver_from_history`).
+        False: what waits stays in the history (`due`), until that is read (`deliver_from_history`). `deeds`: what
+        people do to messages comes, too.
         """
         replaced = self._connections.get(account)
         if replaced is not None and replaced.node.alive:
             replaced.queue.put_nowait(NotSent("another connection of this account took its place"))
-        connection = Connection(node=node, queue=asyncio.Queue())
+        connection = Connection(node=node, queue=asyncio.Queue(), deeds=deeds)
         self._connections[account] = connection
         self._platform.events.record(PlatformConnected(channel=self._platform.channel, account=account))
         self._silence(account, connection)

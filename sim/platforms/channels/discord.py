@@ -6,7 +6,7 @@ in a poll.
 """
 
 from trunkline.core.events import Recorder
-from trunkline.core.values import Capability, ChatKind, Idempotency
+from trunkline.core.values import Capability, ChatKind, DeedKind, Idempotency
 from trunkline.sim.platforms.actions.server import ActionRules
 from trunkline.sim.platforms.api.request_checks import PartLimits
 from trunkline.sim.platforms.base import FakePlatform
@@ -36,6 +36,7 @@ class FakeDiscord(FakePlatform):
     text_limit = 2000
     room_kind = ChatKind.CHANNEL
     has_directory = True
+    anonymous = frozenset({DeedKind.DELETE})
 
     def __init__(self, world: WorldPort, spec: PlatformSpec, recorder: Recorder) -> None:
         super().__init__(world, spec, recorder)

@@ -9,7 +9,7 @@ One simplification: a direct conversation has the user's id here; on the real pl
 
 import string
 
-from trunkline.core.values import Capability, ChatKind
+from trunkline.core.values import Capability, ChatKind, DeedKind
 from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.platforms.rooms import letters
 
@@ -29,6 +29,8 @@ class FakeMatrix(FakePlatform):
     text_limit = 16_000
     room_kind = ChatKind.CHANNEL
     has_directory = True
+    # Nobody says what a deleted reaction was.
+    deeds = threadless = frozenset({DeedKind.EDIT, DeedKind.DELETE, DeedKind.REACT})
 
     def new_id(self, *what: str) -> str:
         """``!AbC:example.org`` for a room, ``@ana:example.org`` for a person, ``$AbC`` for everything else."""

@@ -12,7 +12,7 @@ stays unknown. An adapter that puts a key into message metadata could look it up
 import re
 
 from trunkline.core.events import Recorder
-from trunkline.core.values import Address, Capability, ChatKind
+from trunkline.core.values import Address, Capability, ChatKind, DeedKind
 from trunkline.sim.platforms.actions.server import ActionRules
 from trunkline.sim.platforms.api.request_checks import PartLimits
 from trunkline.sim.platforms.base import TimedPlatform
@@ -41,6 +41,7 @@ class FakeSlack(TimedPlatform):
     text_limit = 4000
     room_kind = ChatKind.CHANNEL
     has_directory = True
+    anonymous = frozenset({DeedKind.DELETE})
     per_second = 500_000
 
     def __init__(self, world: WorldPort, spec: PlatformSpec, recorder: Recorder) -> None:

@@ -8,7 +8,7 @@ the value of a button 64 bytes, the question of a poll 300 characters and an opt
 
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.errors import Refused
-from trunkline.core.values import Capability, Markup, SendRequest
+from trunkline.core.values import Capability, DeedKind, Markup, SendRequest
 from trunkline.sim.platforms.actions.server import ActionRules
 from trunkline.sim.platforms.api.request_checks import PartLimits, text_of_html
 from trunkline.sim.platforms.base import TimedPlatform
@@ -27,6 +27,8 @@ class FakeTelegram(TimedPlatform):
     part_limits = PART_LIMITS
     caption_limit = _LONGEST_CAPTION
     per_second = 10
+    deeds = frozenset({DeedKind.EDIT, DeedKind.REACT, DeedKind.UNREACT})
+    threadless = frozenset({DeedKind.REACT, DeedKind.UNREACT})
     albums = "named"
 
     def visible(self, request: SendRequest | ActionRequest) -> str:

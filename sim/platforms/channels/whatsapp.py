@@ -16,7 +16,7 @@ import msgspec
 from trunkline.core.action_catalogue import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.errors import Refused
-from trunkline.core.values import Address, Capabilities, Capability, ChatKind, DeliveryMode, SendRequest
+from trunkline.core.values import Address, Capabilities, Capability, ChatKind, DeedKind, DeliveryMode, SendRequest
 from trunkline.sim.platforms.actions.server import ActionRules
 from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.platforms.rooms import digits, letters
@@ -40,6 +40,7 @@ class FakeWhatsApp(FakePlatform):
     extras = frozenset({Capability.POLL})
     rules = ActionRules(one_reaction=True, edit_seconds=15 * 60.0, delete_seconds=60 * 3600.0)
     has_threads = False
+    deeds = frozenset({DeedKind.REACT, DeedKind.UNREACT})
     mode = DeliveryMode.GATEWAY
     poll_options = 12
     #: seconds after their last message for which a person can be written to by the Cloud API

@@ -329,15 +329,15 @@ class ScriptStep(Model):
     say: str | None = None
     """A person says this."""
     react: str | None = None
-    """A person reacts with this emoji. The gateway does not hear of it."""
+    """A person reacts with this emoji. The gateway hears of it."""
     vote: Annotated[tuple[str, ...] | None, BeforeValidator(as_list, json_schema_input_type=str | list[str])] = None
     """A person votes for these options of a poll; an empty list withdraws the vote."""
     press: str | None = None
     """A person presses the button with this text or value. The gateway receives the value as a message."""
     edit: str | None = None
-    """A person changes a message of theirs to this. The gateway does not hear of it."""
+    """A person changes a message of theirs to this. The gateway hears of it, but not on WhatsApp."""
     unsend: Literal[True] | None = None
-    """A person deletes a message of theirs. The gateway does not hear of it."""
+    """A person deletes a message of theirs. The gateway hears of it, but not on Telegram and WhatsApp."""
     lose: Literal["failed", "deleted"] | None = None
     """A message of the gateway is not there any more: its platform could not deliver it after all, or a moderator
     deleted it. WhatsApp reports the first; Discord, Slack and Matrix the second; others neither."""

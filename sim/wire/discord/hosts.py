@@ -14,7 +14,7 @@ from aiohttp import WSMsgType, web
 
 from trunkline.core.action_catalogue import Action
 from trunkline.core.errors import PlatformError
-from trunkline.core.values import Address, ChatKind, Envelope
+from trunkline.core.values import Address, ChatKind, Deed, DeedKind, Envelope
 from trunkline.sim.loop import Node
 from trunkline.sim.platforms.api.inbound_pushes import REOPENED, Connection
 from trunkline.sim.platforms.channels.discord import FakeDiscord
@@ -134,6 +134,7 @@ _INVALID_SESSION, _HELLO, _HEARTBEAT_ACK = 9, 10, 11
 #: operations that a client may send and that change nothing here: voice state, members, sounds
 _IGNORED = frozenset({4, 5, 8, 31})
 _GUILDS, _GUILD_MESSAGES, _DIRECT_MESSAGES, _CONTENT = 1 << 0, 1 << 9, 1 << 12, 1 << 15
+_GUILD_REACTIONS, _DIRECT_REACTIONS = 1 << 10, 1 << 13
 _UNKNOWN_OP, _BAD_PAYLOAD, _NOT_IDENTIFIED, _BAD_TOKEN, _IDENTIFIED, _BAD_SEQ, _BAD_INTENTS, _NOT_ALLOWED = (
     *(4001, 4002, 4003, 4004, 4005),
     *(4007, 4013, 4014),
@@ -348,7 +349,7 @@ class GatewayHub:
     def _feed(self, link: GatewayLink, account: str, *, missed: bool) -> None:
         """Connect to the platform. `missed`: what waits was written while there was no session."""
         pushes = self._server.platform.pushes
-        connection = pushes.connect(account, Node("discord on the wire"), deliver=not missed)
+        connection = pushes.connect(account, Node("discord on the wire"), deliver=not missed, deeds=True)
         for envelope in pushes.due(account) if missed else ():
             self._miss(envelope)
         waiting: list[Envelope | PlatformError] = []
@@ -361,8 +362,9 @@ class GatewayHub:
 
     def _miss(self, envelope: Envelope) -> None:
         """Leave a message to the history. A press that nobody took is over."""
-        self._server.view.note(envelope)
-        if envelope.pressed is not None:
+        if envelope.deed is None:
+            self._server.view.note(envelope)
+        if envelope.pressed is not None or envelope.deed is not None:
             self._server.platform.pushes.ack(envelope)
         else:
             self._missed[envelope.address.account, envelope.message_id] = envelope
@@ -387,6 +389,10 @@ class GatewayHub:
             if session.intents & _GUILDS:
                 self._say(session, "THREAD_UPDATE", view.channel(account, room))
             return
+        if envelope.deed is not None:
+            self._hand_out_deed(session, envelope, envelope.deed, room)
+            self._server.platform.pushes.ack(envelope)
+            return
         view.note(envelope)
         if envelope.pressed is not None:
             self._say(session, "INTERACTION_CREATE", self._server.interaction(envelope, room))
@@ -397,6 +403,26 @@ class GatewayHub:
             self._announce(session, room)
             self._say(session, "MESSAGE_CREATE", message | view.of_event(account, room))
         self._server.platform.pushes.ack(envelope)
+
+    def _hand_out_deed(self, session: GatewaySession, envelope: Envelope, deed: Deed, room: Room) -> None:
+        view, account = self._server.view, envelope.address.account
+        message, direct = self._server.platform.board.get(room, deed.of), room.kind is ChatKind.DIRECT
+        where: Json = {"channel_id": view.channel_id(account, room)} | ({} if direct else {"guild_id": view.guild_id})
+        if deed.kind in (DeedKind.REACT, DeedKind.UNREACT):
+            if not session.intents & (_DIRECT_REACTIONS if direct else _GUILD_REACTIONS):
+                return
+            data = where | {"user_id": envelope.peer.id, "message_id": deed.of, "type": 0, "burst": False}
+            data["emoji"] = {"id": None, "name": envelope.text}
+            added = deed.kind is DeedKind.REACT
+            if added and not direct:
+                data["member"] = view.member(envelope.peer.id, envelope.roles)
+            self._say(session, "MESSAGE_REACTION_ADD" if added else "MESSAGE_REACTION_REMOVE", data)
+        elif session.intents & (_DIRECT_MESSAGES if direct else _GUILD_MESSAGES) and message is not None:
+            if deed.kind is DeedKind.DELETE:
+                self._say(session, "MESSAGE_DELETE", {**where, "id": deed.of})
+                return
+            edited = {"content": envelope.text, "edited_timestamp": view.date(envelope.sent_at)}
+            self._say(session, "MESSAGE_UPDATE", view.message(account, message) | view.of_event(account, room) | edited)
 
     def announce_message(self, account: str, room: Room, message: Json) -> None:
         for session in tuple(self.sessions.values()):

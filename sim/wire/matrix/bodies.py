@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from aiohttp import web
 
 from trunkline.core.errors import PlatformError, RateLimited, Refused, Unauthorized
-from trunkline.core.values import Envelope
+from trunkline.core.values import DeedKind, Envelope
 from trunkline.sim.platforms.actions.message_board import BoardMessage
 from trunkline.sim.platforms.api.wire_faults import refused_as
 from trunkline.sim.platforms.rooms import Room, letters
@@ -110,6 +110,20 @@ def event(room_id: str, kind: str, event_id: str, sender: str, at: float, conten
 def in_sync(found: Json) -> Json:
     """An event inside of its room in an answer of a sync, which says the room already."""
     return {name: value for name, value in found.items() if name != "room_id"}
+
+
+def content_of(envelope: Envelope) -> tuple[str, Json]:
+    """Type and content of the event of a message or a deed."""
+    deed = envelope.deed
+    if deed is None:
+        return "m.room.message", message_content(envelope)
+    if deed.kind is DeedKind.DELETE:
+        return "m.room.redaction", {"redacts": deed.of}
+    if deed.kind is DeedKind.EDIT:
+        new, relation = message_content(envelope), {"rel_type": "m.replace", "event_id": deed.of}
+        return "m.room.message", {**new, "body": f"* {envelope.text}", "m.new_content": new, "m.relates_to": relation}
+    relation = {"rel_type": "m.annotation", "event_id": deed.of, "key": envelope.text}
+    return "m.reaction", {"m.relates_to": relation}
 
 
 def message_content(envelope: Envelope) -> Json:

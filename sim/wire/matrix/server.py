@@ -58,7 +58,7 @@ class MatrixSyncs:
     def _connected(self, account: str) -> AccountLog:
         log = self.log(account)
         if account not in self._connections:
-            connection = self._server.platform.pushes.connect(account, Node("wire"))
+            connection = self._server.platform.pushes.connect(account, Node("wire"), deeds=True)
             while not connection.queue.empty():
                 found = connection.queue.get_nowait()
                 if isinstance(found, Envelope):
@@ -87,9 +87,9 @@ class MatrixSyncs:
         room_id = self._server.names.id_of(room)
         log.join(room_id)
         at = self._server.date(envelope.sent_at)
-        heard = event(
-            room_id, "m.room.message", envelope.message_id, envelope.peer.id, at, bodies.message_content(envelope)
-        )
+        kind, content = bodies.content_of(envelope)
+        heard = event(room_id, kind, envelope.message_id, envelope.peer.id, at, content)
+        heard |= {"redacts": content["redacts"]} if "redacts" in content else {}
         log.add(room_id, heard, envelope)
         assert account == room.owner or not room.owner
 

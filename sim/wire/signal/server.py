@@ -14,7 +14,7 @@ from aiohttp import web
 
 from trunkline.core.action_catalogue import Action
 from trunkline.core.errors import PlatformError, RateLimited, Refused, Unauthorized
-from trunkline.core.values import Address, ChatKind, Envelope, Receipt, Style, StyleKind
+from trunkline.core.values import Address, ChatKind, DeedKind, Envelope, Receipt, Style, StyleKind
 from trunkline.sim.loop import Node
 from trunkline.sim.platforms.api.inbound_pushes import Connection
 from trunkline.sim.platforms.channels.signal import FakeSignal
@@ -100,7 +100,7 @@ class DaemonEvents:
         return int(number) if run == str(self._run) and number.isdecimal() else 0
 
     async def _receive(self) -> None:
-        connection = self._connection = self._platform.pushes.connect(self._account, Node("signal-cli"))
+        connection = self._connection = self._platform.pushes.connect(self._account, Node("signal-cli"), deeds=True)
         while True:
             found = await connection.queue.get()
             if isinstance(found, PlatformError):
@@ -111,13 +111,27 @@ class DaemonEvents:
         self.close()
 
 
+#: far behind the ids of messages, which are times too
+_DEEDS = 1_000_000_000
+
+
 def event_of(platform: FakeSignal, envelope: Envelope) -> dict[str, Any]:
     """A person's message as signal-cli shows it."""
-    author, time = envelope.peer.id, int(envelope.message_id)
+    author, deed = envelope.peer.id, envelope.deed
+    time = int(envelope.message_id) if deed is None else int(platform.id_at(_DEEDS + round(envelope.sent_at * 1000)))
     data: dict[str, Any] = {"timestamp": time, "message": envelope.text, "expiresInSeconds": 0, "viewOnce": False}
     if envelope.address.kind is ChatKind.GROUP:
         group = {"groupId": envelope.address.conversation, "groupName": "", "revision": 1, "type": "DELIVER"}
         data["groupInfo"] = group
+    if deed is not None and deed.kind is DeedKind.DELETE:
+        data["remoteDelete"] = {"timestamp": int(deed.of)}
+    elif deed is not None and deed.kind is not DeedKind.EDIT:
+        room = platform.room_at(envelope.address)
+        message = None if room is None else platform.board.get(room, deed.of)
+        of = "" if message is None else message.author
+        target = {"targetAuthor": of, "targetAuthorNumber": of, "targetSentTimestamp": int(deed.of)}
+        data["reaction"] = {"emoji": envelope.text, **target, "isRemove": deed.kind is DeedKind.UNREACT}
+        data["message"] = None
     if envelope.files:
         data["attachments"] = [
             {"contentType": file.mime_type, "filename": file.name, "id": f"in-{file.name}", "size": 1}
@@ -136,6 +150,8 @@ def event_of(platform: FakeSignal, envelope: Envelope) -> dict[str, Any]:
         "serverDeliveredTimestamp": time + 2,
         "dataMessage": data,
     }
+    if deed is not None and deed.kind is DeedKind.EDIT:
+        shown["editMessage"] = {"targetSentTimestamp": int(deed.of), "dataMessage": shown.pop("dataMessage")}
     return {"envelope": shown, "account": platform.bot_id(envelope.address.account)}
 
 

@@ -54,7 +54,7 @@ class UpdateFeed:
 
     def connect(self) -> None:
         """Take updates from the platform from now on; what was not acknowledged comes again."""
-        self.connection = self.server.platform.pushes.connect(self.account, Node("wire"))
+        self.connection = self.server.platform.pushes.connect(self.account, Node("wire"), deeds=True)
         self.spawn(self._pump(self.connection))
 
     def disconnect(self) -> None:

@@ -3,8 +3,9 @@
 import json
 from typing import Any
 
+from trunkline.core.adapters.slack.emoji import name_of
 from trunkline.core.message_parts import Button, MessageParts
-from trunkline.core.values import Address, ChatKind, Envelope, Peer
+from trunkline.core.values import Address, ChatKind, Deed, DeedKind, Envelope, Peer
 from trunkline.sim.platforms.actions.message_board import BoardMessage, PostedMessage
 from trunkline.sim.platforms.channels.slack import FakeSlack
 from trunkline.sim.platforms.rooms import Room, letters
@@ -116,6 +117,8 @@ def _button(button: Button) -> dict[str, Any]:
 
 
 def event_of(platform: FakeSlack, envelope: Envelope, at: float) -> dict[str, Any]:
+    if envelope.deed is not None:
+        return _deed(platform, envelope, envelope.deed, at)
     place = envelope.address
     event: dict[str, Any] = {
         "type": "message",
@@ -143,6 +146,31 @@ def event_of(platform: FakeSlack, envelope: Envelope, at: float) -> dict[str, An
         root = None if above is None else platform.board.get(above, place.thread)
         event |= {"thread_ts": place.thread, "parent_user_id": root.author if root is not None else envelope.peer.id}
     return event
+
+
+def _deed(platform: FakeSlack, envelope: Envelope, deed: Deed, at: float) -> dict[str, Any]:
+    """The deed of a person as an event."""
+    place = envelope.address
+    channel, ts = channel_id(platform, place.account, place), f"{at:.6f}"
+    if deed.kind in (DeedKind.REACT, DeedKind.UNREACT):
+        kind = "reaction_added" if deed.kind is DeedKind.REACT else "reaction_removed"
+        item = {"type": "message", "channel": channel, "ts": deed.of}
+        return {
+            "type": kind,
+            "user": envelope.peer.id,
+            "reaction": name_of(envelope.text),
+            "item": item,
+            "event_ts": ts,
+        }
+    room = platform.room_at(place)
+    message = None if room is None else platform.board.get(room, deed.of)
+    before = {} if message is None else message_of(platform, message)
+    event = {"type": "message", "channel": channel, "channel_type": _KINDS[place.kind], "ts": ts, "event_ts": ts}
+    if deed.kind is DeedKind.DELETE:
+        gone = {"subtype": "message_deleted", "hidden": True, "deleted_ts": deed.of, "previous_message": before}
+        return event | gone
+    after = before | {"text": escaped(envelope.text), "edited": {"user": envelope.peer.id, "ts": ts}}
+    return event | {"subtype": "message_changed", "hidden": True, "message": after, "previous_message": before}
 
 
 def callback_of(platform: FakeSlack, account: str, event: dict[str, Any], at: float) -> dict[str, Any]:

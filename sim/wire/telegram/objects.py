@@ -3,8 +3,10 @@
 import re
 from typing import Any
 
+import msgspec
+
 from trunkline.core.message_parts import MediaKind, MessageParts
-from trunkline.core.values import ChatKind, Envelope, Peer, Poll
+from trunkline.core.values import ChatKind, Deed, DeedKind, Envelope, Peer, Poll
 from trunkline.sim.platforms.actions.message_board import BoardMessage, PostedMessage
 from trunkline.sim.platforms.api.inbound_pushes import REOPENED
 from trunkline.sim.platforms.base import FakePlatform
@@ -142,8 +144,21 @@ def poll_object(poll: Poll, poll_id: str, message: BoardMessage) -> dict[str, An
     }
 
 
+#: the kinds of updates that come if a bot asks for none in particular
+UNASKED = ("message", "edited_message", "callback_query")
+
+
+def kind_of(envelope: Envelope) -> str:
+    """The kind of the update with a message, a press or a deed."""
+    if envelope.deed is not None:
+        return "edited_message" if envelope.deed.kind is DeedKind.EDIT else "message_reaction"
+    return "message" if envelope.pressed is None else "callback_query"
+
+
 def update_of(platform: FakePlatform, number: int, envelope: Envelope, date: float) -> dict[str, Any]:
     """The update that brings what a person did."""
+    if envelope.deed is not None:
+        return {"update_id": number, kind_of(envelope): _deed(platform, envelope, envelope.deed, date)}
     if envelope.pressed is not None:
         return {"update_id": number, "callback_query": _press(platform, envelope, date)}
     return {"update_id": number, "message": _said(platform, envelope, date)}
@@ -172,6 +187,18 @@ def _said(platform: FakePlatform, envelope: Envelope, date: float) -> dict[str, 
         del found["text"]
         found["forum_topic_reopened"] = {}
     return found
+
+
+def _deed(platform: FakePlatform, envelope: Envelope, deed: Deed, date: float) -> dict[str, Any]:
+    if deed.kind is DeedKind.EDIT:
+        message = msgspec.structs.replace(envelope, message_id=deed.of)
+        return {**_said(platform, message, date), "edit_date": int(date)}
+    room = platform.room_above(envelope.address)
+    assert room is not None
+    reactions = [{"type": "emoji", "emoji": envelope.text}]
+    old, new = ([], reactions) if deed.kind is DeedKind.REACT else (reactions, [])
+    where = {"chat": chat(platform, room), "message_id": _number(deed.of), "date": int(date)}
+    return {**where, "user": person(envelope.peer), "old_reaction": old, "new_reaction": new}
 
 
 def _content(envelope: Envelope) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from trunkline.sim.wire.telegram.base import (
     read_parameters,
 )
 from trunkline.sim.wire.telegram.methods import BotChanges, BotSends
-from trunkline.sim.wire.telegram.objects import bot_self, file_object, update_of
+from trunkline.sim.wire.telegram.objects import UNASKED, bot_self, file_object, kind_of, update_of
 
 # How updates reach a bot: it asks for them, or Telegram calls its webhook. Each stays until it is confirmed.
 #
@@ -173,7 +173,7 @@ class Deliveries:
                 self._take(account, queue, found)
         queue.pending = {number: found for number, found in queue.pending.items() if found.parts == REOPENED}
         queue.handed.clear()
-        queue.connection = self._server.platform.pushes.connect(account, Node("wire"))
+        queue.connection = self._server.platform.pushes.connect(account, Node("wire"), deeds=True)
         queue.connection.notes = True
 
     def _disconnect(self, account: str, queue: BotQueue) -> None:
@@ -185,8 +185,8 @@ class Deliveries:
         if isinstance(found, PlatformError):
             queue.connection = None
             raise found
-        kind = "message" if found.pressed is None else "callback_query"
-        if queue.allowed and kind not in queue.allowed:
+        kind = kind_of(found)
+        if kind not in (queue.allowed or UNASKED):
             # The bot does not want to know.
             self._server.platform.pushes.ack(found)
             return

@@ -22,7 +22,7 @@ from aiohttp import web
 from trunkline.core.action_catalogue import Action
 from trunkline.core.errors import PlaceGone, PlatformError, RateLimited, Refused, Unauthorized
 from trunkline.core.message_parts import Button, MessageParts
-from trunkline.core.values import Address, ChatKind, Envelope, Receipt
+from trunkline.core.values import Address, ChatKind, DeedKind, Envelope, Receipt
 from trunkline.sim.loop import Node
 from trunkline.sim.platforms.api.inbound_pushes import Connection
 from trunkline.sim.platforms.channels.whatsapp import FakeWhatsApp, WindowClosed
@@ -83,7 +83,10 @@ def message_parts(envelope: Envelope, sent_at: float) -> dict[str, Any]:
     quoted = envelope.reply_to if envelope.pressed is None else envelope.pressed
     if quoted is not None:
         message["context"] = {"id": quoted}
-    if envelope.files:
+    if envelope.deed is not None:
+        emoji = {"emoji": envelope.text} if envelope.deed.kind is DeedKind.REACT else {}
+        message |= {"type": "reaction", "reaction": {"message_id": envelope.deed.of, **emoji}}
+    elif envelope.files:
         [file] = envelope.files
         kind = file.mime_type.partition("/")[0]
         kind = kind if kind in ("image", "video", "audio") else "document"
@@ -148,7 +151,7 @@ class WebhookPusher:
     async def _read_connections(self) -> None:
         while True:
             if not self._world.account_fault("connect", self._platform.channel, self._account):
-                connection = self._connection = self._platform.pushes.connect(self._account, Node("meta"))
+                connection = self._connection = self._platform.pushes.connect(self._account, Node("meta"), deeds=True)
                 while not isinstance(found := await connection.queue.get(), PlatformError):
                     if found.message_id not in self._going:
                         self._going.add(found.message_id)

@@ -5,6 +5,7 @@ from tests.contract.store_kit import bindings as bindings
 from tests.contract.store_kit import callbacks as callbacks
 from tests.contract.store_kit import changes as changes
 from tests.contract.store_kit import client_sends as client_sends
+from tests.contract.store_kit import deeds as deeds
 from tests.contract.store_kit import delegations as delegations
 from tests.contract.store_kit import erasure as erasure
 from tests.contract.store_kit import identities as identities

@@ -23,6 +23,10 @@ _PEOPLE = """
 - {at: 7s, as: bo, in: ops, say: "   "}
 - {at: 8s, as: bo, in: ops, say: "I am a bot", bot: true}
 - {at: 9s, as: ana, in: ops, say: "slow one"}
+- {at: 9.2s, as: bo, in: ops, say: "behind it"}
+- {at: 9.4s, as: bo, in: ops, say: "in vain"}
+- {at: 10s, as: bo, in: ops, edit: "behind it, corrected", of: "behind it"}
+- {at: 10s, as: bo, in: ops, unsend: true, of: "in vain"}
 - {at: 10s, as: ana, in: ops, edit: "slow one, corrected", of: "slow one"}
 - {at: 11s, as: ana, in: ops, unsend: true}
 - {at: 12s, fault: {on: push, do: duplicate}}
@@ -226,6 +230,8 @@ FAMILIES = (
             "discord": {"platform": "discord", "bots": "ignore", "stable": "true", "guild": "guild: acme, "},
             "whatsapp": {"platform": "whatsapp", "bots": "ignore", "stable": "false"},
             "matrix": {"platform": "matrix", "bots": "allow", "stable": "true"},
+            "slack": {"platform": "slack", "bots": "ignore", "stable": "true"},
+            "signal": {"platform": "signal", "bots": "ignore", "stable": "true"},
         },
     ),
     Family(

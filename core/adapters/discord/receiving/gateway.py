@@ -29,7 +29,7 @@ from trunkline.core.adapters.discord.errors import of_close
 from trunkline.core.errors import NotSent
 
 #: the events that the account gets: servers, their messages, direct messages
-_INTENTS = (1 << 0) | (1 << 9) | (1 << 12)
+_INTENTS = (1 << 0) | (1 << 9) | (1 << 10) | (1 << 12) | (1 << 13)
 _MESSAGE_CONTENT = 1 << 15
 _DISPATCH, _HEARTBEAT, _RECONNECT, _INVALID_SESSION, _HELLO, _HEARTBEAT_ACK = 0, 1, 7, 9, 10, 11
 _SYNC_FLUSH = b"\x00\x00\xff\xff"

@@ -2,208 +2,38 @@
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from datetime import datetime
 from typing import Any, TypeVar, cast
 
 import anyio
 import msgspec
 
-from trunkline.core import message_parts
 from trunkline.core.adapters.account_events import AccountEvents
 from trunkline.core.adapters.discord import payloads
 from trunkline.core.adapters.discord.calls import SNOWFLAKE, RestCall, get, post
 from trunkline.core.adapters.discord.client import OneRequestClient
 from trunkline.core.adapters.discord.config import DiscordConfig
 from trunkline.core.adapters.discord.errors import is_from_proxy
+from trunkline.core.adapters.discord.receiving.envelopes import (
+    BadEvent,
+    BotIds,
+    check_own,
+    deed_of,
+    edit_of,
+    envelope_of,
+    place_of,
+    press_of,
+)
 from trunkline.core.adapters.discord.receiving.gateway import GatewayEvent, GatewaySocket, SessionLost
 from trunkline.core.adapters.discord.receiving.position import ReadPosition, StoredPosition
 from trunkline.core.adapters.discord.rest import KnownChannels
-from trunkline.core.adapters.json_values import Json, as_object, as_objects, as_text
-from trunkline.core.adapters.own_names import OwnAccount, OwnPost
+from trunkline.core.adapters.json_values import as_object
+from trunkline.core.adapters.own_names import OwnPost
 from trunkline.core.adapters.port import AdapterHost
-from trunkline.core.channels.platforms.discord import DiscordMessage, read_inbound
 from trunkline.core.errors import NotSent, PlatformError, RateLimited, Refused, TargetError
 from trunkline.core.reasons import Reason
-from trunkline.core.values import Address, Envelope, Peer
-from trunkline.core.well_formed import well_formed
-
-# The parts of a message beside its text, read from unknown JSON. Pure.
-
-#: fields of a message that are read here
-CONTENT = (
-    *("attachments", "components", "embeds", "flags"),
-    *("message_snapshots", "poll", "referenced_message", "sticker_items"),
-)
-#: flag of a voice message
-_VOICE = 1 << 13
-
-
-def parts_of(message: Json) -> tuple[message_parts.Part, ...]:
-    """The parts of a message; a forwarded message is in it as a snapshot."""
-    parts: list[message_parts.Part] = []
-    answered = as_object(message.get("referenced_message"))
-    if words := message_parts.with_words(as_text(answered.get("content")), tuple(_content(answered))):
-        parts.append(
-            message_parts.QuotePart(text=words, author=_name(answered), message_id=as_text(answered.get("id")))
-        )
-    for snapshot in as_objects(message.get("message_snapshots")):
-        forwarded = as_object(snapshot.get("message"))
-        words = message_parts.with_words(as_text(forwarded.get("content")), tuple(_content(forwarded)))
-        parts.append(message_parts.ForwardPart(text=words or "[message]"))
-    return (*parts, *_content(message))
-
-
-def _content(message: Json) -> list[message_parts.Part]:
-    flags = message.get("flags")
-    voice = isinstance(flags, int) and bool(flags & _VOICE)
-    parts: list[message_parts.Part] = [_file(file, voice=voice) for file in as_objects(message.get("attachments"))]
-    for sticker in as_objects(message.get("sticker_items")):
-        parts.append(message_parts.FilePart(file=message_parts.MediaKind.STICKER, name=as_text(sticker.get("name"))))
-    if poll := as_object(message.get("poll")):
-        answers = (as_object(answer.get("poll_media")) for answer in as_objects(poll.get("answers")))
-        question = as_text(as_object(poll.get("question")).get("text"))
-        parts.append(
-            message_parts.PollPart(question=question, options=tuple(as_text(answer.get("text")) for answer in answers))
-        )
-    parts += [_card(embed) for embed in as_objects(message.get("embeds"))]
-    if words := "\n".join(_component_texts(message.get("components"))):
-        parts.append(message_parts.CardPart(text=words))
-    return parts
-
-
-def _file(file: Json, *, voice: bool) -> message_parts.FilePart:
-    mime_type, size, seconds = as_text(file.get("content_type")), file.get("size"), file.get("duration_secs")
-    return message_parts.FilePart(
-        file=message_parts.MediaKind.VOICE if voice else message_parts.MediaKind.of(mime_type),
-        source=as_text(file.get("url")),
-        name=as_text(file.get("filename")),
-        mime_type=mime_type,
-        size=size if isinstance(size, int) else None,
-        seconds=float(seconds) if isinstance(seconds, int | float) else None,
-        about=as_text(file.get("description")),
-    )
-
-
-def _card(embed: Json) -> message_parts.CardPart:
-    rows = as_objects(embed.get("fields"))
-    fields = [f"{as_text(row.get('name'))}: {as_text(row.get('value'))}" for row in rows]
-    texts = (as_text(embed.get("description")), *fields, as_text(as_object(embed.get("footer")).get("text")))
-    # Discord makes these of the links in a text.
-    preview = embed.get("type") in ("link", "video", "article", "image", "gifv")
-    words = "\n".join(filter(None, texts))
-    title, url = as_text(embed.get("title")), as_text(embed.get("url"))
-    return message_parts.CardPart(text=words, title=title, url=url, preview=preview)
-
-
-def _component_texts(components: object, depth: int = 0) -> list[str]:
-    """The texts of components: apps write messages with components."""
-    found: list[str] = []
-    if depth > 5:
-        return found
-    for component in as_objects(components):
-        found += filter(None, (as_text(component.get("content")), as_text(component.get("label"))))
-        found += _component_texts(component.get("components"), depth + 1)
-        found += _component_texts([component.get("component"), component.get("accessory")], depth + 1)
-    return found
-
-
-def _name(message: Json) -> str:
-    author = as_object(message.get("author"))
-    return as_text(author.get("global_name")) or as_text(author.get("username"))
-
-
-# From what Discord sends to envelopes. Pure.
-#
-# The bot's own messages are recognised by their author, answers to interactions by the application, whose id their
-# webhook has. Messages of the gateway's webhooks are envelopes with `Envelope.webhook`, which the gateway recognises.
-
-
-class BadEvent(Exception):
-    """An event cannot be read; says why."""
-
-
-class BotIds(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    user: str
-    application: str
-
-
-def check_own(message: payloads.MessageData, own: OwnAccount) -> None:
-    """Raise `OwnPost` for a message of a bot of the gateway, also for the answer to an interaction."""
-    own.check(message.author.id if message.webhook_id is None else message.webhook_id)
-
-
-def envelope_of(message: payloads.MessageData, channel: payloads.ChannelData, account: str) -> Envelope | None:
-    """A message as an envelope; None for a message without author, such as the notice of a new member.
-
-    Raises `BadEvent` for a time that is none.
-    """
-    if message.type not in payloads.WRITTEN:
-        return None
-    member = message.member
-    return Envelope(
-        address=place_of(channel, account, message.author.id),
-        peer=peer_of(message.author, member),
-        message_id=message.id,
-        text=well_formed(message.content),
-        parts=parts_of({name: getattr(message, name) for name in CONTENT}),
-        sent_at=_seconds(message.timestamp),
-        reply_to=None if message.message_reference is None else message.message_reference.message_id,
-        guild=message.guild_id or channel.guild_id,
-        roles=() if member is None else tuple(well_formed(role) for role in member.roles),
-        bot=message.author.bot or message.webhook_id is not None,
-        webhook=message.webhook_id,
-    )
-
-
-def press_of(pressed: payloads.InteractionData, channel: payloads.ChannelData, account: str, now: float) -> Envelope:
-    """The use of a component as an envelope: the text is the button's value, or the values chosen from a menu.
-
-    Raises `BadEvent` if nobody used it.
-    """
-    user = pressed.user if pressed.member is None else pressed.member.user
-    if user is None:
-        raise BadEvent("an interaction without a user")
-    return Envelope(
-        address=place_of(channel, account, user.id),
-        peer=peer_of(user, pressed.member),
-        message_id=pressed.id,
-        text=well_formed(", ".join(pressed.data.values) or pressed.data.custom_id),
-        sent_at=now,
-        guild=pressed.guild_id or channel.guild_id,
-        roles=() if pressed.member is None else tuple(well_formed(role) for role in pressed.member.roles),
-        bot=user.bot,
-        pressed=pressed.message.id,
-    )
-
-
-def place_of(channel: payloads.ChannelData, account: str, author: str) -> Address:
-    """The place of a channel, thread or direct conversation; the latter has the id of the other participant."""
-    kind = "guild_thread" if channel.type in payloads.THREADS else "guild_channel"
-    user = None
-    if channel.type == payloads.DM:
-        kind, user = "dm", channel.recipients[0].id if channel.recipients else author
-    elif channel.type == payloads.GROUP_DM:
-        kind = "group_dm"
-    message = DiscordMessage(
-        kind=kind, conversation_id=channel.id, user_id=user, parent_id=channel.parent_id, guild_id=channel.guild_id
-    )
-    return read_inbound(message, account).address
-
-
-def peer_of(user: payloads.UserData, member: payloads.MemberData | None) -> Peer:
-    """A user with the displayed name."""
-    names = (None if member is None else member.nick, user.global_name, user.username)
-    return Peer(id=user.id, name=well_formed(next((name for name in names if name), "")))
-
-
-def _seconds(timestamp: str) -> float:
-    try:
-        return datetime.fromisoformat(timestamp).timestamp()
-    except (ValueError, OverflowError, OSError):
-        raise BadEvent("a timestamp that is no time") from None
-
+from trunkline.core.values import Deed, DeedKind, Envelope
 
 _POSITION = "gateway"
 _PAGE = 100
@@ -212,6 +42,7 @@ _LONGEST_WAIT = 60.0
 _CHANNEL_EVENTS = frozenset({"CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE", "THREAD_UPDATE"})
 _CHANNEL_ENDS = frozenset({"CHANNEL_DELETE", "THREAD_DELETE"})
 _MESSAGE_ENDS = frozenset({"MESSAGE_DELETE", "MESSAGE_DELETE_BULK"})
+_REACTIONS = {"MESSAGE_REACTION_ADD": DeedKind.REACT, "MESSAGE_REACTION_REMOVE": DeedKind.UNREACT}
 #: the answer to the use of a component that changes nothing yet
 _DEFERRED_UPDATE = 6
 
@@ -356,10 +187,12 @@ class DiscordStream:
                 async for envelope in self._read_guild(read_event(event.data, payloads.GuildData), position):
                     yield envelope
             else:
-                found = await self._read_single(event)
-                if found is not None:
-                    if self._is_new(found, event.seq, position):
-                        yield found
+                found = [*await self._read_single(event)]
+                for number, envelope in enumerate(found, 1):
+                    # What is durable of an event is so as a whole.
+                    if self._is_new(envelope, event.seq if number == len(found) else None, position):
+                        yield envelope
+                if found:
                     return
         except BadEvent as error:
             self._events.record_drop(f"{event.name} {id_of(event.data)}".strip(), str(error))
@@ -369,30 +202,64 @@ class DiscordStream:
 
     def _is_new(self, envelope: Envelope, seq: int | None, position: ReadPosition) -> bool:
         """Whether a message goes to the gateway: not a durable message of an earlier connection."""
-        written = envelope.pressed is None
+        written = envelope.pressed is None and envelope.deed is None
         if position.note_repeat(envelope.message_id, seq, written=written):
             return False
         position.hand_out(envelope.message_id, seq, written=written)
         return True
 
-    async def _read_single(self, event: GatewayEvent) -> Envelope | None:
-        """The message or press of an event; None for any other event. Raises `BadEvent`."""
+    async def _read_single(self, event: GatewayEvent) -> Sequence[Envelope]:
+        """The message, press or deeds of people in an event; empty for any other event. Raises `BadEvent`."""
+        found: Envelope | None = None
         if event.name == "MESSAGE_CREATE":
-            return await self._read_message(read_event(event.data, payloads.MessageData))
-        if event.name == "INTERACTION_CREATE":
-            return await self._read_press(event.data)
-        if event.name in _CHANNEL_EVENTS:
+            found = await self._read_message(read_event(event.data, payloads.MessageData))
+        elif event.name == "MESSAGE_UPDATE":
+            found = await self._read_edit(event.data)
+        elif event.name == "INTERACTION_CREATE":
+            found = await self._read_press(event.data)
+        elif event.name in _REACTIONS:
+            found = await self._read_reaction(event)
+        elif event.name in _MESSAGE_ENDS:
+            return await self._read_ends(read_event(event.data, payloads.MessageEnds))
+        elif event.name in _CHANNEL_EVENTS:
             channel = self.channels.note(read_event(event.data, payloads.ChannelData))
             state = channel.thread_metadata
             if channel.type in payloads.THREADS and state is not None and not (state.archived or state.locked):
                 self._events.reopened(place_of(channel, self._host.account, ""))
-        elif event.name in _MESSAGE_ENDS:
-            ended = read_event(event.data, payloads.MessageEnds)
-            for message in (ended.id, *ended.ids):
-                self._events.report_loss(ended.channel_id, message, Reason.DELETED_BY_OTHERS)
         elif event.name in _CHANNEL_ENDS:
             self.channels.forget(read_event(event.data, payloads.ChannelData).id)
-        return None
+        return () if found is None else (found,)
+
+    async def _read_edit(self, data: object) -> Envelope | None:
+        """The edit of a message; None for additions of Discord itself, such as previews."""
+        fields = as_object(data)
+        if not fields.get("edited_timestamp") or "author" not in fields:
+            return None
+        message = read_event(data, payloads.MessageData)
+        whole = await self._read_message(message)
+        return None if whole is None else edit_of(message, whole)
+
+    async def _read_reaction(self, event: GatewayEvent) -> Envelope | None:
+        given = read_event(event.data, payloads.ReactionData)
+        await self.own_ids()
+        try:
+            self._events.own.check(given.user_id)
+        except OwnPost as post:
+            self._events.record_own(given.message_id, post)
+            return None
+        channel, now = await self._find_channel(given.channel_id), self._host.env.now()
+        deed = Deed(kind=_REACTIONS[event.name], of=given.message_id)
+        # It has no id; a resumed session repeats it with its number.
+        name = f"{given.message_id}/{given.user_id}/{event.seq}"
+        return deed_of(deed, name, channel, self._host.account, now, given)
+
+    async def _read_ends(self, ended: payloads.MessageEnds) -> list[Envelope]:
+        messages = tuple(filter(None, (ended.id, *ended.ids)))
+        for message in messages:
+            self._events.report_loss(ended.channel_id, message, Reason.DELETED_BY_OTHERS)
+        channel, now = await self._find_channel(ended.channel_id), self._host.env.now()
+        deeds = {f"{message}/deleted": Deed(kind=DeedKind.DELETE, of=message) for message in messages}
+        return [deed_of(deed, name, channel, self._host.account, now) for name, deed in deeds.items()]
 
     async def _note_session(self, ready: payloads.ReadyData, position: ReadPosition) -> None:
         application = ready.user.id if ready.application is None else ready.application.id

@@ -255,15 +255,14 @@ class SyncReader:
                 return None
             if event.type == updates.REDACTION:
                 place = await self._book.address_of(room, None)
-                # Newer rooms have the id in the content.
-                redacted = event.redacts or event.content.get("redacts")
-                self._events.report_loss(place.conversation, redacted, Reason.DELETED_BY_OTHERS)
-                return None
-        message = event if isinstance(event, updates.BadMatrixEvent) else updates.read_message(event)
+                self._events.report_loss(place.conversation, updates.redacted_by(event), Reason.DELETED_BY_OTHERS)
+        message = event
+        if isinstance(event, MatrixEvent):
+            message = updates.read_deed(event) or updates.read_message(event)
         if isinstance(message, updates.BadMatrixEvent):
             self._events.record_drop(message.event_id, f"{well_formed(room)}: {message.detail}", message.reason)
             return None
-        if message is None:
+        if not isinstance(message, updates.MatrixMessage):
             return None
         try:
             return await self._make_envelope(room, message)
@@ -284,4 +283,5 @@ class SyncReader:
             reply_to=message.reply_to,
             bot=message.notice,
             act=album_of(message.parts),
+            deed=message.deed,
         )

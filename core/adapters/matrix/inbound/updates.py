@@ -15,14 +15,15 @@ from trunkline.core.adapters.matrix.content import MatrixEvent, read_direct
 from trunkline.core.adapters.matrix.polls import poll_text
 from trunkline.core.message_parts import FilePart, LocationPart, MediaKind, OtherPart, Part, QuotePart
 from trunkline.core.reasons import Reason
+from trunkline.core.values import Deed, DeedKind
 from trunkline.core.well_formed import is_well_formed, well_formed
 
 #: messages of people, as far as they can be read as text
 _MESSAGES = ("m.room.message", "m.sticker")
 _POLLS = ("m.poll.start", "org.matrix.msc3381.poll.start")
-ENCRYPTED, REDACTION = "m.room.encrypted", "m.room.redaction"
+ENCRYPTED, REDACTION, REACTION = "m.room.encrypted", "m.room.redaction", "m.reaction"
 #: the types of events that the account asks for
-TYPES = (*_MESSAGES, *_POLLS, ENCRYPTED, REDACTION, "m.room.member", "m.room.encryption", "m.room.create")
+TYPES = (*_MESSAGES, *_POLLS, ENCRYPTED, REDACTION, REACTION, "m.room.member", "m.room.encryption", "m.room.create")
 _MS = 1000.0
 
 
@@ -115,6 +116,8 @@ class MatrixMessage(msgspec.Struct, frozen=True, kw_only=True):
     reply_to: str | None = None
     #: a program wrote it, as its type says
     notice: bool = False
+    #: it says nothing, but is done to a message
+    deed: Deed | None = None
 
 
 class BadMatrixEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -246,6 +249,38 @@ def read_message(event: MatrixEvent) -> MatrixMessage | BadMatrixEvent | None:
         thread=thread,
         reply_to=reply_to,
         notice=event.content.get("msgtype") == "m.notice",
+    )
+
+
+def redacted_by(event: MatrixEvent) -> object:
+    """The deleted message of a redaction. Newer rooms have the id in the content."""
+    return event.redacts or event.content.get("redacts")
+
+
+def read_deed(event: MatrixEvent) -> MatrixMessage | None:
+    """The deed of a person on a message, without the thread of the message; None for any other event."""
+    if event.state_key is not None or "redacted_because" in event.unsigned:
+        return None
+    relation, new = as_object(event.content.get("m.relates_to")), as_object(event.content.get("m.new_content"))
+    of, text = relation.get("event_id"), ""
+    match event.type, relation.get("rel_type"):
+        case "m.room.redaction", _:
+            kind, of = DeedKind.DELETE, redacted_by(event)
+        case "m.reaction", "m.annotation":
+            kind, text = DeedKind.REACT, as_text(relation.get("key"))
+        case "m.room.message", "m.replace":
+            kind, text = DeedKind.EDIT, content_of(event.type, new, None)[0]
+        case _:
+            return None
+    if not isinstance(of, str) or not of or not is_well_formed(of):
+        return None
+    return MatrixMessage(
+        event_id=event.event_id,
+        sender=event.sender,
+        text=well_formed(text),
+        sent_at=event.origin_server_ts / _MS,
+        notice=new.get("msgtype") == "m.notice",
+        deed=Deed(kind=kind, of=of),
     )
 
 

@@ -11,11 +11,12 @@ from typing import Any, Literal, TypeVar, cast
 import msgspec
 
 from trunkline.core.adapters.json_values import Json, as_object, as_objects, as_text
-from trunkline.core.adapters.own_names import OwnAccount
+from trunkline.core.adapters.own_names import OwnAccount, OwnPost
+from trunkline.core.adapters.slack.emoji import character_of
 from trunkline.core.adapters.slack.requests import LINK
 from trunkline.core.channels.platforms.slack import SlackMessage, read_inbound
 from trunkline.core.message_parts import CardPart, FilePart, ForwardPart, MediaKind, Part
-from trunkline.core.values import Address, ChatKind, Envelope, Peer
+from trunkline.core.values import Address, ChatKind, Deed, DeedKind, Envelope, Peer
 from trunkline.core.well_formed import is_well_formed, well_formed
 
 T = TypeVar("T")
@@ -206,6 +207,53 @@ def read_message(
     )
 
 
+_REACTIONS = {"reaction_added": DeedKind.REACT, "reaction_removed": DeedKind.UNREACT}
+
+
+def _deed_in(event: Json) -> tuple[DeedKind, Json, str] | None:
+    """The kind of a deed, the message and the text; None for changes by Slack, such as previews."""
+    message, before, item = (as_object(event.get(name)) for name in ("message", "previous_message", "item"))
+    if (kind := _REACTIONS.get(as_text(event.get("type")))) is not None:
+        text = character_of(as_text(event.get("reaction")))
+        return (kind, item | {"user": event.get("user")}, text) if item.get("type") == "message" else None
+    if event.get("subtype") == "message_deleted" or message.get("subtype") == "tombstone":
+        return DeedKind.DELETE, before | {"ts": event.get("deleted_ts") or message.get("ts")}, ""
+    edited = event.get("subtype") == "message_changed" and message.get("edited") != before.get("edited")
+    return (DeedKind.EDIT, message, text_of(message)) if edited else None
+
+
+def read_deed(event: Json, name: str, account: str, own: OwnAccount, kinds: Mapping[str, Kind]) -> Envelope | None:
+    """The deed of a person; None for other events. `name`: of the event.
+
+    Raises `UnreadableUpdate`, and `OwnPost` for what is done by the gateway, or to its messages by others.
+    """
+    found = _deed_in(event)
+    if found is None:
+        return None
+    did, message, text = found
+    own.check(*(as_text(message.get(field)) for field in ("user", "bot_id")))
+    channel, at, root = _word(event | message, "channel"), as_text(event.get("event_ts")), message.get("thread_ts")
+    who = as_text(message.get("user")) or as_text(message.get("bot_id"))
+    facts = SlackMessage(
+        conversation=kinds.get(channel) or kind_of(as_text(event.get("channel_type")), channel),
+        channel_id=channel,
+        user=who,
+        ts=_word(message, "ts"),
+        thread_ts=_id(root) if isinstance(root, str) else None,
+        parent_user_id=as_text(message.get("parent_user_id")) or None,
+    )
+    return Envelope(
+        address=read_inbound(facts, account).address,
+        # Slack does not say who deletes.
+        peer=Peer(id="" if did is DeedKind.DELETE else who),
+        message_id=_id(name),
+        text=text,
+        sent_at=seconds(at) if _TIME.fullmatch(at) else seconds(facts.ts),
+        bot="bot_id" in message,
+        deed=Deed(kind=did, of=facts.ts),
+    )
+
+
 def read_presses(
     payload: Mapping[str, Any], account: str, kinds: Mapping[str, Kind], team: str | None
 ) -> list[Envelope]:
@@ -316,6 +364,13 @@ class SlackReader:
         channel, kind = fields.get("channel"), fields.get("channel_type")
         if isinstance(channel, str) and isinstance(kind, str):
             self._kinds[channel] = kind_of(kind, channel)
+        try:
+            deed = read_deed(fields, as_text(payload.get("event_id")), self._account, self._own, self._kinds)
+        except OwnPost:
+            # What became of the gateway's own messages is reported otherwise.
+            return []
+        if deed is not None:
+            return [deed]
         team = payload.get("team_id")
         found = read_message(fields, self._account, self._own, self._kinds, team if isinstance(team, str) else me.team)
         if found is None:

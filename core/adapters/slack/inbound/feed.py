@@ -127,7 +127,7 @@ class SlackFeed:
                     yield await self._name_author(found)
 
     async def _name_author(self, envelope: Envelope) -> Envelope:
-        if envelope.peer.name or envelope.webhook is not None:
+        if envelope.peer.name or not envelope.peer.id or envelope.webhook is not None:
             return envelope
         peer = msgspec.structs.replace(envelope.peer, name=await self._directory.name_of(envelope.peer.id))
         return msgspec.structs.replace(envelope, peer=peer)

@@ -84,11 +84,16 @@ def _where(c: sqlite3.Connection, message: IntentRow, receipts: tuple[Receipt, .
 
 def apply_change(c: sqlite3.Connection, change: LineChange, message: IntentRow, line: _Line) -> ChangedLine | None:
     """Apply a change to the line of a message; none: no difference."""
+    text = None if change.text is None else edited_text(change, message.content.media)
+    return set_line(c, line, message.id, text)
+
+
+def set_line(c: sqlite3.Connection, line: _Line, ref: str, text: str | None) -> ChangedLine | None:
+    """Give a line another text, or mark it as deleted; none: no difference."""
     n, session, before, was, deleted = line
-    text = before if change.text is None else edited_text(change, message.content.media)
-    if deleted if change.text is None else text == before:
+    if deleted if text is None else text == before:
         return None
-    if change.text is None:
+    if text is None:
         c.execute("UPDATE transcript SET deleted = 1 WHERE n = ?", (n,))
     else:
         older = () if was is None else texts(was)
@@ -97,10 +102,10 @@ def apply_change(c: sqlite3.Connection, change: LineChange, message: IntentRow, 
     return ChangedLine(
         session_id=SessionId(session),
         session_key="" if row is None else row.key,
-        line=message.id,
+        line=ref,
         before=before,
-        text="" if change.text is None else text,
-        deleted=change.text is None,
+        text=text or "",
+        deleted=text is None,
     )
 
 

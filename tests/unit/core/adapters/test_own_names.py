@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.for_each import for_each
 from trunkline.core.adapters.discord.payloads import MessageData
-from trunkline.core.adapters.discord.receiving.stream import check_own
+from trunkline.core.adapters.discord.receiving.envelopes import check_own
 from trunkline.core.adapters.own_names import OwnAccount, OwnNames, OwnPost
 from trunkline.core.adapters.signal.updates import read_event
 from trunkline.core.adapters.slack.inbound.events import read_message

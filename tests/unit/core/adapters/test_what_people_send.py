@@ -13,7 +13,7 @@ import pytest
 from tests.support.for_each import for_each
 from tests.support.own_names import own_names
 from trunkline.core.adapters.discord.payloads import ChannelData, MessageData
-from trunkline.core.adapters.discord.receiving.stream import envelope_of
+from trunkline.core.adapters.discord.receiving.envelopes import envelope_of
 from trunkline.core.adapters.matrix.content import MatrixEvent
 from trunkline.core.adapters.matrix.inbound.updates import BadMatrixEvent, MatrixMessage, read_event, read_message
 from trunkline.core.adapters.signal.updates import read_event as read_signal
@@ -205,7 +205,7 @@ def test_a_note_of_telegram_is_named_and_is_no_message(field: str) -> None:
             },
             "this?\n[about the product: tea]",
         ),
-        ({"type_": "reaction", "reaction": {"emoji": "x"}}, "dropped: service-message reaction"),
+        ({"type_": "reaction", "reaction": {"emoji": "x"}}, "dropped: bad-update reaction is no id"),
         ({"type_": "system", "system": {"body": "new number"}}, "dropped: service-message system new number"),
     ],
 )
@@ -375,7 +375,6 @@ def test_a_note_of_matrix_is_named_and_is_no_message(kind: str) -> None:
         ({"message": "see", "previews": [{"url": "u", "title": "T"}]}, "see\n[link preview: T - u]"),
         ({"message": "nice", "storyContext": {"sentTimestamp": 1}}, "nice\n[answer to a story]"),
         ({"quote": {"id": 3, "text": "a quote alone"}}, None),
-        ({"reaction": {"emoji": "x"}}, None),
     ],
 )
 def test_signal(fields: dict[str, Any], expected: str | None) -> None:

@@ -59,10 +59,12 @@ _THEIRS = {
     "transcript": (
         f"session_id {_SESSIONS} OR author = :author OR ref {_INBOUNDS} OR ref {_INTENTS}"
         f" OR ref IN (SELECT '{NOTE}/' || value FROM json_each(:intents))"
+        # Notes about what others did to their messages.
+        f" OR ref IN (SELECT identity FROM inbox_aliases WHERE inbound_id {_INBOUNDS} OR inbound_id {_INTENTS})"
         " OR ref IN (SELECT value || '.back' FROM json_each(:delegations))"
     ),
     "inbox": f"id {_INBOUNDS}",
-    "inbox_aliases": f"inbound_id {_INBOUNDS}",
+    "inbox_aliases": f"inbound_id {_INBOUNDS} OR inbound_id {_INTENTS}",
     "sends": f"intent_id {_INTENTS} OR session_key {_KEYS}",
     "nudges": f"intent_id {_INTENTS}",
     "heartbeat_texts": f"own_lane(lane) OR intent_id {_INTENTS}",

@@ -8,7 +8,7 @@ import pytest
 from tests.support.for_each import for_each
 from tests.support.own_names import own_names
 from trunkline.core.adapters.discord.payloads import MessageData
-from trunkline.core.adapters.discord.receiving.stream import check_own
+from trunkline.core.adapters.discord.receiving.envelopes import check_own
 from trunkline.core.adapters.own_names import OwnPost
 
 OWN = own_names("discord", "7", "8")

@@ -135,7 +135,7 @@ def test_a_message_of_its_own_is_none() -> None:
     assert read_update(own, "default", OWN, 0).content is None
 
 
-@pytest.mark.parametrize("kind", ["edited_message", "poll", "message_reaction", "my_chat_member", "of_next_year"])
+@pytest.mark.parametrize("kind", ["poll", "message_reaction_count", "my_chat_member", "of_next_year"])
 def test_what_is_no_message_is_none(kind: str) -> None:
     assert read_update({"update_id": 1, kind: message(text="x")}, "default", OWN, 0).content is None
 
