@@ -29,7 +29,6 @@ class Reason(StrEnum):
         auto(),
         "The message belongs to the one before it, such as a file of an album: one turn answers them all.",
     )
-<<<<<<< HEAD
     EMPTY_MESSAGE = auto(), "The message has no content to act on."
     SERVICE_MESSAGE = auto(), "A note of the platform, such as somebody who joined: nobody said anything."
     BAD_ENVELOPE = (auto(), "The adapter handed over a message with unusable fields; it cannot be stored or answered.")
@@ -37,26 +36,10 @@ class Reason(StrEnum):
     BAD_SIGNATURE = auto(), "The request is not signed by the platform with the secret of this account."
     STALE_WEBHOOK = auto(), "The request is signed, but it is too old."
     OTHER_WEBHOOK_ACCOUNT = (auto(), "The request is for another account of the platform than the one it was sent to.")
+    DEEDS_IGNORED = auto(), "The account is configured to ignore what people do to messages."
+    UNCHANGED = auto(), "The message says the same as before."
+    WITHDRAWN = auto(), "The person deleted the message before its turn had begun."
     UNDECIDABLE = auto(), "Deciding on the message raised an error; it stays unacknowledged."
-=======
-    EMPTY_MESSAGE = "empty-message", "The message has no content to act on."
-    SERVICE_MESSAGE = "service-message", "A note of the platform, such as somebody who joined: nobody said anything."
-    BAD_ENVELOPE = (
-        "bad-envelope",
-        "The adapter handed over a message with unusable fields; it cannot be stored or answered.",
-    )
-    BAD_UPDATE = "bad-update", "An update of the platform could not be read as a message."
-    BAD_SIGNATURE = "bad-signature", "The request is not signed by the platform with the secret of this account."
-    STALE_WEBHOOK = "stale-webhook", "The request is signed, but it is too old."
-    OTHER_WEBHOOK_ACCOUNT = (
-        "other-webhook-account",
-        "The request is for another account of the platform than the one it was sent to.",
-    )
-    DEEDS_IGNORED = "deeds-ignored", "The account is configured to ignore what people do to messages."
-    UNCHANGED = "unchanged", "The message says the same as before."
-    WITHDRAWN = "withdrawn", "The person deleted the message before its turn had begun."
-    UNDECIDABLE = "undecidable", "Deciding on the message raised an error; it stays unacknowledged."
->>>>>>> part2
     # why a route rule won or lost
     MATCHED = auto(), "Every constraint of the route rule holds, and no more specific tier matched."
     OTHER_CHANNEL = auto(), "The rule or binding names another channel."
