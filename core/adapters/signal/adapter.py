@@ -322,7 +322,9 @@ class SignalAdapter(AccountAdapter):
         conversation = said.author if said.group is None else said.group
         deed = None
         if said.deed is not None:
-            deed = values.Deed(kind=said.deed, of=self._authors.id_of(conversation, *said.of))
+            deed = values.Deed(
+                kind=said.deed, of=self._authors.id_of(conversation, said.of[0], said.of[1] or said.author)
+            )
         # A later edit names the message by this edit, and so by the time alone.
         edit = str(said.time) if said.deed is values.DeedKind.EDIT else f"{said.time}:{said.author}"
         return values.Envelope(

@@ -34,7 +34,7 @@ class SaidMessage(msgspec.Struct, frozen=True, kw_only=True):
     parts: tuple[message_parts.Part, ...]
     #: time of the message that it quotes
     quotes: int | None
-    #: it says nothing, but is done to a message: the time and the author of that
+    #: it says nothing, but is done to a message: the time and the author of that; empty: the same author
     deed: DeedKind | None = None
     of: tuple[int, str] = (0, "")
 
@@ -137,7 +137,7 @@ def _said(envelope: _Envelope, given: dict[str, Any], edits: object = None) -> S
         text=well_formed(emoji or _with_names(data.message or "", data.mentions or ())),
         parts=parts,
         deed=deed,
-        of=(of, whose or author),
+        of=(of, whose),
         quotes=data.quote.id if data.quote is not None and 0 < data.quote.id < 10**18 else None,
     )
 

@@ -107,7 +107,7 @@ def test_people_vote_and_change_their_vote() -> None:
     play(test)
 
 
-def test_people_react_edit_and_delete_and_the_gateway_does_not_hear_of_it() -> None:
+def test_people_react_edit_and_delete_and_the_gateway_hears_what_the_platform_reports() -> None:
     async def test(stage: Stage) -> None:
         adapter, place = stage.adapter("telegram"), stage.place("telegram/mine")
         receipt = await adapter.send(request(place))
@@ -127,6 +127,9 @@ def test_people_react_edit_and_delete_and_the_gateway_does_not_hear_of_it() -> N
         assert [body.before for body in stage.recorded(PeerDeleted)] == ["hello"]
         with pytest.raises(UnknownName, match="m1 is not in"):
             people.message(message.room, "m1", lambda _: True)
-        assert [one.text for one in await stage.taken(adapter)] == ["helo"]
+        heard = [(said.text, said.deed and said.deed.kind.value) for said in await stage.taken(adapter)]
+        # Telegram reports no deletion.
+        reactions = [("👍", "react"), ("👍", "react"), ("💡", "react"), ("👍", "unreact")]
+        assert sorted(heard, key=str) == sorted([("helo", None), ("hello", "edit"), *reactions], key=str)
 
     play(test)

@@ -230,8 +230,6 @@ FAMILIES = (
             "discord": {"platform": "discord", "bots": "ignore", "stable": "true", "guild": "guild: acme, "},
             "whatsapp": {"platform": "whatsapp", "bots": "ignore", "stable": "false"},
             "matrix": {"platform": "matrix", "bots": "allow", "stable": "true"},
-            "slack": {"platform": "slack", "bots": "ignore", "stable": "true"},
-            "signal": {"platform": "signal", "bots": "ignore", "stable": "true"},
         },
     ),
     Family(

@@ -62,16 +62,13 @@ def test_a_message_without_a_text_is_one_all_the_same(part: str) -> None:
     [
         event(receiptMessage={"when": TIME}),
         event(typingMessage={"action": "STARTED"}),
-        event(editMessage={"targetSentTimestamp": TIME, "dataMessage": said("new")}),
-        event(said(None, reaction={"emoji": "👍", "targetSentTimestamp": TIME})),
-        event(said(None, remoteDelete={"timestamp": TIME})),
         event(said(None, groupInfo={"groupId": "q=", "type": "UPDATE"})),
         event(said(None, isExpirationUpdate=True)),
         event(said(), account="+15550000000"),
         "{}",
     ],
     ids=[
-        "receipt", "typing", "edit", "reaction", "deletion", "group update", "expiration", "another account", "nothing",
+        "receipt", "typing", "group update", "expiration", "another account", "nothing",
     ],
 )  # fmt: skip
 def test_what_is_no_message_of_a_person_to_the_account(text: str) -> None:

@@ -110,7 +110,7 @@ def test_a_message_without_a_text_is_one_all_the_same(fields: dict[str, Any], te
     assert one.text == text
 
 
-@pytest.mark.parametrize("kind", ["reaction", "system"])
+@pytest.mark.parametrize("kind", ["system", "ephemeral"])
 def test_what_says_nothing_is_no_message(kind: str) -> None:
     content = read(hook(said(type=kind)))
     assert content.messages == ()

@@ -257,7 +257,11 @@ class DiscordStream:
         messages = tuple(filter(None, (ended.id, *ended.ids)))
         for message in messages:
             self._events.report_loss(ended.channel_id, message, Reason.DELETED_BY_OTHERS)
-        channel, now = await self._find_channel(ended.channel_id), self._host.env.now()
+        try:
+            channel, now = await self._find_channel(ended.channel_id), self._host.env.now()
+        except BadEvent:
+            # Of a channel that is not shown no message is known.
+            return []
         deeds = {f"{message}/deleted": Deed(kind=DeedKind.DELETE, of=message) for message in messages}
         return [deed_of(deed, name, channel, self._host.account, now) for name, deed in deeds.items()]
 

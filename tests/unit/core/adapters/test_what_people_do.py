@@ -201,10 +201,10 @@ OLD = {"targetSentTimestamp": 5, "targetAuthorNumber": "+15550009999", "emoji": 
     [
         ({"dataMessage": {"timestamp": 9, "reaction": OLD}}, ("react", 5, "+15550009999", "👍")),
         ({"dataMessage": {"timestamp": 9, "reaction": OLD | {"isRemove": True}}}, ("unreact", 5, "+15550009999", "👍")),
-        ({"dataMessage": {"timestamp": 9, "remoteDelete": {"timestamp": 5}}}, ("delete", 5, "+1555", "")),
+        ({"dataMessage": {"timestamp": 9, "remoteDelete": {"timestamp": 5}}}, ("delete", 5, "", "")),
         (
             {"editMessage": {"targetSentTimestamp": 5, "dataMessage": {"timestamp": 9, "message": "new"}}},
-            ("edit", 5, "+1555", "new"),
+            ("edit", 5, "", "new"),
         ),
     ],
 )
