@@ -157,7 +157,7 @@ _TABLE: dict[str, tuple[Key, ...]] = {
              footer="Next ≠", rank=1),
         _key("previous_difference", "N", "where the differences before begin", DIFF, action="differ(-1)"),
         _key("first_violation", "!", "first violation", RUN),
-        _key("culprit", "C", "the step that went wrong first; then what it led to", RUN, footer="Culprit", rank=6),
+        _key("culprit", "C", "the step that went wrong first; then what it led to", RUN, footer="Culprit", rank=12),
         _key("twin", "t", "the other copy of a duplicate", RUN, footer="Twin", rank=7),
         _key("chain", "c", "light the causal chain of the event", TIMELINE, footer="Chain", rank=10),
         _key("ask", "o", "ask where a conversation goes, and why", BINDINGS, footer="Ask", rank=2),

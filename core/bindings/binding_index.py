@@ -104,8 +104,6 @@ class BindingIndex:
         """The bindings of a session, in the order of creation."""
         return tuple(self._by_id[binding] for binding in self._by_session.get(session_key, ()))
 
-    # ------------------------------------------------------------ deadlines
-
     def _queue(self, record: SessionBindingRecord) -> None:
         ends = record.expires_at
         if record.status is not BindingStatus.ACTIVE or ends is None or record.binding_id in self._queued:

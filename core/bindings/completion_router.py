@@ -128,9 +128,6 @@ class BoundDeliveryRouter:
         )
 
 
-# -------------------------------------------------------------------- verdicts
-
-
 def _first(key: str, live: Records) -> RouterVerdict | None:
     """The verdict that does not depend on the requester, under every profile."""
     if not key:
@@ -151,9 +148,6 @@ def only(records: Iterable[SessionBindingRecord]) -> SessionBindingRecord | None
     return found[0] if len(found) == 1 else None
 
 
-# -------------------------------------------------------------------- conversations
-
-
 def _place(requester: Address | ConversationRef) -> Address | None:
     """The requester's conversation, or None if channel or conversation is missing."""
     try:
@@ -164,9 +158,6 @@ def _place(requester: Address | ConversationRef) -> Address | None:
 
 def _checked(place: Address) -> Address | None:
     return place if place.channel.strip() and place.conversation.strip() else None
-
-
-# -------------------------------------------------------------------- explanations
 
 
 def _candidates(own: Records, live: Records, verdict: RouterVerdict, requester: Requester) -> Iterable[RouterCandidate]:

@@ -7,8 +7,6 @@ from trunkline.core.events.base import Body
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentKind, IntentState, Transport
 
-# ---------------------------------------------------------------- explicit sends
-
 
 class TargetResolved(Body, frozen=True, kw_only=True):
     """A target was resolved to a place and a session; `steps` says how."""
@@ -61,9 +59,6 @@ class SendPreviewed(Body, frozen=True, kw_only=True):
     reason: Reason
 
 
-# ---------------------------------------------------------------- hooks
-
-
 class HookSending(Body, frozen=True, kw_only=True):
     """The `message_sending` hooks decided on a message: ``kept``, ``modified`` or ``cancelled``."""
 
@@ -102,9 +97,6 @@ class HookSent(Body, frozen=True, kw_only=True):
     state: IntentState
     reason: Reason
     provider_id: str | None = None
-
-
-# ---------------------------------------------------------------- delivery
 
 
 class IntentPrepared(Body, frozen=True, kw_only=True):

@@ -7,8 +7,6 @@ from trunkline.core.reasons import Reason
 from trunkline.core.records.deeds import DeedOutcome
 from trunkline.core.values import Address, DeedKind, Peer, SessionEntry, WorkKind
 
-# ---------------------------------------------------------------- the gateway process
-
 
 class RuleScopes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A route rule with scopes of its own, and the matching conversations."""
@@ -103,9 +101,6 @@ class AdapterEnded(Body, frozen=True, kw_only=True):
 
     channel: str
     account: str
-
-
-# ---------------------------------------------------------------- inbound, routes, sessions
 
 
 class InboundReceived(Body, frozen=True, kw_only=True):
@@ -268,9 +263,6 @@ class TranscriptAppended(Body, frozen=True, kw_only=True):
     session_key: str
     role: str
     text: str
-
-
-# ---------------------------------------------------------------- turns, tools
 
 
 class TurnStarted(Body, frozen=True, kw_only=True):

@@ -130,8 +130,6 @@ class Recording:
         if self._thread.is_alive():
             self._fail("it was not written to its end in time")
 
-    # ------------------------------------------------------------ in the recording thread
-
     def _see(self, event: Event) -> None:
         # A run has no events after its end; readers would refuse the file.
         if self.problem or self._ended or self._closing.is_set() or os.getpid() != self._process:
@@ -158,8 +156,6 @@ class Recording:
         if not self.problem:
             self.problem = f"{self._path}: {problem}; the trace ends there, the gateway goes on"
             self._report(self.problem)
-
-    # ------------------------------------------------------------ in the writing thread
 
     def _run(self) -> None:
         while True:

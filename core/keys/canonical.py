@@ -99,9 +99,6 @@ class Migration(msgspec.Struct, frozen=True, kw_only=True):
         return self.report()
 
 
-# -------------------------------------------------------------------- one key
-
-
 def canonical_key(text: str) -> SessionKey:
     """The key that a text means: ``v1``, even padded or in upper case, or a form of another gateway.
 
@@ -148,9 +145,6 @@ def _own(text: str) -> SessionKey | None:
         except KeyFormatError:
             continue
     return None
-
-
-# -------------------------------------------------------------------- a session map
 
 
 def plan_migration(rows: Sequence[StoredKey], place: Callable[[SessionKey], SessionKey]) -> Migration:

@@ -121,9 +121,6 @@ def _rule(
     )
 
 
-# ---------------------------------------------------------------- explanation
-
-
 def judge(rule: RouteRule, query: RouteQuery) -> tuple[str, Reason | None]:
     """The tier of a rule for a message, and the reason of the first constraint that does not hold."""
     lost = _lost_on(rule, query)

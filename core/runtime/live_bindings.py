@@ -76,8 +76,6 @@ class LiveBindings:
         self._changed = changed
         self._ended.append(ended)
 
-    # ------------------------------------------------------------ current bindings
-
     @property
     def index(self) -> BindingIndex:
         while self._moves:
@@ -122,8 +120,6 @@ class LiveBindings:
             self.remember_webhook(record.conversation.channel, record.identity.id)
         self._changed()
 
-    # ------------------------------------------------------------ work in progress
-
     def hold(self, binding: str | None) -> Hold:
         """Count work in progress for a binding, which does not end before the work is released."""
         if binding is not None:
@@ -162,8 +158,6 @@ class LiveBindings:
             return self.record_end(after, None, note, cause)
 
         return story
-
-    # ------------------------------------------------------------ changes
 
     def touch(self, binding: str | None, by: str, cause: int | None, at: float | None = None) -> None:
         """Record activity in a bound conversation, which moves its idle deadline (invariant B2)."""
@@ -262,8 +256,6 @@ class LiveBindings:
             self._ends[after.binding_id] = self._events.record(body, cause, binding=after.binding_id)
         return after
 
-    # ------------------------------------------------------------ webhook identities
-
     def count_identity_failure(self, binding: str | None, most: int, cause: int | None) -> None:
         """Count a message that the bot had to post for a webhook; after `most` in a row the binding is degraded."""
         record = None if binding is None else self.index.get(binding)
@@ -286,8 +278,6 @@ class LiveBindings:
         record = None if binding is None else self.index.get(binding)
         if record is not None and record.fallbacks:
             self._note(record.binding_id, BindingEvent.IDENTITY, {"fallbacks": 0}, lambda after: after)
-
-    # ------------------------------------------------------------ keeping the index
 
     def _note(
         self,

@@ -159,9 +159,6 @@ class SendRules:
         return Unroutable.REFUSED
 
 
-# -------------------------------------------------------------------- content
-
-
 def check_key(key: str) -> None:
     """Raise `InvalidSend` for an invalid idempotency key."""
     if not key.strip():
@@ -236,9 +233,6 @@ def check_exact(place: Address, channel: str | None, account: str | None, thread
     for what, named, exact, reason in beside:
         if (text := (named or "").strip()) and text not in exact:
             raise InvalidSend(f"{place} is an exact place, and {what} {text!r} contradicts it", reason)
-
-
-# -------------------------------------------------------------------- channel, agent and session
 
 
 def choose_channel(message: SendMessage, served: tuple[str, ...], by: ProfileRules = OURS) -> str:

@@ -29,9 +29,6 @@ class Write(msgspec.Struct, Generic[A], frozen=True, kw_only=True):
     """A write command whose answer is an `A`."""
 
 
-# -------------------------------------------------------------------- inbound work
-
-
 class Admit(Write[rows.Admission], frozen=True, kw_only=True, gc=False):
     """Store an inbound once, with the session and the transcript line.
 
@@ -96,9 +93,6 @@ class TakeDeed(Write[rows.ChangedLine | None], frozen=True, kw_only=True, gc=Fal
     #: work that is admitted to the session
     wake: rows.Work | None
     now: float
-
-
-# -------------------------------------------------------------------- intents
 
 
 class Enqueue(Write[bool], frozen=True, kw_only=True, gc=False):
@@ -256,9 +250,6 @@ class MarkNotified(Write[bool], frozen=True, kw_only=True, gc=False):
     intent: IntentId
 
 
-# -------------------------------------------------------------------- sessions
-
-
 class EnsureSession(Write[rows.SessionRow], frozen=True, kw_only=True):
     """Find the session of a key, or create it."""
 
@@ -287,9 +278,6 @@ class MigrateKeys(Write[Migration | None], frozen=True, kw_only=True):
     now: float
 
 
-# -------------------------------------------------------------------- session bindings
-
-
 class Bind(Write[rows.BindResult], frozen=True, kw_only=True):
     """Store a binding, with the session it is bound to where that is new. A request makes one binding, ever."""
 
@@ -311,9 +299,6 @@ class TouchBinding(Write[SessionBindingRecord | None], frozen=True, kw_only=True
 
     binding: str
     at: float
-
-
-# -------------------------------------------------------------------- operators and maintenance
 
 
 class RetryIntent(Write[rows.IntentRow], frozen=True, kw_only=True):

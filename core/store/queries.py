@@ -122,9 +122,6 @@ class ReadTranscript(Read[tuple[TranscriptLine, ...]], frozen=True, kw_only=True
     authors: bool = False
 
 
-# -------------------------------------------------------------------- session bindings
-
-
 class ListBindings(Read[rows.StoredBindings], frozen=True, kw_only=True):
     """Bindings in the order of their creation; ended ones only with `ended`."""
 
@@ -149,9 +146,6 @@ class ListOwnWebhooks(Read[tuple[tuple[str, str], ...]], frozen=True, kw_only=Tr
 
 class CountOpenByBinding(Read[dict[str, int]], frozen=True, kw_only=True):
     """How many open intents each binding has."""
-
-
-# -------------------------------------------------------------------- operators
 
 
 class ListIntents(Read[tuple[QueueRow, ...]], frozen=True, kw_only=True):

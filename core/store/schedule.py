@@ -46,9 +46,6 @@ class SaidBefore(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     at: float | None
 
 
-# -------------------------------------------------------------------- commands
-
-
 class SetTimer(Write[None], frozen=True, kw_only=True):
     """Store when a timer fires next."""
 
@@ -74,9 +71,6 @@ class AddSystemEvent(Write[bool], frozen=True, kw_only=True):
 
     event: NewSystemEvent
     now: float
-
-
-# -------------------------------------------------------------------- queries
 
 
 class ListTimers(Read[tuple[Timer, ...]], frozen=True, kw_only=True):

@@ -168,9 +168,6 @@ _SPANS = {
 }
 
 
-# -------------------------------------------------------------------- the parser
-
-
 @functools.cache
 def _parser() -> "MarkdownIt":
     """CommonMark with strikethrough and spoilers, without HTML.

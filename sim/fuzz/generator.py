@@ -233,9 +233,6 @@ def _chosen(draws: Draws, options: list[str]) -> str:
     return draws.pick(options)
 
 
-# ---------------------------------------------------------------- the configuration
-
-
 def _make_gateway(seed: int, ground: Ground, hot: frozenset[str]) -> Tree:
     draws = Draws(seed, "agents", hot)
     agents: list[Tree] = [{"id": "main"}, *([{"id": "other"}] if draws.chance(0.45, "other") else [])]
@@ -279,9 +276,6 @@ def _connect_calls(draws: Draws, ground: Ground, gateway: Tree) -> None:
             name: [f"{of}:{own}" for of, own in ground.world["people"][name]["ids"].items()] for name in ground.people
         }
         gateway.setdefault("session", {})["identity_links"] = links
-
-
-# ---------------------------------------------------------------- agents, hands, workers, hooks
 
 
 def _make_cast(seed: int, ground: Ground, gateway: Tree, script: "Script", hot: frozenset[str]) -> Tree:
@@ -364,9 +358,6 @@ def _touch(drawer: Drawer, said: Mapping[str, str]) -> Tree:
     """A change of a person's message, by its place."""
     message = _chosen(drawer.draws, list(said))
     return {"act": {**drawer.name("changed_last"), "of": message, "to": said[message]}}
-
-
-# ---------------------------------------------------------------- the script
 
 
 class Script:

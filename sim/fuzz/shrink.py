@@ -159,9 +159,6 @@ def bare(tree: Tree) -> Tree:
     return {name: value for name, value in tree.items() if name not in _ABOUT}
 
 
-# ---------------------------------------------------------------- passes
-
-
 def _half_the_script(tree: Tree) -> Iterator[Tree]:
     """Without halves, quarters, eighths ... of the script."""
     script, size = tree["script"], len(tree["script"]) // 2
@@ -260,9 +257,6 @@ PASSES: Sequence[Callable[[Tree], Iterator[Tree]]] = (
     *(_remarks, _half_the_script, _single_steps, _names, _parts, _other_names, _other_places, _shorter_texts),
     *(_shorter_times, _strict),
 )
-
-
-# ---------------------------------------------------------------- trees
 
 
 def _walk(node: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:

@@ -126,8 +126,6 @@ class RunHands(Projection):
         asked = self.top(delegation).asked
         return session if asked is None else asked.session_id
 
-    # ------------------------------------------------------------ folding
-
     def note_accepted(self, event: Event) -> None:
         """A delegation was committed."""
         run = self.run_of(event.delegation)

@@ -28,8 +28,6 @@ class RunProcesses(Projection):
     starts: list[float] = []
     _stops: list[float] = []
 
-    # ------------------------------------------------------------ questions
-
     def holds(self, process: int) -> bool:
         """Whether a process holds the store, as far as is known; others stand by and attempt nothing."""
         return self.holder in (process, None)
@@ -54,8 +52,6 @@ class RunProcesses(Projection):
         """Whether a process was there at a time, and was not stopped afterwards."""
         up = max((at for at in self.starts if at <= since), default=since)
         return not any(up <= at <= since + _AT_MOST for at in self._stops)
-
-    # ------------------------------------------------------------ folding
 
     def note_start(self, event: Event) -> None:
         """A process has started. In a trace without leases it holds the store."""

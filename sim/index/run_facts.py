@@ -232,8 +232,6 @@ class RunFacts(Projection):
                 found[kind] = handler if kind not in found else _both(found[kind], handler)
         return found
 
-    # ------------------------------------------------------------ questions
-
     @property
     def config(self) -> GatewayConfig | None:
         """The configuration as given; None in a trace that does not have it."""
@@ -297,8 +295,6 @@ class RunFacts(Projection):
         for settings in () if limits is None else limits.contexts or ():
             text = unmarked(text, settings.prefix, settings.suffix)
         return shown_words(text)
-
-    # ------------------------------------------------------------ folding
 
     def on_limits(self, event: Event, body: world.WorldLimits) -> None:
         self.limits, self._config = body, None

@@ -149,8 +149,6 @@ class RunWireSide(Projection):
         own: dict[type, Handle] = dict(Projection.handlers(self))
         return {**own, **self.messages.handlers()}
 
-    # ------------------------------------------------------------ questions
-
     def notified(self, text: str) -> bool:
         """Whether a text is a known notice about the state of a question."""
         return self._notices.have(text)
@@ -442,8 +440,6 @@ class RunWireSide(Projection):
         text = called.body.text if called is not None and isinstance(called.body, wire.WireCalled) else ""
         answers_it = any(mark.question == question.mark for mark in answers_in(text))
         return answers_it or self.concerns(question, body.address)
-
-    # ------------------------------------------------------------ what happens
 
     def on_attached(self, _event: Event, body: attach.GatewayAttached) -> None:
         self.attached = body

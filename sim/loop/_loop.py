@@ -80,8 +80,6 @@ class SimLoop(asyncio.BaseEventLoop):
         self._refused: str | None = None
         self._cleanups: dict[Callable[[], None], None] = {}
 
-    # ------------------------------------------------------------------ time
-
     def time(self) -> float:
         return self._now
 
@@ -124,8 +122,6 @@ class SimLoop(asyncio.BaseEventLoop):
             timers[:] = [timer for timer in timers if not timer[2]._cancelled]
             heapq.heapify(timers)
             self._timers_cancelled = 1
-
-    # ------------------------------------------------------------ scheduling
 
     def call_soon(
         self, callback: Callable[[Unpack[_Ts]], object], *args: *_Ts, context: Context | None = None
@@ -215,8 +211,6 @@ class SimLoop(asyncio.BaseEventLoop):
             self._ready.extend(node.held)
             node.held.clear()
 
-    # ----------------------------------------------------------------- tasks
-
     def create_task(
         self,
         coro: Generator[Any, None, _T] | Coroutine[Any, Any, _T],
@@ -265,8 +259,6 @@ class SimLoop(asyncio.BaseEventLoop):
         self._tasks = self.pending_tasks()
         self._sweep_at = max(_SWEEP_FROM, 2 * len(self._tasks))
 
-    # ---------------------------------------------------------- one iteration
-
     def _run_once(self) -> None:
         ready, timers = self._ready, self._timers
         if not ready and not self._stopping:
@@ -310,8 +302,6 @@ class SimLoop(asyncio.BaseEventLoop):
     def _describe(self, what: str) -> str:
         text = f"{what} at t={self._now:g} s, step {self.steps}; not done: {names_of(self._tasks)}"
         return text if self._refused is None else f"{text}; before that, {self._refused}, which was refused"
-
-    # -------------------------------------------------------------- the end
 
     def add_cleanup(self, callback: Callable[[], None]) -> None:
         """Register a callback for the end of the run, before any coroutine is closed."""

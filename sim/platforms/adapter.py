@@ -135,8 +135,6 @@ class FakeAdapter:
     async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
         return await self._platform.wire.open_thread(place, message_id, title, self._token)
 
-    # ------------------------------------------------------------ trunkline.core.bindings.port.BindsConversations
-
     @property
     def placements(self) -> tuple[Placement, ...]:
         """The kinds of conversations that can be bound; none on most platforms."""
@@ -161,8 +159,6 @@ class FakeAdapter:
         if token > self._token:
             self._token = token
             self._binding.renew(token)
-
-    # ------------------------------------------------------------ optional protocols
 
     async def act(self, request: ActionRequest) -> Receipt:
         """Carry out a change, without a timeout."""

@@ -169,8 +169,6 @@ class GatewayProcess:
             return session
         return config_key(place_key(agent, self._world.address(session), self.config), self.config)
 
-    # ------------------------------------------------------------ clients, operators, schedules
-
     def wake(self, agent: str, text: str) -> None:
         """Fire a schedule inside the process; does nothing without a process."""
         if self.alive and self._gateway is not None:
@@ -267,8 +265,6 @@ class GatewayProcess:
             self._world.record_limits(config)
         self._world.record_heartbeats(config)
         self.config = config
-
-    # ------------------------------------------------------------ ending and freezing
 
     def kill(self, why: str, cause: int | None, restart_after: float) -> None:
         """Kill the process like SIGKILL: none of its callbacks runs again."""

@@ -264,8 +264,6 @@ class World(WorldFaults):
         self._moves = 0
         self._step_watchers: list[Callable[[int], bool]] = []
 
-    # ------------------------------------------------------------ WorldPort
-
     def now(self) -> float:
         """Virtual seconds since the start."""
         return self.loop.time()
@@ -342,8 +340,6 @@ class World(WorldFaults):
         disk, changes = self.disk, sum(platform.pushes.changes for platform in self.platforms.values())
         counts = (self.loop.time(), disk.commits, disk.outside, len(self.log.events))
         return (*counts, self._moves, changes, self.faults.passed, self.ids.made, self.loop.births)
-
-    # ------------------------------------------------------------ building
 
     def build(self) -> None:
         """Create platforms, accounts and rooms, and record them."""

@@ -101,9 +101,6 @@ def step_text(step: Mapping[str, Any], at: float) -> str:
     return _flow({"at": at, **step})
 
 
-# ---------------------------------------------------------------- values
-
-
 def _plain(value: object) -> object:
     if isinstance(value, Model):
         given = ((name, info) for name, info in type(value).model_fields.items() if name in value.model_fields_set)
@@ -121,9 +118,6 @@ def _written(info: FieldInfo, value: object) -> object:
     """A value in the form that its field is written in: an interval has its unit."""
     forms = [annotation for annotation in info.metadata if isinstance(annotation, PlainSerializer)]
     return cast("Callable[[object], object]", forms[-1].func)(value) if forms else value
-
-
-# ---------------------------------------------------------------- text
 
 
 def _entry(name: str, value: object, indent: int) -> Iterator[str]:

@@ -170,8 +170,6 @@ class MatrixAdapter(AccountAdapter):
             thread=root or message_id,
         )
 
-    # ------------------------------------------------------------ optional protocols
-
     async def act(self, request: ActionRequest) -> Receipt:
         self._claimed(request.action)
         with nothing_sent():

@@ -451,8 +451,6 @@ class TelegramAdapter(AccountAdapter):
             found = await api.call(instead)
         return receipt_of(request, found)
 
-    # ------------------------------------------------------------ trunkline.core.bindings.port.BindsConversations
-
     @property
     def placements(self) -> tuple[Placement, ...]:
         return TelegramTopics.placements

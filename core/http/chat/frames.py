@@ -46,9 +46,6 @@ class Close(IntEnum):
     STANDBY = 4503
 
 
-# ---------------------------------------------------------------- from the client
-
-
 class _Incoming(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", forbid_unknown_fields=True):
     pass
 
@@ -95,8 +92,6 @@ class PingFrame(_Incoming, frozen=True, kw_only=True, tag="ping"):
 
 
 Incoming = HelloFrame | SayFrame | PingFrame
-
-# ---------------------------------------------------------------- from the server
 
 
 class ServerFrame(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):

@@ -58,9 +58,6 @@ class ParsedKey(msgspec.Struct, frozen=True, kw_only=True):
     rest: str
 
 
-# -------------------------------------------------------------------- ids
-
-
 def _slug(text: str) -> str:
     """An id made of any text. Truncation comes last, so an id may end in a dash."""
     trimmed = text.strip()
@@ -85,15 +82,9 @@ def main_key_name(text: str | None) -> str:
     return fold(text) or DEFAULT_MAIN_KEY
 
 
-# -------------------------------------------------------------------- case
-
-
 def fold(text: str | None) -> str:
     """One part of a key: trimmed and in lower case."""
     return (text or "").strip().lower()
-
-
-# -------------------------------------------------------------------- text and value
 
 
 def main_text(agent: str | None, main_key: str | None = DEFAULT_MAIN_KEY) -> str:

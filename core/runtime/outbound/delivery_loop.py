@@ -139,8 +139,6 @@ class Delivery:
     def start(self, group: anyio.abc.TaskGroup) -> None:
         self._intents.lanes.start(group, self._handle)
 
-    # ------------------------------------------------------------ recovery
-
     async def recover(self, cause: int, begin: anyio.Event, found: Callable[[OpenIntent], None]) -> None:
         """Queue the open intents of an earlier process, in their order; `found` is called with each before that.
 
@@ -165,8 +163,6 @@ class Delivery:
             for n, row, fate in page:
                 after = n
                 self._hooks.notify_soon(row, fate.reason or Reason.RECOVERED, fate.receipts, cause)
-
-    # ------------------------------------------------------------ the head of a lane
 
     async def _handle(self, lane: IntentLane, item: QueuedIntent) -> float | None:
         """Visit the head of a lane; returns the time of the next visit, or None when the head is over."""
@@ -246,8 +242,6 @@ class Delivery:
                 return HELD
             row, cause = await self._settler.settle(row, outcome.receipt, outcome.reason, ended)
             item = msgspec.structs.replace(item, row=row, cause=cause, action=RecoveryAction.SEND, doubt=None)
-
-    # ------------------------------------------------------------ before the attempt
 
     async def _load(self, item: QueuedIntent) -> QueuedIntent | None:
         """The item with the texts; None if there is nothing left to send."""
@@ -335,8 +329,6 @@ class Delivery:
         """Continue the lanes in wait for a new adapter."""
         self._intents.lanes.wake(lambda lane: lane[0] == channel and lane[1] == account)
 
-    # ------------------------------------------------------------ the attempt
-
     def _judge(self, adapter: ChannelAdapter, item: QueuedIntent, row: IntentRow) -> Judge:
         """Judges the next chunk at the moment of its call; only one in doubt is judged by its attempts."""
         ctx, can, was = self._ctx, can_of(adapter, row), row.progress
@@ -392,8 +384,6 @@ class Delivery:
             cause,
             **ids_of(row),
         )
-
-    # ------------------------------------------------------------ after the attempt
 
     async def _switch(self, row: IntentRow, decided: DeliveryDecision, cause: int) -> tuple[IntentRow, int]:
         """Durably switch the transport or identity, so that the first one is never used again."""

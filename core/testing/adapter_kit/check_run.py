@@ -101,8 +101,6 @@ class CheckRun:
         if declared is not kind:
             raise NotTried(f"its idempotency is {declared.value}")
 
-    # ------------------------------------------------------------ sending
-
     def request(self, place: Address | None = None, text: str = "", **fields: Any) -> SendRequest:
         """A request with a unique key and a unique text, which ends in `text`."""
         self._count += 1
@@ -191,8 +189,6 @@ class CheckRun:
         await self.check_accepted(request, 0)
         return outcome
 
-    # ------------------------------------------------------------ visible messages
-
     async def settle(self) -> None:
         await anyio.sleep(self.late)
 
@@ -237,8 +233,6 @@ class CheckRun:
         if message.provider_id is not None and receipt.provider_id not in ("", message.provider_id):
             raise CheckFailed(f"the receipt names message {receipt.provider_id!r}, it is {message.provider_id!r}")
         return message
-
-    # ------------------------------------------------------------ inbound
 
     @asynccontextmanager
     async def connect(self) -> AsyncGenerator[Inbox, None]:

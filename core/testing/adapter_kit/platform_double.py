@@ -72,8 +72,6 @@ class Bench(ABC):
         """Another adapter on the same platform, as the next process would create it."""
         raise NotTried("the bench has no `restart`")
 
-    # ------------------------------------------------------------ provocations of a send
-
     async def lose_response(self) -> None:
         """The send is accepted, but no response comes."""
         raise NotTried("the bench has no `lose_response`")
@@ -97,8 +95,6 @@ class Bench(ABC):
     async def refuse(self) -> None:
         """The platform rejects the send for good."""
         raise NotTried("the bench has no `refuse`")
-
-    # ------------------------------------------------------------ other provocations
 
     async def fail_look_up(self) -> None:
         """The next look-up fails."""

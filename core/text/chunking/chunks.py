@@ -129,8 +129,6 @@ class _Cutter:
         found = None if accented(self._text, cut) else _SEPARATOR.match(self._text, cut)
         return found.end() if found else cut
 
-    # ------------------------------------------------------------ prose
-
     def _prose(self, stop: int) -> tuple[list[tuple[int, int]], Fence | None]:
         """The parts of prose up to a place, and the block around the place."""
         parts: list[tuple[int, int]] = []
@@ -186,8 +184,6 @@ class _Cutter:
         """Where the prose around a place begins, within the next chunk."""
         before = bisect_right(self._ends, cut) - 1
         return max(self._pos, self._ends[before] if before >= 0 else 0)
-
-    # ------------------------------------------------------------ code
 
     def _split(self, block: Fence) -> str:
         """The chunk with an end inside a block."""
@@ -336,7 +332,6 @@ def _trimmed(text: str, start: int, end: int) -> Iterator[Span]:
         yield start, start + size
 
 
-# ---------------------------------------------------------------- utterances
 # A text that is said in a call is cut at ends of sentences, else of clauses, else of words. Each utterance is heard
 # whole, or the call has ended: so it must be short enough to be spoken within the time that a request may take.
 

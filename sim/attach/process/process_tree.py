@@ -64,8 +64,6 @@ class ProcessTree:
         self._buffer = b""
         self._control = self._status = self._output = -1
 
-    # ------------------------------------------------------------ life
-
     def start(self) -> None:
         """Start the gateway. An unusable command ends with the code 127 and a `failure`."""
         taken, self._control = os.pipe()
@@ -108,8 +106,6 @@ class ProcessTree:
     def last_lines(self, count: int = 20) -> tuple[str, ...]:
         self._drain(100)
         return self._log.last_lines(count)
-
-    # ------------------------------------------------------------ what is done to it
 
     def kill(self) -> None:
         """SIGKILL to every process; none is left when this returns."""
@@ -161,8 +157,6 @@ class ProcessTree:
             with contextlib.suppress(BrokenPipeError):
                 os.write(self._control, what)
 
-    # ------------------------------------------------------------ what the guard reports
-
     def _reported_something(self) -> None:
         while self._status >= 0:
             try:
@@ -207,8 +201,6 @@ class ProcessTree:
             if not _readable(self._status, _SLOW):
                 raise TimeoutError(f"the guard of the gateway's processes has not answered within {_SLOW:g} s")
             self._reported_something()
-
-    # ------------------------------------------------------------ the end
 
     def _kill_guard(self) -> None:
         """Kill the first process of the namespace: the kernel ends all others before it reports the end of that one.

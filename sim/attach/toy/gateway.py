@@ -136,9 +136,6 @@ def failure(error: Exception) -> dict[str, Any]:
     return {"ok": False, "description": str(error)}
 
 
-# ---------------------------------------------------------------- answers
-
-
 def ask(job: Job, messages: list[Any], show: Callable[[str], None]) -> str:
     """The model's answer; empty if there is none. `show` gets the text as it grows."""
     body = {"model": os.environ.get("OPENAI_MODEL", "m1"), "messages": messages, "stream": STREAM}
@@ -283,9 +280,6 @@ def finish(job: Job) -> None:
         return None
     log(f"message {job['id']}: not answered: {why}")
     return notify(job, IN_DOUBT if outcome == "doubt" else GIVEN_UP)
-
-
-# ---------------------------------------------------------------- messages
 
 
 def work(line: queue.SimpleQueue[Job]) -> None:

@@ -222,8 +222,6 @@ class UnmadeAttempts:
         #: when the holder of the store died
         self._died = -inf
 
-    # ------------------------------------------------------------ folding
-
     def waits(self, event: Event) -> None:
         """The adapter of an intent is missing or not ready."""
         self._since[event.intent or ""] = inf
@@ -261,8 +259,6 @@ class UnmadeAttempts:
         for known in (self._since, self._possible, self._limits):
             known.pop(event.intent or "", None)
         self._since[event.intent or ""] = event.at
-
-    # ------------------------------------------------------------ questions
 
     def gave_up(self, event: Event, body: delivery.IntentSettled) -> bool:
         """Whether an intent ended because its attempts were used up."""

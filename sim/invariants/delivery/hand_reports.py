@@ -61,8 +61,6 @@ class EveryRunReports(Checker, symptoms=("lost",)):
     #: since when a process that holds the store has been awake
     _up = 0.0
 
-    # ------------------------------------------------------------ a run
-
     def on_accepted(self, event: Event, _body: hands.DelegationAccepted) -> None:
         self.exercised += 1
         self._runs.setdefault(event.delegation or "", _Run(event))
@@ -124,8 +122,6 @@ class EveryRunReports(Checker, symptoms=("lost",)):
         if run is not None and run.planned is not None and cancelled and (event.cause or 0) >= run.planned.seq:
             run.reported = True
 
-    # ------------------------------------------------------------ its callback
-
     @on(gateway.InboundAdmitted, after=_DELEGATED)
     def _admitted(self, event: Event, body: gateway.InboundAdmitted) -> None:
         run = self._runs.get(event.delegation or "")
@@ -180,8 +176,6 @@ class EveryRunReports(Checker, symptoms=("lost",)):
         """Without a process nothing is reported; the next one repeats an interrupted turn. One may stand by."""
         if self.run.processes.holds(event.generation):
             self._up = event.at
-
-    # ------------------------------------------------------------ the end
 
     def finish(self, last: Event) -> None:
         """Report every run whose requester never got the result."""

@@ -51,8 +51,6 @@ class NothingSilent(Checker, symptoms=("lost",)):
     #: transcript lines that the store refused
     _unstored: set[str] = set()
 
-    # ------------------------------------------------------------ on the way in
-
     def on_platform_connected(self, _event: Event, body: world.PlatformConnected) -> None:
         self._connected[body.channel, body.account] = self.run.processes.holder
 
@@ -102,8 +100,6 @@ class NothingSilent(Checker, symptoms=("lost",)):
 
     def on_accounted(self, event: Event, _body: gateway.InboundAdmitted | gateway.InboundDropped) -> None:
         self._open.pop(event.inbound or "", None)
-
-    # ------------------------------------------------------------ on the way out
 
     def on_operator_acted(self, event: Event, body: delivery.OperatorActed) -> None:
         if body.verb == PostVerb.DISCARD.value:
@@ -193,8 +189,6 @@ class NothingSilent(Checker, symptoms=("lost",)):
         self.exercised += 1
         self._store_failed = event.at
 
-    # ------------------------------------------------------------ hooks
-
     def on_hook_sending(self, event: Event, _body: delivery.HookSending) -> None:
         self.exercised += 1
         self._hooked[event.intent or ""] = event
@@ -221,8 +215,6 @@ class NothingSilent(Checker, symptoms=("lost",)):
     def _wrong_outcome(self, event: Event, summary: str, *causes: Event) -> None:
         expected = "one hook.sent for each hook.sending, with the real outcome"
         self.accuse(event, summary, expected, *causes, shown=f"hook.sent: {getattr(event.body, 'state', '')}")
-
-    # ------------------------------------------------------------ ends
 
     def on_process_gone(self, event: Event, _body: ProcessCrashed | ProcessStopped) -> None:
         """Forget what the process held, which L1 judges; check the receipts that it owed. Others owe theirs still."""

@@ -82,8 +82,6 @@ class NoHeadOfLine(Checker, symptoms=("late",)):
         #: conversations that the running process serves at once, as configured when it started
         self._workers: int | None = None
 
-    # ------------------------------------------------------------ what may hold everything up
-
     def on_phase(self, event: Event, body: script.RunPhase) -> None:
         if body.phase == "healed":
             self._healed = event.at
@@ -120,8 +118,6 @@ class NoHeadOfLine(Checker, symptoms=("late",)):
 
     def on_store_failed(self, event: Event, _body: gateway.StoreFailed) -> None:
         self._since, self._up = event.at, event
-
-    # ------------------------------------------------------------ each conversation
 
     def on_prepared(self, event: Event, _body: delivery.IntentPrepared) -> None:
         self._ends_before[event.intent or ""] = self._ends
@@ -248,8 +244,6 @@ class SingleClaim(Checker, symptoms=("twice",)):
     #: starts of hands by delegation
     _hands: dict[str, Event] = {}
 
-    # ------------------------------------------------------------ processes
-
     def on_process_gone(self, event: Event, _body: ProcessCrashed | ProcessStopped) -> None:
         self._forget(event.generation)
 
@@ -279,8 +273,6 @@ class SingleClaim(Checker, symptoms=("twice",)):
             for name in [name for name, started in begun.items() if started.generation == process]:
                 del begun[name]
 
-    # ------------------------------------------------------------ claims
-
     def on_taken(self, event: Event, body: leases.LeaseTaken) -> None:
         self.exercised += 1
         before, self._claim = self._claim, event
@@ -308,8 +300,6 @@ class SingleClaim(Checker, symptoms=("twice",)):
         # Each process takes the lease for as long as it was configured then.
         lasts = min(e.body.until - e.at for e in (before, event) if isinstance(e.body, leases.LeaseTaken))
         return since is not None and event.at - since >= lasts * (1 - _RENEWED_WITHIN)
-
-    # ------------------------------------------------------------ attempts
 
     def on_started(self, event: Event, _body: delivery.AttemptStarted) -> None:
         self.exercised += 1

@@ -276,8 +276,6 @@ class NoBlindReplay(Checker, symptoms=("twice",)):
             summary = f"{intent} chunk {body.chunk + 1} went to the {path} path although it may have been accepted"
             self._blind(event, since, summary)
 
-    # ------------------------------------------------------------ on the wire
-
     def on_response_lost(self, event: Event, body: wire.WireResponseLost) -> None:
         self.exercised += 1
         self._lost[event.intent or "", body.chunk, body.attempt] = event

@@ -61,8 +61,6 @@ class Noninterference(Checker, symptoms=("leaked",)):
         marks = self._marks
         return [(word, marks[word]) for word in dict.fromkeys(_WORD.findall(text)) if word in marks]
 
-    # ------------------------------------------------------------ what people say and see
-
     @on(world.PeerSaid, after=_ANSWERS)
     def _said(self, event: Event, body: world.PeerSaid) -> None:
         for _, mark in self._found(body.text):
@@ -119,8 +117,6 @@ class Noninterference(Checker, symptoms=("leaked",)):
         opened = self.run.opened_on(*origin)
         return [place for place in (origin[0], home, opened) if place is not None]
 
-    # ------------------------------------------------------------ what sessions get
-
     def _sessions(self, mark: _Mark) -> set[str]:
         """The sessions that may know a word."""
         found = set(mark.sessions)
@@ -158,8 +154,6 @@ class Noninterference(Checker, symptoms=("leaked",)):
             elif self.run.hands.owner(session, key) not in self._sessions(mark) and session not in mark.sessions:
                 self._leak(event, word, mark, f"in the session {key}", event)
                 return
-
-    # ------------------------------------------------------------ reports
 
     def _astray(self, event: Event, facts: IntentFacts) -> Event:
         """The first event on the way to the wrong place: what was recorded at the call, the plan, or the intent."""

@@ -63,8 +63,6 @@ class SaidInItsCall(Checker, symptoms=("wrong place",)):
         summary = f"{event.intent} was heard{whole} in {where}, to which it does not belong"
         self.accuse(event, summary, expected, *causes, shown=f"“{body.text}” in {where}")
 
-    # ------------------------------------------------------------ the second channel
-
     @on(wire.WireAccepted, after=(delivery.Fallback,))
     def _accepted(self, event: Event, body: wire.WireAccepted) -> None:
         second = self.run.calls.second.get(event.intent or "")

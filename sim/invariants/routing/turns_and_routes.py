@@ -180,8 +180,6 @@ class CurrentRoute(Checker, symptoms=("forgot",)):
             expected = f"configuration {reload.body.revision}, loaded at #{reload.seq}"
             self.accuse(event, summary, expected, reload, shown=f"configuration {body.revision}, agent {body.agent}")
 
-    # ------------------------------------------------------------ activity and tokens of bindings
-
     def on_admitted(self, event: Event, body: gateway.InboundAdmitted) -> None:
         routed = self.run.routed.get(event.inbound or "")
         # The answer to a chat command shows whether it was received.

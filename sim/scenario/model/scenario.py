@@ -26,9 +26,6 @@ from trunkline.sim.scenario.shorthand import as_rules
 SCENARIO_VERSION = 2
 
 
-# ---------------------------------------------------------------- cast
-
-
 class AgentRule(Model):
     """A rule of an agent: what the agent does in a turn that matches. The first rule that matches applies."""
 
@@ -63,9 +60,6 @@ class Cast(Model):
         ways |= {rule.nonsense for rules in self.hands.values() for rule in rules}
         ways |= {hook.nonsense for hook in self.hooks.values()}
         return "takes-gateway-down" in ways
-
-
-# ---------------------------------------------------------------- expectations
 
 
 class ExpectedMessage(Model):

@@ -222,8 +222,6 @@ class GatewayHub:
         #: the bots may ask for the texts of messages
         self.privileged = True
 
-    # ------------------------------------------------------------ sockets
-
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """A client's socket, until it is closed."""
         ws = web.WebSocketResponse(max_msg_size=1 << 22)
@@ -272,8 +270,6 @@ class GatewayHub:
     async def close(self) -> None:
         for link in tuple(self._links):
             link.abort()
-
-    # ------------------------------------------------------------ sessions
 
     def _enter(self, link: GatewayLink, op: int, body: Any) -> int:
         """Begin or resume a session; returns a close code, or 0."""
@@ -374,8 +370,6 @@ class GatewayHub:
         envelope = self._missed.pop((account, message), None)
         if envelope is not None:
             self._server.platform.pushes.deliver_from_history(envelope)
-
-    # ------------------------------------------------------------ events
 
     def hand_out(self, link: GatewayLink, envelope: Envelope) -> None:
         account, session = envelope.address.account, link.session

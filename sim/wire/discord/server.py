@@ -56,8 +56,6 @@ class DiscordServer(DiscordHost):
         self.answered.add(interaction)
         return nothing()
 
-    # ------------------------------------------------------------ requests
-
     def _with_token(self, handler: RestHandler) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         """A handler for requests with a bot's token. An old token goes to the platform, which refuses it."""
 

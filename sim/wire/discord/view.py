@@ -35,8 +35,6 @@ class DiscordView:
         #: messages as they were handed out, by conversation and id: they say who wrote them
         self._said: dict[tuple[str, str], Envelope] = {}
 
-    # ------------------------------------------------------------ ids
-
     @property
     def guild_id(self) -> str:
         """The id of the one server: its name in the scenario if that is a number, as ids are, else one for the name."""
@@ -67,8 +65,6 @@ class DiscordView:
 
     def date(self, at: float) -> str:
         return datetime.fromtimestamp(self._epoch + at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f+00:00")
-
-    # ------------------------------------------------------------ people
 
     def user(self, user: str, name: str = "", *, bot: bool = False) -> Json:
         shown = name or user
@@ -125,8 +121,6 @@ class DiscordView:
             "permissions": "8",
             **unset(null="icon unicode_emoji", false="hoist managed mentionable", zero="color position flags"),
         }
-
-    # ------------------------------------------------------------ servers and channels
 
     def guild(self) -> Json:
         return {
@@ -214,8 +208,6 @@ class DiscordView:
                 "create_timestamp": _JOINED,
             },
         }
-
-    # ------------------------------------------------------------ messages
 
     def note(self, envelope: Envelope) -> None:
         self._said[envelope.address.conversation, envelope.message_id] = envelope

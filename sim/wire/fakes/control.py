@@ -295,8 +295,6 @@ class Control(LoopbackSite):
         )
         return app
 
-    # ------------------------------------------------------------ people
-
     async def _overview(self, _request: web.Request) -> web.Response:
         return answer(overview(self._fakes, self.url))
 
@@ -340,8 +338,6 @@ class Control(LoopbackSite):
         message = f"{len(found)} of {count} within {within:g} s"
         return answer({"messages": found, "error": {"code": "timeout", "message": message}}, 408)
 
-    # ------------------------------------------------------------ faults
-
     async def _faults(self, _request: web.Request) -> web.Response:
         armed = [
             {**armed.fault.model_dump(by_alias=True, exclude_unset=True, mode="json"), "left": armed.left}
@@ -361,8 +357,6 @@ class Control(LoopbackSite):
     async def _heal(self, request: web.Request) -> web.Response:
         self._fakes.world.faults.heal()
         return await self._faults(request)
-
-    # ------------------------------------------------------------ servers and tokens
 
     async def _server(self, request: web.Request) -> web.Response:
         name, listener = self._listener(request, "server")
@@ -420,8 +414,6 @@ class Control(LoopbackSite):
         number = listener.server.platform.tokens.newest(account)
         return answer({"platform": name, "account": account, "token": listener.server.token(account, number)})
 
-    # ------------------------------------------------------------ the model
-
     def _model(self) -> ModelServer:
         if self._fakes.model is None:
             raise BadRequest("", "there is no model", "start the fakes with `--platforms ...,model`", status=404)
@@ -440,8 +432,6 @@ class Control(LoopbackSite):
         after = int(number_of(request.query, "after", 0.0, 1e15))
         asked = self._model().asked
         return answer({"count": len(asked), "asked": [question.body for question in asked[after:]]})
-
-    # ------------------------------------------------------------ the world
 
     async def _events(self, request: web.Request) -> web.Response:
         """Respond with the events so far, a JSON object a line, as in the file of `--record`."""

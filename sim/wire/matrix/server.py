@@ -43,8 +43,6 @@ class MatrixSyncs:
         self._pumps.clear()
         self._connections.clear()
 
-    # ------------------------------------------------------------ the log
-
     def log(self, account: str) -> AccountLog:
         log = self._logs.setdefault(account, AccountLog(self._server.world.ids_from))
         for room_id in self._server.names.joined(account):
@@ -92,8 +90,6 @@ class MatrixSyncs:
         heard |= {"redacts": content["redacts"]} if "redacts" in content else {}
         log.add(room_id, heard, envelope)
         assert account == room.owner or not room.owner
-
-    # ------------------------------------------------------------ syncs
 
     async def sync(self, caller: MatrixCall) -> web.StreamResponse:
         request, query = caller.request, caller.request.query
@@ -163,8 +159,6 @@ class MatrixSyncs:
             "unread_notifications": {"notification_count": 0, "highlight_count": 0},
             "summary": {},
         }
-
-    # ------------------------------------------------------------ pages
 
     def messages(self, caller: MatrixCall) -> web.Response:
         caller.check_member()
@@ -393,8 +387,6 @@ class MatrixServer(MatrixHost):
 
     def refusal(self, request: web.Request, error: PlatformError) -> web.StreamResponse:
         return sending.refusal_of(request, error)
-
-    # ------------------------------------------------------------ routes
 
     def add_routes(self, app: web.Application) -> None:
         client, media = "/_matrix/client/{v:v3|r0|v1}", "/_matrix/media/{v:v3|r0}"

@@ -248,8 +248,6 @@ class WireAdapters(ProcessAdapters):
         if live:
             await asyncio.wait(live, timeout=_CLOSING)
 
-    # ------------------------------------------------------------ trunkline.sim.platforms.process_adapters
-
     async def wait_until_connected(self) -> None:
         """Wait for the connections of the first process. One that cannot connect does not hold up the script for long.
 

@@ -96,9 +96,6 @@ def presence_of(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {"op": 3, "d": {"since": None, "activities": activities, "status": status, "afk": False}}
 
 
-# -------------------------------------------------------------------- messages
-
-
 def _edit(change: WantedChange) -> RestCall:
     body = edit_body(change.request.text, change.mentions)
     return patch("channels", change.channel, "messages", change.message, json=body)
@@ -132,9 +129,6 @@ def _thread(change: WantedChange) -> RestCall:
     return post("channels", change.channel, "threads", json={**body, "type": _PUBLIC_THREAD})
 
 
-# -------------------------------------------------------------------- members
-
-
 def _timeout(change: WantedChange) -> RestCall:
     """Until a time, or for some minutes; 0 minutes end a timeout."""
     minutes, until = change.fields.get("durationMin"), change.fields.get("until")
@@ -163,9 +157,6 @@ def _ban(change: WantedChange) -> RestCall:
 def _role(method: str, change: WantedChange) -> RestCall:
     path = at("guilds", change.guild, "members", change.word("userId"), "roles", change.word("roleId"))
     return RestCall(method=method, path=path, reason=change.reason)
-
-
-# -------------------------------------------------------------------- channels and other objects
 
 
 def _settings(change: WantedChange) -> dict[str, Any]:
@@ -290,8 +281,6 @@ class ActionDesk:
         self._mentions = mentions
         self._files = files
 
-    # ------------------------------------------------------------ changes
-
     async def act(self, request: ActionRequest) -> Receipt:
         """Carry out a change. A repeated deletion succeeds when the object is gone already."""
         fields = parameters_of(request.fields)
@@ -372,8 +361,6 @@ class ActionDesk:
         )
         return Receipt(provider_id=thread, address=place)
 
-    # ------------------------------------------------------------ questions
-
     async def ask(self, query: ActionQuery) -> object:
         async def bot() -> str:
             return (await self._stream.own_ids()).user
@@ -382,8 +369,6 @@ class ActionDesk:
         fields = parameters_of(query.fields)
         question = AskedQuestion(request=query, fields=fields, channel=channel, call=self._client.call, bot=bot)
         return await answer_to(query.action, question)
-
-    # ------------------------------------------------------------ the directory
 
     async def resolve(self, text: str) -> Resolved | None:
         """Look a name up among channels for messages, and members whose name begins so."""

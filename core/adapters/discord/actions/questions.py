@@ -89,9 +89,6 @@ async def answer_to(action: Action, question: AskedQuestion) -> object:
     return await answer(question)
 
 
-# -------------------------------------------------------------------- messages
-
-
 def _message(message: Json) -> Json:
     author = as_object(message.get("author"))
     return {
@@ -177,9 +174,6 @@ def _first(value: object) -> object:
     return values[0] if values else None
 
 
-# -------------------------------------------------------------------- the server
-
-
 async def _member(question: AskedQuestion) -> Json:
     member = await question.get_object("guilds", question.guild, "members", question.word("userId"))
     user, until = as_object(member.get("user")), member.get("communication_disabled_until")
@@ -259,9 +253,6 @@ async def _voice(question: AskedQuestion) -> Json:
     return {"userId": user, "connected": state.get("channel_id") is not None, "channelId": state.get("channel_id")}
 
 
-# -------------------------------------------------------------------- values of unknown form
-
-
 def _object(value: object) -> Json:
     if not isinstance(value, dict):
         raise PlatformError("the answer is no object")
@@ -300,7 +291,6 @@ QUESTIONS: dict[Action, Answering] = {
 }
 
 
-# -------------------------------------------------------------------- permissions
 # In Discord's order: everybody's role, the other roles, then the channel's overwrites for everybody, for the roles
 # together, and for the member (https://discord.com/developers/docs/topics/permissions#permission-overwrites).
 

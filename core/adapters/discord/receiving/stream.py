@@ -68,8 +68,6 @@ class DiscordStream:
         #: the address that the session is to be resumed at was tried in vain
         self._not_there = False
 
-    # ------------------------------------------------------------ connecting
-
     @asynccontextmanager
     async def connect(self) -> AsyncGenerator[AsyncIterator[Envelope]]:
         """Connect, and resume the session or begin a new session. Raises `PlatformError`."""
@@ -153,8 +151,6 @@ class DiscordStream:
             while socket.events:
                 async for envelope in self._handle(socket.events.popleft(), position):
                     early.append(envelope)
-
-    # ------------------------------------------------------------ receiving
 
     async def _envelopes(
         self, socket: GatewaySocket, position: ReadPosition, early: list[Envelope]
@@ -336,8 +332,6 @@ class DiscordStream:
         self._events.own.learn(own.user, own.application)
         return own
 
-    # ------------------------------------------------------------ what was missed
-
     async def _read_guild(self, guild: payloads.GuildData, position: ReadPosition) -> AsyncIterator[Envelope]:
         """Note the channels of a server; for the first time in a session, read the missed messages too."""
         if guild.unavailable:
@@ -422,8 +416,6 @@ class DiscordStream:
                 return await self._client.call(call)
             except RateLimited as error:
                 await anyio.sleep(min(_LONGEST_WAIT, error.retry_after or 1.0))
-
-    # ------------------------------------------------------------ what is durable
 
     async def ack(self, envelope: Envelope) -> None:
         """A message is durable: move as far as everything before is."""
