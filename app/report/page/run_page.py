@@ -20,7 +20,7 @@ from trunkline.app.report.summary import EXPECTATIONS, LINES, report_lines, shor
 from trunkline.app.runs.model import Run, UnmetExpectation
 from trunkline.app.text.cells import clean, count, seconds
 from trunkline.app.text.fact import Fact
-from trunkline.app.view.explain.explanation import culprit_facts, event_line, explain, reproduction
+from trunkline.app.view.explain.explanation import culprit_facts, event_line, explain, reproduction, strike_of
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.rows.lanes import STOPS, TimelineLanes
 from trunkline.app.view.timeline.timeline import Timeline
@@ -125,7 +125,8 @@ class _Excerpt:
 
     def _violation(self, violation: Violation, path: list[Fact]) -> dict[str, object]:
         steps = [self._fact(step) for step in path]
-        where = {"at": violation.at, "blamed": violation.blamed or 0, "steps": steps}
+        blamed = strike_of(self.view, [violation])[1] or violation.blamed or 0
+        where = {"at": violation.at, "blamed": blamed, "steps": steps}
         return {**self._texts_of(violation, "invariant"), **self._accused(violation), **where}
 
     def _verdict(self, verdict: Verdict) -> dict[str, object]:

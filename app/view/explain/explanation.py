@@ -369,7 +369,7 @@ def _path(view: RunView, path: Sequence[int], violations: Sequence[Violation]) -
     blamed = {violation.blamed for violation in violations if violation.blamed}
     wrong = {violation.first_wrong for violation in violations if violation.first_wrong}
     kept = {*blamed, *path[-1:]}
-    culprit, strike = _strike(view, violations)
+    culprit, strike = strike_of(view, violations)
     shown = [seq for seq in path if seq in kept or view.event(seq).kind not in _SILENT]
     if strike and shown and strike not in shown:
         shown = sorted([*shown, strike])
@@ -392,7 +392,7 @@ def _path(view: RunView, path: Sequence[int], violations: Sequence[Violation]) -
                 yield absence_fact(violation, _of([violation], violations))
 
 
-def _strike(view: RunView, violations: Sequence[Violation]) -> tuple[Culprit | None, int]:
+def strike_of(view: RunView, violations: Sequence[Violation]) -> tuple[Culprit | None, int]:
     """The culprit of these violations, and its step that led to them; none and 0: there is none, or it comes later."""
     broken = {(violation.invariant, violation.at) for violation in violations}
     for culprit in view.culprits:
