@@ -66,8 +66,9 @@ class OwnWords:
         parts = (scenario.gateway, scenario.world, scenario.stored, scenario.script)
         texts += [text for part in parts for text in _texts(part)]
         texts += [text for name, rules in scenario.cast.agents.items() if name != agent for text in _texts(rules)]
+        texts += _texts(scenario.cast.hooks)
         # A template may say the name of a hand.
-        texts += [*_texts(scenario.cast.hooks), *scenario.cast.hands]
+        texts += scenario.cast.hands if any("{hand}" in text for text in _texts(scenario.cast.agents)) else ()
         said = {word for text in texts for word in _WORD.findall(text)}
         glued = {word for text in texts for word in _GLUED.findall(text) if _SLOT.sub("", word)}
         patterns = [re.compile(r"\w*".join(map(re.escape, _SLOT.split(word)))) for word in sorted(glued)]

@@ -13,6 +13,8 @@ from tests.kill.words import DELEGATING, abandoned, bare
 
 #: what the id of a notice adds to that of what it is about
 _NOTICE = ".notice"
+#: end of the id of a notice that is repeated when its reader writes again
+_AGAIN = ".again.notice"
 #: how often people may see a notice where nobody can find out whether it was accepted
 _NOTICE_AT_MOST = 2
 
@@ -178,6 +180,11 @@ class _Court:
         failed = Counter(promise.conversation for promise in self._promises if promise.question and not promise.texts)
         noticed = {intent.id.removesuffix(_NOTICE): intent for intent in self._stored.intents if _is_notice(intent)}
         for about, notice in noticed.items():
+            if notice.id.endswith(_AGAIN):
+                first = self._intents.get(notice.id.removesuffix(_AGAIN))
+                if first is None or first.state != "unknown":
+                    self.unexplained.append(f"{notice.id}: repeated, and the notice is {first and first.state}")
+                continue
             answer = self._intents.get(about)
             if answer is None:
                 failed[notice.conversation] -= 1

@@ -10,7 +10,7 @@ from tests.support.synapse.listening import beside, listening
 from tests.support.wire.bench import MemoryCursors
 from trunkline.core.errors import PlaceGone, Refused, Unauthorized
 from trunkline.core.reasons import Reason
-from trunkline.core.values import Address, ChatKind, IntentId, SendRequest
+from trunkline.core.values import Address, ChatKind, DeedKind, IntentId, SendRequest
 
 pytestmark = [needs_synapse(), pytest.mark.anyio]
 
@@ -77,7 +77,8 @@ async def test_threads_replies_edits_and_deletions(town: Town) -> None:
         assert (await ear.hear("in the thread")).address.thread == root
         reply = await ear.hear("a reply")
         assert (reply.reply_to, reply.address.thread) == (root, None)
-        assert not {"* edited", "edited"} & set(ear.texts)
+        deeds = [(found.deed.kind, found.deed.of, found.text) for found in ear.heard if found.deed is not None]
+        assert deeds == [(DeedKind.EDIT, root, "edited"), (DeedKind.DELETE, gone, "")]
         assert (await ear.hear("beep")).bot
         assert not (await ear.hear("the end")).bot
 

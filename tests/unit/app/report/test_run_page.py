@@ -139,7 +139,7 @@ def test_it_has_all_that_the_app_has_of_a_run(told):
     ]
     assert {verdict["id"] for verdict in data["verdicts"]} == {verdict.id for verdict in view.verdicts}
     assert (data["verdict"], data["tone"]) == (
-        "violated: D2 R1 C3, 1 expectation missed, 36 of 67 invariants exercised",
+        "violated: D2 R1 C3, 1 expectation missed, 36 of 68 invariants exercised",
         "bad",
     )
     assert data["left_out"] == []

@@ -4,7 +4,7 @@ import json
 import types
 from enum import Enum
 from pathlib import Path
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 import pytest
@@ -36,6 +36,8 @@ def filled(kind: Any, name: str = "x") -> Any:
         return tuple(filled(argument, name) for argument in arguments)
     if origin is tuple:
         return (filled(arguments[0], name), filled(arguments[0], name + "2"))
+    if origin is Literal:
+        return arguments[-1]
     if origin is dict:
         return {filled(arguments[0], name): filled(arguments[1], name)}
     if origin in (Union, types.UnionType):
