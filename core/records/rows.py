@@ -480,7 +480,7 @@ class Unfinished(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     #: the rows of both that cannot be read; `SetAsideBroken` closes them
     broken_works: tuple[BrokenRow, ...] = ()
     broken_delegations: tuple[BrokenRow, ...] = ()
-    #: notices that have ended, and that perhaps nobody has read, with their places
+    #: notices that have ended without a receipt, with their places
     unheard: tuple[tuple[values.IntentId, values.Address], ...] = ()
     #: by id of work or delegation; `CountRuns` is still to be written
     runs: Mapping[str, "Runs"] = {}

@@ -7,7 +7,7 @@ from trunkline.app.report.summary import report_lines
 from trunkline.app.view.explain.explanation import explain, path_of
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.rows.lanes import TimelineLanes
-from trunkline.app.view.timeline.timeline import CAUSE, Timeline
+from trunkline.app.view.timeline.timeline import CAUSE, GAP, Timeline
 from trunkline.sim.index.pairs import differs, pair_events
 from trunkline.sim.run.culprits import Divergence, find_culprits
 from trunkline.sim.run.result import with_culprits
@@ -52,7 +52,7 @@ def test_the_culprit_is_a_divergence_and_nothing_after_it_counts_as_right(path, 
     rows = Timeline(view, TimelineLanes(view))
     for culprit in run.culprits:
         # Also where its kind has no row of its own.
-        assert rows.row(culprit.seq).tags == (CAUSE,)
+        assert rows.row(culprit.seq).tags[-1] == (GAP if culprit.divergence is Divergence.MISSING else CAUSE)
         assert culprit.seq in rows
     step_of = {(found.invariant, found.at): found.step for culprit in run.culprits for found in culprit.led_to}
     for violation in run.violations[:20]:

@@ -206,7 +206,7 @@ class RecentCard(Card):
     hint = "the event on the timeline"
     nothing = "nothing yet: ] steps, Space plays"
     screen_name = "timeline"
-    layouts = {56: "# >5 | at >8 | tag 3 | way 22 | text *", 0: "# >4 | tag 3 | way 15 | text *"}
+    layouts = {56: "# >5 | at >8 | tag 5 | way 20 | text *", 0: "# >4 | tag 3 | way 15 | text *"}
 
     def card_target(self) -> CardTarget:
         inside = 0 <= self.selected < self.count

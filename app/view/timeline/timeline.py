@@ -31,13 +31,14 @@ from trunkline.core.events import Body, Event, RunEnded, bindings, delivery, lea
 from trunkline.core.values import IntentState
 from trunkline.sim.events.wire import WireAccepted, WireCalled
 from trunkline.sim.index.projection import on
+from trunkline.sim.run.culprits import Divergence
 
 #: wider labels get no more room
 MOST_PLACES = GAP_MAX - LABEL_EDGES
 MOST_HANDS = HAND_GAP_MIN + HAND_GAP_MAX - LABEL_EDGES + 1
 MOST_WIDTHS = WantedWidths(MOST_PLACES, MOST_HANDS)
-#: tag of a culprit
-CAUSE = "cause"
+#: tags of a culprit, and of the last right step before one that is missing
+CAUSE, GAP = "cause", "gap"
 #: drawn rows that are cached
 KEPT = 50_000
 
@@ -154,8 +155,12 @@ class Timeline(VisibleRows, GrowingView):
         self.lanes = lanes
         self.unfolded = unfolded
         self._builder = RowBuilder(view, lanes)
-        #: steps that have a row, whatever they are
-        self._culprits = {step for culprit in view.culprits for step in culprit.steps}
+        #: steps that have a row, whatever they are, with their tags
+        self._culprits = {
+            step: GAP if culprit.divergence is Divergence.MISSING else CAUSE
+            for culprit in view.culprits
+            for step in culprit.steps
+        }
         #: the violations, the lanes and the groups of copies that rows were drawn for
         self._drawn_for = (0, -1)
         self._groups: object = None
@@ -225,7 +230,7 @@ class Timeline(VisibleRows, GrowingView):
             bracket = self._brackets.of(seq)
             if seq in self._culprits:
                 look = Look.ALARM if row.look is Look.INTERNAL else row.look
-                row = msgspec.structs.replace(row, look=look, tags=(CAUSE,))
+                row = msgspec.structs.replace(row, look=look, tags=(*row.tags, self._culprits[seq]))
             if mirror or bracket:
                 row = msgspec.structs.replace(row, mirror=mirror, mirror_seq=mirror_seq, bracket=bracket)
             self._made[seq] = row

@@ -175,20 +175,27 @@ class NobodyWaitsInSilence(Checker, symptoms=("lost",)):
 
     #: answer -> the outcome by which it waits until its place is opened
     _waits: dict[str, Event] = {}
-    #: message -> its place, and the start of its turn; place -> the starts and ends of the turns about such messages
-    _begun: dict[str, tuple[Lane, int]] = {}
-    _turns: dict[Lane, list[tuple[int, Event]]] = {}
-    #: notice or end of a turn -> its time on the wall clock, by which a notice is too old
-    _walls: dict[int, float] = {}
+    #: place -> the notices that have ended badly there since the last turn about a message from there
+    _unread: dict[Lane, list[str]] = {}
+    #: message -> the notices that its turn has to repeat; notice -> the end of that turn, and its wall clock time
+    _due: dict[str, list[str]] = {}
+    _turns: dict[str, tuple[Event, float]] = {}
+    #: notice -> the time of its preparation on the wall clock, by which it grows too old
+    _walls: dict[str, float] = {}
+
+    def on_settled(self, event: Event, body: delivery.IntentSettled, facts: IntentFacts) -> None:
+        name, ended_badly = event.intent or "", body.state in (*_NOTHING, IntentState.UNKNOWN)
+        repeatable = name.endswith(NOTICE_SUFFIX) and not name.endswith(AGAIN_SUFFIX)
+        if facts.body.intent_kind is IntentKind.NOTICE and repeatable and ended_badly and body.reason not in _NO_WAY:
+            self._unread.setdefault(facts.lane, []).append(name)
 
     def on_turn(self, event: Event, body: TurnStarted | TurnEnded) -> None:
-        name = event.inbound or ""
-        if isinstance(body, TurnEnded) and name in self._begun:
-            place, start = self._begun.pop(name)
-            self._turns.setdefault(place, []).append((start, event))
-            self._walls[event.seq] = self.run.heartbeats.wall(event)
-        elif isinstance(body, TurnStarted) and body.work is WorkKind.MESSAGE and body.origin is not None:
-            self._begun[name] = body.origin.lane, event.seq
+        inbound = event.inbound or ""
+        if isinstance(body, TurnEnded):
+            for name in self._due.pop(inbound, ()):
+                self._turns[name] = event, self.run.heartbeats.wall(event)
+        elif self._unread and body.work is WorkKind.MESSAGE and body.origin is not None:
+            self._due.setdefault(inbound, []).extend(self._unread.pop(body.origin.lane, ()))
 
     def on_ended(self, event: Event, body: delivery.AttemptEnded) -> None:
         if body.reason is Reason.PLACE_CLOSED and body.decision == "retry":
@@ -197,7 +204,7 @@ class NobodyWaitsInSilence(Checker, symptoms=("lost",)):
     def on_prepared(self, event: Event, body: delivery.IntentPrepared) -> None:
         """A notice goes where something can be posted."""
         if body.intent_kind is IntentKind.NOTICE:
-            self._walls[event.seq] = self.run.heartbeats.wall(event)
+            self._walls[event.intent or ""] = self.run.heartbeats.wall(event)
         answer = self._answer(event.intent or "", body.intent_kind)
         refused = None if answer is None else answer.refused
         if answer is None or refused is None or not isinstance(refused.body, WireRefused):
@@ -248,8 +255,9 @@ class NobodyWaitsInSilence(Checker, symptoms=("lost",)):
                 summary = f"{name} waits for its place to be opened, and the room above does not know"
                 expected, shown = f"“{limits.notices[2]}”", "closed, and no notice after it"
                 self.miss(last, waits, summary, expected, facts.prepared, shown=shown)
+        for name, (turn, wall) in self._turns.items():
+            self._judge_repeat(name, turn, wall, last)
         for name, facts in self.run.intents.items():
-            self._judge_repeat(name, facts, last)
             owed = self._owed(facts)
             if owed is None:
                 continue
@@ -266,18 +274,12 @@ class NobodyWaitsInSilence(Checker, symptoms=("lost",)):
             shown = f"it ended, and {said} followed"
             self.miss(last, settled, summary, f"“{owed}”", facts.prepared, shown=shown)
 
-    def _judge_repeat(self, name: str, notice: IntentFacts, last: Event) -> None:
+    def _judge_repeat(self, name: str, turn: Event, wall: float, last: Event) -> None:
         """Report a notice that no platform accepted, and that nobody repeated to a person who wrote again."""
-        end, limits = notice.settled[-1].body if notice.settled and notice.over else None, self.run.limits
-        repeatable = name.endswith(NOTICE_SUFFIX) and not name.endswith(AGAIN_SUFFIX) and not notice.vouched
-        if limits is None or not limits.repeats_notices or not isinstance(end, delivery.IntentSettled):
+        notice, limits, repeat = self.run.intents[name], self.run.limits, f"{name}{AGAIN_SUFFIX}"
+        if limits is None or not limits.repeats_notices or notice.accepts or notice.vouched:
             return
-        repeat, later = f"{name}{AGAIN_SUFFIX}", self._turns.get(notice.lane, [])
-        ended_badly = end.state in (*_NOTHING, IntentState.UNKNOWN) and end.reason not in _NO_WAY
-        turn = next((turn for start, turn in later if start > notice.settled[-1].seq), None)
-        if not repeatable or notice.accepts or not ended_badly or turn is None:
-            return
-        if self._walls[turn.seq] - self._walls[notice.prepared.seq] >= limits.max_age:
+        if wall - self._walls[name] >= limits.max_age:
             return
         self.exercised += 1
         if repeat not in self.run.intents and repeat not in self.run.speech.withdrawn:

@@ -408,6 +408,8 @@ LEGEND = {
     "✓  –  ✗": "an invariant holds, had nothing to judge in this run, is violated",
     "1×  2×  3×": "copies of one thing that should be there once; the bracket ┏ ┗ joins them, t jumps",
     "!!": "at the wrong place",
+    "cause": "the culprit: it went wrong here first",
+    "gap": "nothing followed, and in the sound run something does",
     "FB": "sent elsewhere, as a fallback that was decided and recorded: allowed",
     "??": "unknown whether it arrived",
     "RT2": "attempt 2 failed, there will be another",

@@ -17,7 +17,7 @@ from trunkline.app.tui.theme import FILLED, Palette
 from trunkline.app.tui.widgets.row_list import Canvas, RowList
 from trunkline.app.view.rows import lanes
 from trunkline.app.view.timeline.status_line import timeline_hints
-from trunkline.app.view.timeline.timeline import CAUSE, VisibleRows
+from trunkline.app.view.timeline.timeline import CAUSE, GAP, VisibleRows
 
 # Draws one row of the timeline between its lanes: a dot with words, or an arrow with its message.
 
@@ -377,7 +377,8 @@ class Swimlane(RowList):
 
     def _draw_gutter(self, canvas: Canvas, row: lanes.TimelineRow) -> None:
         palette = self.palette
-        canvas.put(0, f"{row.seq:>4}", palette.dim)
+        blamed = CAUSE in row.tags or GAP in row.tags
+        canvas.put(0, f"{row.seq:>4}", palette.bad if blamed else palette.dim)
         if row.seq in self._bookmarked:
             canvas.put(4, "'", palette.accent + Style(bold=True))
         x = 5
@@ -386,7 +387,9 @@ class Swimlane(RowList):
             x += 9
         at = x
         for tag in row.tags:
-            at = canvas.put(at, tag, self._tag_style(row, tag)) + 1
+            # Beside the number of a copy there is no room for more.
+            if at == x or at + len(tag) <= x + 6:
+                at = canvas.put(at, tag, self._tag_style(row, tag)) + 1
         wrong = row.mirror not in ("", "m")
         if wrong and not self._roomy and at <= x + 3:
             canvas.put(at, row.mirror, palette.warn)
@@ -398,6 +401,8 @@ class Swimlane(RowList):
         canvas.put(x, row.bracket, palette.bad)
 
     def _tag_style(self, row: lanes.TimelineRow, tag: str) -> Style:
-        if tag in ("!!", CAUSE):
-            return self.palette.fill_warn if tag == "!!" else self.palette.bad + Style(bold=True)
+        if tag == "!!":
+            return self.palette.fill_warn
+        if tag in (CAUSE, GAP):
+            return self.palette.bad + Style(bold=True)
         return self.palette.look(row.look) + Style(bold=True, italic=False)

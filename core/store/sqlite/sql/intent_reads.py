@@ -39,12 +39,15 @@ def list_open(c: sqlite3.Connection, query: ListOpenIntents) -> tuple[OpenIntent
         " WHERE n > ? AND state IN ('prepared', 'sending') ORDER BY n LIMIT ?",
         (query.after, query.limit),
     )
-    return tuple(
-        OpenIntent(n=row[0], id=values.IntentId(row[1]), address=_place(row), answers=row[3]) for row in rows.fetchall()
-    )
+    return tuple(map(open_intent, rows.fetchall()))
 
 
-def _place(row: tuple[int, str, bytes, str | None]) -> values.Address:
+def open_intent(row: tuple[int, str, bytes, values.SessionId | None]) -> OpenIntent:
+    """The intent of a row: number, id, address as bytes, and the session whose turn it answers."""
+    return OpenIntent(n=row[0], id=values.IntentId(row[1]), address=_place(row), answers=row[3])
+
+
+def _place(row: tuple[int, str, bytes, values.SessionId | None]) -> values.Address:
     """The place of an open intent. One that cannot be read gets a lane of its own, where it is set aside."""
     try:
         return _address(row[2])

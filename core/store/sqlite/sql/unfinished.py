@@ -5,15 +5,14 @@ from typing import Any
 
 import msgspec
 
-from trunkline.core.delivery.notes import is_unheard
 from trunkline.core.records.delegations import DelegationRow
 from trunkline.core.records.rows import Runs, Unfinished, Work
 from trunkline.core.states.intent import OPEN
 from trunkline.core.store.delegations import FindDelegation
 from trunkline.core.store.queries import LoadUnfinished
 from trunkline.core.store.sqlite.sql.hands.delegation_columns import DELEGATION_COLUMNS, delegation_of, read_rows
-from trunkline.core.store.sqlite.sql.intent_reads import read_intents
-from trunkline.core.values import IntentId, SessionId
+from trunkline.core.store.sqlite.sql.intent_reads import open_intent
+from trunkline.core.values import SessionId
 
 _work = msgspec.json.Decoder(Work).decode
 # As bytes: invalid text would stop the whole statement.
@@ -27,9 +26,10 @@ _RUNS = (
     "SELECT id, runs, charged, begun FROM inbox WHERE state = 'pending' AND runs + begun > 0 UNION ALL"
     " SELECT id, runs, runs, begun FROM delegations WHERE state = 'running' AND runs + begun > 0"
 )
+#: the first condition is that of an index; which of them are repeated is decided when somebody writes there
 _UNHEARD = (
-    "SELECT id FROM intents WHERE state NOT IN ('prepared', 'sending', 'delivered')"
-    " AND state IN ('unknown', 'failed', 'dead', 'expired') AND kind = 'notice' AND acked = 0 ORDER BY n"
+    "SELECT n, id, CAST(address AS BLOB), NULL FROM intents WHERE state NOT IN ('prepared', 'sending', 'delivered')"
+    " AND kind = 'notice' AND state NOT IN ('cancelled', 'misplaced') AND acked = 0 ORDER BY n"
 )
 
 
@@ -39,12 +39,11 @@ def load_unfinished(c: sqlite3.Connection, _: LoadUnfinished) -> Unfinished:
     marks = ", ".join(f"'{state.value}'" for state in sorted(OPEN))
     (intents,) = c.execute(f"SELECT count(*) FROM intents WHERE state IN ({marks})").fetchone()  # noqa: S608 -- names only
     runs = {row[0]: Runs(*row[1:]) for row in c.execute(_RUNS) if isinstance(row[0], str)}
-    notices = read_intents(c, [IntentId(name) for (name,) in c.execute(_UNHEARD)])[0]
     return Unfinished(
         runs=runs,
         works=works,
         intents=intents,
-        unheard=tuple((row.id, row.address) for _, row, _ in notices if is_unheard(row)),
+        unheard=tuple((notice.id, notice.address) for notice in map(open_intent, c.execute(_UNHEARD))),
         delegations=delegations,
         broken_works=broken_works,
         broken_delegations=broken_delegations,
