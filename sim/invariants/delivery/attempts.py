@@ -11,6 +11,8 @@ from trunkline.sim.invariants.base import Checker
 
 #: tolerance in seconds: times are rounded in events, and a write happens between the check and the send
 _SLACK = 1.0
+#: seconds within which a gateway hears that a place was opened
+_HEARD = 5.0
 #: decisions after which an attempt goes on by another way, at once
 _GOES_ON = ("fallback", "as-bot")
 
@@ -176,7 +178,8 @@ class BoundedAttempts(Checker, symptoms=("late",)):
             return
         lane = facts.body.address.lane
         opened = max(self._opened.get(lane[:2], 0.0), self._opened.get(lane[2:], 0.0))
-        if said.reason is Reason.PLACE_CLOSED and opened >= self._left.get(event.intent or "", before.at):
+        # The gateway hears of it later, perhaps only after the refusal by a place that was closed again.
+        if said.reason is Reason.PLACE_CLOSED and opened + _HEARD >= self._left.get(event.intent or "", before.at):
             return
         self._report(event, f"{event.intent} was tried again too early", f"not before {said.retry_at:.3f}s", before)
 

@@ -110,7 +110,9 @@ class RunsAsConfigured(Checker, symptoms=("late",)):
                 )
         # What comes more often may find its agent at work each time.
         for at in [*(due if every > 2 * _LATE else ()), *(ask.at for ask in waking)]:
-            if self._must_run(agent, at) and not any(at <= run.at <= at + _LATE for run in runs):
+            # So soon after another run of it, it waits, and the scenario may end first.
+            waits = any(run.at <= at and last.at < run.at + _APART + 1 for run in runs)
+            if self._must_run(agent, at) and not waits and not any(at <= run.at <= at + _LATE for run in runs):
                 what = f"the heartbeat of {agent} did not run within {_LATE:.0f} s after {at:.0f} s"
                 self.accuse(last, what, _AS, missing=self._before(at, [*runs, *waking]))
         for ask in asked:
